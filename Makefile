@@ -1,0 +1,79 @@
+# Everything a newcomer, CI or a release needs. `make help` lists the targets.
+#
+# The environments are made here and nowhere else: .venv for development (a strict
+# editable install, reinstalled whenever the list of modules changes) and .venv-demo
+# for the demo and the benchmarks (the built wheel, with compiled bytecode, as users run it).
+
+PYTHON ?= python3
+VENV := .venv
+WHEEL_VENV := .venv-demo
+BIN := $(VENV)/bin
+SOURCES := $(wildcard indexer/* ranking/* cli/*)
+# The stamp's name carries the list of module files: a new, renamed or deleted module reinstalls.
+MODULES := $(shell (ls indexer ranking cli; cat pyproject.toml) | cksum | cut -d' ' -f1)
+STAMP := $(VENV)/installed-$(MODULES)
+WHEEL_STAMP := $(WHEEL_VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format format-check lint types contract bench wheel sdist clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index again
+	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh scripts/demo.sh
+
+test: $(STAMP) ## run the tests, with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+check: $(STAMP) format-check lint types contract test ## everything: format, lint, types, import contract, tests
+
+format: $(STAMP) ## rewrite the sources in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+format-check: $(STAMP)
+	$(BIN)/ruff format --check .
+
+lint: $(STAMP) ## lint the sources
+	$(BIN)/ruff check .
+
+types: $(STAMP) ## check the types with mypy and pyright
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+contract: $(STAMP) ## check that the arrows between the folders point one way
+	$(BIN)/lint-imports
+
+bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
+	$(WHEEL_VENV)/bin/python benchmarks/run.py $(if $(DATA),--data "$(DATA)")
+
+wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
+
+sdist: $(STAMP) ## build the source distribution
+	$(BIN)/python -m pip -q install build && $(BIN)/python -m build --sdist
+
+clean: ## remove the environments and everything built
+	rm -rf $(VENV) $(WHEEL_VENV) build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+
+define make-venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "ctxrank needs Python 3.11 or newer; $(PYTHON) is `$(PYTHON) -V 2>&1`. Try: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "$(PYTHON) cannot make virtual environments. On Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }
+	@test -x "$(1)/bin/python" || $(PYTHON) -m venv "$(1)"
+	@"$(1)/bin/python" -m pip -q install --upgrade 'pip>=25.1'
+endef
+
+$(STAMP): pyproject.toml
+	$(call make-venv,$(VENV))
+	@rm -f $(VENV)/installed-*
+	"$(BIN)/python" -m pip -q install --group dev --editable . --config-settings editable_mode=strict
+	@touch $@
+
+$(WHEEL_STAMP): pyproject.toml MANIFEST.in $(SOURCES)
+	$(call make-venv,$(WHEEL_VENV))
+	@rm -rf dist/wheel && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
+	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile dist/wheel/*.whl
+	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile --force-reinstall --no-deps dist/wheel/*.whl
+	@touch $@

@@ -1,0 +1,1 @@
+"""How a person, an agent or an orchestrator asks."""

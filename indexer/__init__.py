@@ -1,0 +1,1 @@
+"""What is stored, what is searchable, and how both stay in step with the world."""

@@ -1,0 +1,63 @@
+"""Time as the store keeps it: microseconds since 1970, UTC, in one integer.
+
+    now_us()                             1795299000123456
+    format_us(1795299000123456)          "2026-11-21T22:10:00.123456Z"
+    parse_time("7d", now=now_us())       seven days before now
+    parse_time("2026-11-21", now=...)    midnight UTC of that day
+"""
+
+import re
+import time
+
+from ctxrank.indexer.errors import UsageError
+
+SECOND_US = 1_000_000
+DAY_US = 86_400 * SECOND_US
+
+_UNITS_US = {
+    "s": SECOND_US,
+    "m": 60 * SECOND_US,
+    "h": 3600 * SECOND_US,
+    "d": DAY_US,
+    "w": 7 * DAY_US,
+}
+
+
+def now_us() -> int:
+    """The present, in microseconds since 1970, UTC."""
+    return time.time_ns() // 1000
+
+
+def format_us(moment_us: int) -> str:
+    """ISO 8601 in UTC with a trailing Z; the microseconds are left out where they are zero."""
+    seconds, micros = divmod(moment_us, SECOND_US)
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{text}.{micros:06d}Z" if micros else f"{text}Z"
+
+
+def format_day(moment_us: int) -> str:
+    """The UTC day alone, `2026-11-21`: what a block shows, so that its bytes do not change by the hour."""
+    return time.strftime("%Y-%m-%d", time.gmtime(moment_us // SECOND_US))
+
+
+def parse_time(text: str, *, now: int) -> int:
+    """A moment from an age (`7d`, `12h`, `30m`), a date, or an ISO 8601 time; without a zone it is UTC.
+
+    Raises UsageError, which names the forms.
+    """
+    age = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip().lower())
+    if age:
+        return now - int(age[1]) * _UNITS_US[age[2]]
+    from datetime import UTC, datetime  # 2 ms of start-up that only a date needs
+
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise UsageError(
+            f"'{text}' is not a time.",
+            "Give an age (30m, 12h, 7d, 2w), a date (2026-11-21) or an ISO time (2026-11-21T14:00:00Z).",
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    whole = int(moment.replace(microsecond=0).timestamp())
+    return whole * SECOND_US + moment.microsecond

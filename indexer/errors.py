@@ -1,0 +1,72 @@
+"""What can go wrong, as one tree.
+
+    CtxrankError                 exit 6, "refused"       the system refused, or nothing below fits
+    ├── UsageError               exit 2, "usage"         a value or a file we were given cannot be used
+    ├── NotFoundError            exit 1, "not_found"     a well-formed id that names nothing
+    ├── NoStoreError             exit 3, "no_store"      there is no store here
+    ├── DegradedError            exit 4, "degraded"      --strict asked for more than we could answer
+    ├── DamagedError             exit 5, "damaged"       a file is not what it should be
+    └── LockedError              exit 7, "locked"        another process held the store for too long
+
+A class exists because a caller does something different with it; the message says what was tried
+and on what, the hint says what to do next.
+"""
+
+
+class CtxrankError(Exception):
+    """Any failure this program explains; `exit_code` and `kind` are promised to callers.
+
+    `hint` says what to do next; `retryable` is true where the same call may work a moment later.
+    """
+
+    exit_code = 6
+    kind = "refused"
+    retryable = False
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(CtxrankError):
+    """A value or a file we were given cannot be used; the message names what is allowed."""
+
+    exit_code = 2
+    kind = "usage"
+
+
+class NotFoundError(CtxrankError):
+    """A well-formed id that names nothing in this store."""
+
+    exit_code = 1
+    kind = "not_found"
+
+
+class NoStoreError(CtxrankError):
+    """There is no store where we looked."""
+
+    exit_code = 3
+    kind = "no_store"
+
+
+class DegradedError(CtxrankError):
+    """`--strict` was given and the answer would have been degraded or stale."""
+
+    exit_code = 4
+    kind = "degraded"
+
+
+class DamagedError(CtxrankError):
+    """A file is not what it should be: not a database, foreign, newer than this program, or damaged."""
+
+    exit_code = 5
+    kind = "damaged"
+
+
+class LockedError(CtxrankError):
+    """Another process held the store for longer than we wait."""
+
+    exit_code = 7
+    kind = "locked"
+    retryable = True

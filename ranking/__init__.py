@@ -1,0 +1,1 @@
+"""Which of it, in what order, how much of it, and why."""
