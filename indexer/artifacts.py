@@ -1,0 +1,207 @@
+"""Artifacts in the truth: a file's row, and the passages its owners are searched by.
+
+An artifact that packages point to is found as those packages, each of which owns its passages; one that
+no package points to is found as itself.
+"""
+
+import os
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer import documents
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.passages import Passage, split_passages
+from ctxrank.indexer.reading import FileText
+from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.store import Change
+
+_TITLE_MAX_CHARS = 200
+_TITLE_SEARCHED_LINES = 40
+
+
+class Artifact(NamedTuple):
+    """A file that is, or was, indexed; `path` is relative to its root."""
+
+    id: int
+    root_id: int
+    path: str
+    state: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    sha256: str
+    indexed_at: int
+
+
+class PreparedFile(NamedTuple):
+    """A file read, redacted and cut into passages: everything that needs no transaction."""
+
+    path: str
+    file: FileText
+    title: str
+    passages: tuple[Passage, ...]
+
+
+class Owner(NamedTuple):
+    """The document that a file's passages belong to, and the facets they share with it."""
+
+    document_id: int
+    session_id: int
+    group_id: int
+    agent: str
+    type: str
+    priority: str
+    created_at: int
+
+
+def prepare(path: str, file: FileText, mode: RedactionMode) -> PreparedFile:
+    """Redact first, then cut: a secret never straddles a passage, and nothing else sees it."""
+    text = redact(file.text, mode).text
+    return PreparedFile(path, file, _title(path, text), tuple(split_passages(text, path)))
+
+
+def _title(path: str, text: str) -> str:
+    """The first Markdown heading near the top, else the file's name."""
+    if path.lower().endswith((".md", ".markdown", ".mdx")):
+        for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
+            if line.startswith("# ") and line[2:].strip():
+                return line[2:].strip()[:_TITLE_MAX_CHARS]
+    return os.path.basename(path)
+
+
+def root_id(change: Change, root: str, project_root: str) -> int:
+    """The id of a root folder, made on first use; the project's own root is '.', wherever it lies."""
+    name = "." if os.path.realpath(root) == os.path.realpath(project_root) else os.path.realpath(root)
+    change.connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (name,))
+    row = change.connection.execute("SELECT id FROM roots WHERE path = ?", (name,)).fetchone()
+    assert row is not None, "the row was inserted in the line before"
+    return int(row[0])
+
+
+def artifact_at(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
+    """The artifact row of a path under a root."""
+    row = connection.execute(
+        "SELECT id, root_id, path, state, size_bytes, mtime_ns, inode, sha256, indexed_at FROM artifacts"
+        " WHERE root_id = ? AND path = ?",
+        (root, path),
+    ).fetchone()
+    return None if row is None else Artifact(*row)
+
+
+def record(change: Change, root: int, prepared: PreparedFile) -> int:
+    """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
+    file = prepared.file
+    change.connection.execute(
+        """
+        INSERT INTO artifacts (root_id, path, state, size_bytes, mtime_ns, inode, sha256, encoding, ruleset, indexed_at)
+        VALUES (?, ?, 'indexed', ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (root_id, path) DO UPDATE
+           SET state = excluded.state, reason = '', size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
+               inode = excluded.inode, sha256 = excluded.sha256, encoding = excluded.encoding,
+               ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
+        """,
+        (
+            root, prepared.path, file.size_bytes, file.mtime_ns, file.inode, file.sha256, file.encoding,
+            RULESET_VERSION, now_us(),
+        ),
+    )  # fmt: skip
+    row = change.connection.execute(
+        "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root, prepared.path)
+    ).fetchone()
+    assert row is not None, "the row was written in the statement before"
+    return int(row[0])
+
+
+def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> None:
+    """Put the file's passages under every current package that points to it, or under the artifact itself."""
+    owners = package_owners(change.connection, artifact_id)
+    if not owners:
+        owners = [_own_document(change, artifact_id, prepared)]
+    for owner in owners:
+        put_passages(change, owner, prepared)
+
+
+def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]:
+    """The documents of the current packages that point to an artifact."""
+    query = """
+        SELECT d.id, d.session_id, d.group_id, d.agent, d.type, d.priority, d.created_at
+          FROM packages AS p
+          JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+         WHERE p.artifact_id = ? AND p.superseded_by IS NULL
+         ORDER BY p.id
+    """
+    return [Owner(*row) for row in connection.execute(query, (artifact_id,))]
+
+
+def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> Owner:
+    moment = prepared.file.mtime_ns // 1000
+    document_id = documents.put(
+        change,
+        documents.Document(
+            kind="artifact", number=artifact_id, title=prepared.title, body="", path=prepared.path,
+            created_at=moment, ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+    return Owner(document_id, 0, 0, "", "", "", moment)
+
+
+def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> None:
+    """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
+
+    A kept passage whose lines only moved is not a change of the feed: the index holds no line numbers.
+    """
+    kept: dict[str, tuple[int, str, int]] = {
+        str(key): (int(id_), str(path), int(start))
+        for key, id_, path, start in change.connection.execute(
+            "SELECT passage_key, id, path, start_line FROM documents WHERE owner_id = ?", (owner.document_id,)
+        )
+    }
+    for passage in prepared.passages:
+        known = kept.pop(passage.key, None)
+        if known is None:
+            documents.put(change, _passage_document(owner, prepared.path, passage))
+        elif known[1] != prepared.path:
+            documents.replace(change, known[0], _passage_document(owner, prepared.path, passage))
+        elif known[2] != passage.start_line:
+            change.connection.execute(
+                "UPDATE documents SET start_line = ?, end_line = ? WHERE id = ?",
+                (passage.start_line, passage.end_line, known[0]),
+            )
+    for document_id, _, _ in kept.values():
+        documents.remove(change, document_id)
+
+
+def _passage_document(owner: Owner, path: str, passage: Passage) -> documents.Document:
+    return documents.Document(
+        kind="passage", number=None, title=passage.heading, body=passage.text, path=path,
+        owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
+        type=owner.type, priority=owner.priority, passage_key=passage.key, start_line=passage.start_line,
+        end_line=passage.end_line, created_at=owner.created_at, ruleset=RULESET_VERSION,
+    )  # fmt: skip
+
+
+def release(change: Change, artifact_id: int) -> None:
+    """Remove the document an artifact has of its own, with its passages: a package owns them from now on."""
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = 'artifact' AND number = ?", (artifact_id,)
+    ).fetchone()
+    if row is not None:
+        documents.remove_owned(change, int(row[0]))
+        documents.remove(change, int(row[0]))
+
+
+def forget(change: Change, artifact_id: int) -> None:
+    """The file is gone: no passage of it stays findable. Packages that point to it keep their summaries."""
+    release(change, artifact_id)
+    for owner in package_owners(change.connection, artifact_id):
+        documents.remove_owned(change, owner.document_id)
+    query = "SELECT 1 FROM packages WHERE artifact_id = ? LIMIT 1"
+    if change.connection.execute(query, (artifact_id,)).fetchone():
+        change.connection.execute(
+            "UPDATE artifacts SET state = 'missing', reason = 'the file is gone', sha256 = '', indexed_at = ?"
+            " WHERE id = ?",
+            (now_us(), artifact_id),
+        )
+    else:
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))

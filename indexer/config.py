@@ -1,0 +1,191 @@
+"""Settings: environment > project file > predecessor's file > user file > defaults.
+
+    .ctxrank/config.yaml                 the project's
+    bazinga/skills_config.json           the predecessor's, read as it is; or the one an import brought along
+    $XDG_CONFIG_HOME/ctxrank/config.yaml the user's
+
+What a file says is cached in the store by size, mtime and hash, so that a query parses nothing.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.store import Store
+
+IMPORTED_SKILLS_CONFIG = "imported_skills_config"
+DEFAULT_RETRIEVAL_LIMIT = 3
+RETRIEVAL_LIMITS = {
+    "developer": 3,
+    "senior_software_engineer": 5,
+    "qa_expert": 5,
+    "tech_lead": 5,
+    "investigator": 5,
+}
+DEFAULT_SAFETY_MARGIN = 0.15
+_STRENGTH = (RedactionMode.OFF, RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH)
+_KNOWN_KEYS = (
+    "fts5",
+    "redaction_mode",
+    "token_safety_margin",
+    "retrieval_limits",
+    "enable_context_assembler",
+)
+
+
+class Config(NamedTuple):
+    """What a call runs with; `notes` are for stderr."""
+
+    fts5: bool = True
+    redaction_mode: RedactionMode = RedactionMode.PATTERN_ONLY
+    token_safety_margin: float = DEFAULT_SAFETY_MARGIN
+    retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
+    enable_context_assembler: bool = True
+    notes: tuple[str, ...] = ()
+
+
+def load_config(store: Store) -> Config:
+    """The settings for this store. Raises UsageError, which names the file and the key."""
+    user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    user_path = os.path.join(user_home, "ctxrank", "config.yaml")
+    project_path = os.path.join(store.location.folder, "config.yaml")
+    predecessor_path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    config = _merged(Config(), _own_values(_cached(store, user_path)), user_path)
+    user_mode = config.redaction_mode
+    predecessor = _cached(store, predecessor_path) or _imported(store.truth)
+    config = _with_predecessor(config, predecessor, predecessor_path)
+    config = _merged(config, _own_values(_cached(store, project_path)), project_path)
+    if _STRENGTH.index(config.redaction_mode) < _STRENGTH.index(user_mode):
+        note = f"redaction_mode stays '{user_mode.value}': a project cannot weaken the user's."
+        config = config._replace(redaction_mode=user_mode, notes=(*config.notes, note))
+    return _merged(config, _environment(), "the environment")
+
+
+def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
+    """The configuration with the values of one source over it."""
+    for key, value in values.items():
+        if key == "fts5":
+            config = config._replace(fts5=_flag(value, key, source))
+        elif key == "enable_context_assembler":
+            config = config._replace(enable_context_assembler=_flag(value, key, source))
+        elif key == "redaction_mode":
+            config = config._replace(redaction_mode=_mode(value, source))
+        elif key == "token_safety_margin":
+            config = config._replace(token_safety_margin=_margin(value, source))
+        elif key == "retrieval_limits":
+            config = config._replace(retrieval_limits={**config.retrieval_limits, **_limits(value, source)})
+        else:
+            note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
+            config = config._replace(notes=(*config.notes, note))
+    return config
+
+
+def _with_predecessor(config: Config, document: object, source: str) -> Config:
+    """The settings that the predecessor's file holds under `context_engineering`."""
+    section = document.get("context_engineering") if isinstance(document, dict) else None
+    if not isinstance(section, dict):
+        return config
+    values = {str(key): value for key, value in section.items() if key in _KNOWN_KEYS and key != "fts5"}
+    return _merged(config, values, source)
+
+
+def says_no_fts5(store: Store) -> bool:
+    """Whether the predecessor's file says `enable_fts5: false`: reported by `status`, not obeyed.
+
+    It stems from the belief that FTS5 needs a special SQLite build.
+    """
+    path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    document = _cached(store, path) or _imported(store.truth)
+    section = document.get("context_engineering") if isinstance(document, dict) else None
+    return isinstance(section, dict) and section.get("enable_fts5") is False
+
+
+def _own_values(document: object) -> Mapping[str, object]:
+    return {str(key): value for key, value in document.items()} if isinstance(document, dict) else {}
+
+
+def _environment() -> Mapping[str, object]:
+    names = {
+        "CTXRANK_FTS5": "fts5",
+        "CTXRANK_REDACTION_MODE": "redaction_mode",
+        "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
+    }
+    return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
+
+
+def _flag(value: object, key: str, source: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in ("on", "true", "yes", "1"):
+        return True
+    if text in ("off", "false", "no", "0"):
+        return False
+    raise UsageError(f"{source}: {key} is '{value}'.", "Give on or off.")
+
+
+def _mode(value: object, source: str) -> RedactionMode:
+    # YAML reads a bare `off` as false.
+    text = "off" if value is False else str(value).strip().lower()
+    try:
+        return RedactionMode(text)
+    except ValueError as error:
+        allowed = ", ".join(mode.value for mode in RedactionMode)
+        raise UsageError(f"{source}: redaction_mode is '{value}'.", f"Modes are {allowed}.") from error
+
+
+def _margin(value: object, source: str) -> float:
+    try:
+        margin = float(str(value))
+    except ValueError:
+        margin = -1.0
+    if not 0 <= margin < 1:
+        raise UsageError(f"{source}: token_safety_margin is '{value}'.", "Give a share from 0 up to 1, such as 0.15.")
+    return margin
+
+
+def _limits(value: object, source: str) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{source}: retrieval_limits is '{value}'.", "Give a number for each agent.")
+    limits: dict[str, int] = {}
+    for agent, limit in value.items():
+        if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= 1000:
+            raise UsageError(f"{source}: the retrieval limit of {agent} is '{limit}'.", "Give a number from 0 to 1000.")
+        limits[str(agent)] = limit
+    return limits
+
+
+def _imported(truth: apsw.Connection) -> object:
+    row = truth.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
+    return None if row is None else json.loads(row[0])
+
+
+def _cached(store: Store, path: str) -> object:
+    """What a configuration file says, parsed at most once for each state of the file; None if there is none."""
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    row = store.truth.execute(
+        "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
+    ).fetchone()
+    if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
+        return json.loads(row[2])  # type: ignore[no-any-return]  # JSON is any
+    from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
+
+    value, sha256 = read_config_file(path)
+    try:
+        with store.write() as change:
+            change.connection.execute(
+                "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
+                (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
+            )
+    except Exception as error:  # the cache is a convenience: a read-only or locked store still answers
+        if not hasattr(error, "exit_code"):
+            raise
+    return value

@@ -1,0 +1,155 @@
+"""How a connection to a store file is opened, and how SQLite's errors become ours."""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.errors import CtxrankError, DamagedError, LockedError, UsageError
+
+BUSY_TIMEOUT_MS = 30_000
+_WAL_RETRY_S = 0.02
+
+
+def busy_timeout_ms() -> int:
+    """How long a call waits for a lock: `CTXRANK_BUSY_TIMEOUT_MS`, else 30 s."""
+    text = os.environ.get("CTXRANK_BUSY_TIMEOUT_MS", "")
+    if not text:
+        return BUSY_TIMEOUT_MS
+    if not text.isdigit():
+        raise UsageError(
+            f"CTXRANK_BUSY_TIMEOUT_MS is '{text}'.", "Give a whole number of milliseconds, such as 30000."
+        )
+    return int(text)
+
+
+def file_uri(path: str, query: str) -> str:
+    """A file: URI for SQLite, with the few characters escaped that it would take for itself."""
+    quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return f"file:{quoted}?{query}"
+
+
+def open_database(path: str, *, busy_ms: int, create: bool = False) -> apsw.Connection:
+    """A writing connection in WAL mode; errors are ours.
+
+    Raises LockedError, DamagedError, CtxrankError.
+    """
+    with sqlite_errors(path):
+        if create:
+            _create_private(path)
+        try:
+            # URIs are allowed so that the index can attach the truth read-only.
+            flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+            connection = apsw.Connection(path, flags=flags)
+            return _prepare(connection, busy_ms)
+        except (apsw.CantOpenError, apsw.ReadOnlyError):
+            if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
+                raise
+            return _open_unwritable(path)
+
+
+def _prepare(connection: apsw.Connection, busy_ms: int) -> apsw.Connection:
+    # First of all: whatever comes next may meet a lock.
+    connection.set_busy_timeout(busy_ms)
+    # Only where it is not WAL already: the switch needs an exclusive lock and ignores the timeout.
+    if connection.pragma("journal_mode") != "wal":
+        _switch_to_wal(connection, busy_ms)
+    # An acknowledged record survives a power cut.
+    connection.pragma("synchronous", 2)
+    connection.pragma("foreign_keys", True)
+    # What is deleted is overwritten: a forgotten secret does not stay in free pages.
+    connection.pragma("secure_delete", True)
+    # Nothing in the file's own schema may call functions with side effects.
+    connection.pragma("trusted_schema", False)
+    return connection
+
+
+def _switch_to_wal(connection: apsw.Connection, busy_ms: int) -> None:
+    deadline = time.monotonic() + busy_ms / 1000
+    while True:
+        try:
+            connection.pragma("journal_mode", "wal")
+            return
+        except apsw.BusyError:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(_WAL_RETRY_S)
+
+
+def _open_unwritable(path: str) -> apsw.Connection:
+    """A store on a read-only file system: fine as long as no WAL holds newer content."""
+    wal = path + "-wal"
+    if os.path.exists(wal) and os.path.getsize(wal) > 0:
+        raise DamagedError(
+            f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
+            "Make the folder writable once, so that they can be merged.",
+        )
+    return apsw.Connection(
+        file_uri(path, "immutable=1"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+
+
+def _create_private(path: str) -> None:
+    """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+@contextlib.contextmanager
+def immediate(connection: apsw.Connection) -> Iterator[None]:
+    """One short writing transaction: the lock is taken first, so it never upgrades half-way.
+
+    A deferred BEGIN that turns into a write fails at once with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+@contextlib.contextmanager
+def snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """One reading transaction; its view is fixed at the first read of each file."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextlib.contextmanager
+def sqlite_errors(what: str) -> Iterator[None]:
+    """Turn SQLite's errors into ours, naming the file they came from."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise translate(error, what) from error
+
+
+def translate(error: apsw.Error, what: str) -> CtxrankError:
+    """The error of ours that says the same, with what to do next."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return LockedError(
+            f"{what} is locked by another process.",
+            "Try again; CTXRANK_BUSY_TIMEOUT_MS sets how long a call waits.",
+        )
+    if isinstance(error, apsw.NotADBError):
+        return DamagedError(
+            f"{what} is not an SQLite database.", "Restore it from a backup or point --db elsewhere."
+        )
+    if isinstance(error, apsw.CorruptError):
+        return DamagedError(f"{what} is damaged ({error}).", "Restore it from a backup.")
+    if isinstance(error, apsw.FullError):
+        return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")
+    if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
+        return CtxrankError(f"{what} cannot be written.", "Check the permissions of the file and its folder.")
+    if isinstance(error, apsw.CantOpenError):
+        return CtxrankError(f"{what} cannot be opened.", "Check that it exists and that you may read it.")
+    return CtxrankError(f"SQLite refused on {what}: {error}")

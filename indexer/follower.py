@@ -1,0 +1,231 @@
+"""The follower: it applies the change feed to the index until nothing is missing.
+
+It takes the index's write lock, then reads how far the index is, then applies in the feed's order with
+INSERT OR REPLACE and DELETE only. Reading before locking, or a plain INSERT, leaves ghosts that no check
+sees. Within one batch the order is by rowid: a batch holds a document at most once, and FTS5 writes out
+its pending list whenever rowids go backwards.
+"""
+
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import apsw
+
+from ctxrank.indexer import forward, fts
+from ctxrank.indexer.connection import immediate
+from ctxrank.indexer.facets import index_rowid, scope_text
+from ctxrank.indexer.healing import heal
+
+if TYPE_CHECKING:  # the store imports us when it is behind
+    from ctxrank.indexer.store import Store
+
+_BATCH_DOCUMENTS = 1000
+# A bounded catch-up looks at the clock between batches, so its batches are small (about 10 ms each).
+_BOUNDED_BATCH_DOCUMENTS = 100
+_TERM_CACHE_MAX = 500_000
+
+
+class _Row(NamedTuple):
+    """One document of the feed, as the index needs it."""
+
+    rowid: int
+    owner_id: int
+    title: str
+    body: str
+    path: str
+    identifiers: str
+    scope: str
+
+
+def follow(store: "Store", bound_ms: int | None = None) -> int:
+    """Apply what the index lacks; returns how many changes it still lacks.
+
+    With `bound_ms` it stops after about that time and never waits for the index's lock. An index
+    that is damaged, foreign or of another fingerprint is healed first where that is allowed.
+    """
+    deadline = None if bound_ms is None else time.monotonic() + bound_ms / 1000
+    index = store.index()
+    try:
+        if index.trouble in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
+            index = heal(store)
+        if not index.is_usable:
+            return lag(store, index)
+        index.connection.set_busy_timeout(0 if bound_ms is not None else store.busy_ms)
+        return _Follower(index).run(deadline)
+    except apsw.BusyError:
+        return lag(store, index)
+    except apsw.Error as error:
+        index.trouble = fts.trouble_of(error)
+        return lag(store, index)
+
+
+def lag(store: "Store", index: fts.Index) -> int:
+    """How many changes of the feed the index lacks; all of them where it cannot be read."""
+    applied = 0
+    if index.is_usable:
+        try:
+            applied = index.state().applied_seq
+        except apsw.Error as error:
+            index.trouble = fts.trouble_of(error)
+    return changes_after(store.truth, applied)
+
+
+def changes_after(truth: apsw.Connection, seq: int, schema: str = "main") -> int:
+    """How many documents and tombstones came after this point of the feed."""
+    row = truth.execute(
+        f"SELECT (SELECT count(*) FROM {schema}.documents WHERE seq > ?1)"
+        f" + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)",
+        (seq,),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+class _Follower:
+    """One run: keeps the ids of terms it has seen, so that a rebuild looks each up once."""
+
+    def __init__(self, index: fts.Index) -> None:
+        self._index = index
+        self._connection = index.connection
+        self._term_ids: dict[str, int] = {}
+
+    def run(self, deadline: float | None) -> int:
+        size = _BATCH_DOCUMENTS if deadline is None else _BOUNDED_BATCH_DOCUMENTS
+        while True:
+            with immediate(self._connection):
+                is_done = self._apply_batch(size)
+            if is_done:
+                return 0
+            if deadline is not None and time.monotonic() >= deadline:
+                return changes_after(self._connection, self._index.state().applied_seq, "truth")
+
+    def _apply_batch(self, size: int) -> bool:
+        """Apply the next changes; true when there were no more. Runs inside the write transaction."""
+        state = self._index.state()
+        if state.mark != self._mark_at(state.applied_seq):
+            # Another history: a restored backup, or a truth file that was replaced.
+            clear(self._connection)
+            self._term_ids.clear()
+            state = self._index.state()
+        live, live_end = self._read_documents(state.applied_seq, size)
+        gone, gone_end = self._read_tombstones(state.applied_seq, size)
+        end = min(live_end, gone_end)
+        rows = sorted((row for seq, row in live if seq <= end), key=lambda row: row.rowid)
+        removed = sorted(rowid for seq, rowid in gone if seq <= end)
+        if rows or removed:
+            self._apply(state, rows, removed, min(end, self._last_seq()))
+        return len(rows) + len(removed) == len(live) + len(gone) and len(live) < size and len(gone) < size
+
+    def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:
+        labels = {
+            str(text): int(label)
+            for label, text in self._connection.execute("SELECT id, text FROM truth.labels")
+        }
+        rows: list[tuple[int, _Row]] = []
+        for record in self._connection.execute(
+            """
+            SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
+                   title, body, path, identifiers
+              FROM truth.documents
+             WHERE seq > ?
+             ORDER BY seq
+             LIMIT ?
+            """,
+            (after, size),
+        ):
+            seq, id_, kind, owner, session, group, agent, type_, priority, superseded, *texts = record
+            scope = scope_text(
+                kind, session, group, labels, agent=agent, type_=type_, priority=priority,
+                is_current=superseded is None,
+            )  # fmt: skip
+            rows.append((seq, _Row(index_rowid(session, id_), owner or id_, *texts, scope)))
+        return rows, rows[-1][0] if len(rows) == size else 1 << 62
+
+    def _read_tombstones(self, after: int, size: int) -> tuple[list[tuple[int, int]], int]:
+        rows = [
+            (int(seq), index_rowid(int(session), int(document)))
+            for seq, session, document in self._connection.execute(
+                "SELECT seq, session_id, document_id FROM truth.tombstones WHERE seq > ? ORDER BY seq LIMIT ?",
+                (after, size),
+            )
+        ]
+        return rows, rows[-1][0] if len(rows) == size else 1 << 62
+
+    def _apply(self, state: fts.IndexState, rows: list[_Row], removed: list[int], end: int) -> None:
+        changed_df: Counter[int] = Counter()
+        documents, total_length = state.documents, state.total_length
+        for rowid in [row.rowid for row in rows] + removed:
+            old = self._connection.execute("SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
+            if old is not None:
+                changed_df.subtract(forward.term_ids(old[1]))
+                documents -= 1
+                total_length -= old[0]
+        for rowid in removed:
+            self._connection.execute("DELETE FROM main.fts WHERE rowid = ?", (rowid,))
+            self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
+        counted = [self._count(row) for row in rows]
+        self._learn({term for counts, _ in counted for term in counts})
+        entries: list[tuple[int, int, int, bytes]] = []
+        for row, (counts, length) in zip(rows, counted, strict=True):
+            packed = {self._term_ids[term]: count for term, count in counts.items()}
+            changed_df.update(packed.keys())
+            entries.append((row.rowid, row.owner_id, length, forward.encode(packed)))
+            documents += 1
+            total_length += length
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO main.fts (rowid, title, body, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
+            [(row.rowid, row.title, row.body, row.path, row.identifiers, row.scope) for row in rows],
+        )
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO main.forward (id, owner_id, length, terms) VALUES (?, ?, ?, ?)", entries
+        )
+        self._connection.executemany(
+            "UPDATE main.terms SET df = df + ? WHERE id = ?",
+            [(change, term_id) for term_id, change in changed_df.items() if change],
+        )
+        self._connection.execute(
+            "UPDATE main.state SET applied_seq = ?, mark = ?, documents = ?, total_length = ? WHERE id = 1",
+            (end, self._mark_at(end), documents, total_length),
+        )
+
+    def _count(self, row: _Row) -> tuple[dict[str, int], int]:
+        """Packed counts by term, and the document's length in tokens."""
+        columns = [Counter(self._index.tokens(text)) for text in (row.title, row.body, row.path, row.identifiers)]
+        title, body, path, identifiers = columns
+        packed = {term: min(count, forward.BODY_MAX) for term, count in body.items()}
+        for term in title.keys() | path.keys() | identifiers.keys():
+            packed[term] = forward.pack_counts(title[term], body[term], path[term], identifiers[term])
+        return packed, sum(column.total() for column in columns)
+
+    def _learn(self, terms: set[str]) -> None:
+        """Give every term of the batch an id."""
+        if len(self._term_ids) > _TERM_CACHE_MAX:
+            self._term_ids.clear()
+        for term in sorted(terms - self._term_ids.keys()):
+            found = self._connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).fetchone()
+            if found is None:
+                self._connection.execute("INSERT INTO main.terms (term, df) VALUES (?, 0)", (term,))
+                self._term_ids[term] = self._connection.last_insert_rowid()
+            else:
+                self._term_ids[term] = int(found[0])
+
+    def _mark_at(self, seq: int) -> int:
+        """The mark of the transaction that this change belongs to; 0 before the first change."""
+        if seq == 0:
+            return 0
+        row = self._connection.execute(
+            "SELECT mark FROM truth.feed_marks WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
+        ).fetchone()
+        return int(row[0]) if row else -1
+
+    def _last_seq(self) -> int:
+        row = self._connection.execute("SELECT seq FROM truth.store WHERE id = 1").fetchone()
+        return int(row[0]) if row else 0
+
+
+def clear(connection: apsw.Connection) -> None:
+    """Empty the index in place, inside the caller's transaction."""
+    connection.execute("INSERT INTO main.fts (fts) VALUES ('delete-all')")
+    connection.execute("DELETE FROM main.terms")
+    connection.execute("DELETE FROM main.forward")
+    fts.start_empty(connection)

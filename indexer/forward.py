@@ -1,0 +1,77 @@
+"""The forward list: for one document, which terms it holds and how often in each column.
+
+Scoring a candidate from it needs no text and no posting list. Layout, little-endian, n terms:
+
+    id₁ id₂ … idₙ          4 bytes each, ascending
+    c₁  c₂  … cₙ           2 bytes each: body 6 bits, title 3, path 3, identifiers 4
+
+A count that does not fit its bits stays at their maximum: by then BM25's term frequency has saturated.
+"""
+
+import sys
+from array import array
+from collections.abc import Mapping
+
+BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
+_TITLE_SHIFT, _PATH_SHIFT, _IDENTIFIERS_SHIFT = 6, 9, 12
+_ENTRY_BYTES = 6
+_IS_BIG_ENDIAN = sys.byteorder == "big"
+
+
+def pack_counts(title: int, body: int, path: int, identifiers: int) -> int:
+    """The four counts of one term in one number."""
+    return (
+        min(body, BODY_MAX)
+        | min(title, TITLE_MAX) << _TITLE_SHIFT
+        | min(path, PATH_MAX) << _PATH_SHIFT
+        | min(identifiers, IDENTIFIERS_MAX) << _IDENTIFIERS_SHIFT
+    )
+
+
+def unpack_counts(packed: int) -> tuple[int, int, int, int]:
+    """(title, body, path, identifiers): the counts of one term."""
+    return (
+        packed >> _TITLE_SHIFT & TITLE_MAX,
+        packed & BODY_MAX,
+        packed >> _PATH_SHIFT & PATH_MAX,
+        packed >> _IDENTIFIERS_SHIFT & IDENTIFIERS_MAX,
+    )
+
+
+def encode(counts: Mapping[int, int]) -> bytes:
+    """The blob of a document whose terms (by id) have these packed counts."""
+    ids = array("I", sorted(counts))
+    packed = array("H", [counts[term_id] for term_id in ids])
+    if _IS_BIG_ENDIAN:
+        ids.byteswap()
+        packed.byteswap()
+    return ids.tobytes() + packed.tobytes()
+
+
+def term_ids(blob: bytes) -> "array[int]":
+    """The ids of all terms in a blob."""
+    ids = array("I")
+    ids.frombytes(blob[: len(blob) // _ENTRY_BYTES * 4])
+    if _IS_BIG_ENDIAN:
+        ids.byteswap()
+    return ids
+
+
+def term_key(term_id: int) -> bytes:
+    """What `packed_count` looks for: made once a query, used on every candidate."""
+    return term_id.to_bytes(4, "little")
+
+
+def packed_count(blob: bytes, key: bytes) -> int:
+    """The packed counts of one term in one document; 0 where it does not occur.
+
+    A byte search (in C) beats decoding the list; a hit across two ids is told by its alignment.
+    """
+    ids_end = len(blob) // _ENTRY_BYTES * 4
+    at = blob.find(key, 0, ids_end)
+    while at >= 0 and at & 3:
+        at = blob.find(key, at + 1, ids_end)
+    if at < 0:
+        return 0
+    count_at = ids_end + (at >> 1)
+    return blob[count_at] | blob[count_at + 1] << 8

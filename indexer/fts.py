@@ -1,0 +1,177 @@
+"""The index file: opened, recognised, and asked whether it is sound.
+
+It is `main` on a connection of its own, with the truth attached read-only as `truth`, so that one
+query sees both. Whatever is wrong with it is a value (`trouble`), never an exception: search and
+assembly answer without it.
+"""
+
+import os
+from enum import Enum
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer.connection import file_uri, immediate, open_database
+from ctxrank.indexer.errors import CtxrankError, LockedError
+from ctxrank.indexer.facets import SENTINEL
+
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+FORMAT = 1  # grows with the index's layout; a program older than the file leaves it alone
+# Everything that the index is a function of, beside the feed. A difference rebuilds it.
+FINGERPRINT = "1 porter-unicode61-rd2 columns=title,body,path,identifiers,scope forward=1 splitter=1"
+
+
+class Trouble(Enum):
+    """Why the index cannot answer; the value is how a person is told."""
+
+    NONE = ""
+    NO_FTS5 = "this SQLite has no FTS5"
+    OFF = "FTS5 is switched off in the configuration"
+    NEWER = "the index was made by a newer ctxrank"
+    DAMAGED = "the index is damaged"
+    LOCKED = "the index is locked by another process"
+    UNREADABLE = "the index cannot be opened"
+    REBUILDING = "the index is being rebuilt"
+
+
+class IndexState(NamedTuple):
+    """Where the index stands: the last change it holds, and its statistics."""
+
+    applied_seq: int
+    mark: int
+    documents: int
+    total_length: int
+
+
+class Index:
+    """An open index; `connection` is only to be used while `trouble` is NONE."""
+
+    def __init__(self, connection: apsw.Connection | None, trouble: Trouble, path: str) -> None:
+        self._connection = connection
+        self.trouble = trouble
+        self.path = path
+        self._tokenizer: apsw.FTS5Tokenizer | None = None
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection with the index as main and the truth attached."""
+        if self._connection is None:
+            raise AssertionError(f"asked for an index that has trouble: {self.trouble.value}")
+        return self._connection
+
+    @property
+    def is_usable(self) -> bool:
+        """True while nothing is known to be wrong with it."""
+        return self.trouble is Trouble.NONE
+
+    def state(self) -> IndexState:
+        """Where it stands, as of the current snapshot."""
+        row = self.connection.execute(
+            "SELECT applied_seq, mark, documents, total_length FROM main.state WHERE id = 1"
+        ).fetchone()
+        if row is None:
+            raise apsw.CorruptError("the index has lost its state row")
+        return IndexState(int(row[0]), int(row[1]), int(row[2]), int(row[3]))
+
+    def is_sound(self) -> bool:
+        """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
+        and SQLite's and FTS5's own checks call it ok."""
+        found = self.connection.execute(
+            "SELECT count(*) FROM main.fts WHERE fts MATCH ?", (f"scope:{SENTINEL}",)
+        ).fetchone()
+        return found == (1,)
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that the index's own tokenizer makes of a text, in order."""
+        return self._tokenize(text, include_offsets=False)
+
+    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+        """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
+        return self._tokenize(text, include_offsets=True)
+
+    def _tokenize(self, text: str, *, include_offsets: bool) -> list:  # type: ignore[type-arg]  # one of two shapes
+        if self._tokenizer is None:
+            self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
+        return self._tokenizer(
+            text.encode("utf-8", "replace"),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_offsets=include_offsets,
+            include_colocated=False,
+        )
+
+    def close(self) -> None:
+        """Close the connection; the object is of no further use."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
+    """Open, and if it is not there make, the index of a truth file. Never raises: trouble is a value."""
+    connection: apsw.Connection | None = None
+    try:
+        connection = open_database(path, busy_ms=busy_ms, create=True)
+        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "mode=ro"),))
+        # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
+        connection.pragma("synchronous", 1)
+        trouble = _recognise(connection)
+    except apsw.Error as error:
+        trouble = trouble_of(error)
+    except LockedError:
+        trouble = Trouble.LOCKED
+    except CtxrankError as error:
+        trouble = trouble_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else Trouble.UNREADABLE
+    if trouble in (Trouble.NONE, Trouble.DAMAGED, Trouble.REBUILDING) or connection is None:
+        return Index(connection, trouble, path)
+    connection.close()
+    return Index(None, trouble, path)
+
+
+def _recognise(connection: apsw.Connection) -> Trouble:
+    if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
+        create_schema(connection)
+        return Trouble.NONE
+    row = connection.execute("SELECT format, fingerprint, store_uuid FROM main.state WHERE id = 1").fetchone()
+    if row is None:
+        return Trouble.DAMAGED
+    if row[0] > FORMAT:
+        return Trouble.NEWER
+    (uuid,) = connection.execute("SELECT uuid FROM truth.store WHERE id = 1").fetchone() or ("",)
+    if (row[1], row[2]) != (FINGERPRINT, uuid):
+        return Trouble.REBUILDING
+    # The prepared MATCH is what finds out that FTS5 is missing.
+    connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()
+    return Trouble.NONE
+
+
+def create_schema(connection: apsw.Connection) -> None:
+    """Make the tables of an empty index, once, whoever comes first."""
+    with open(os.path.join(os.path.dirname(__file__), "index_schema.sql"), encoding="utf-8") as file:
+        schema = file.read()
+    with immediate(connection):
+        if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone():
+            return
+        connection.execute(schema)
+        start_empty(connection)
+
+
+def start_empty(connection: apsw.Connection) -> None:
+    """Write the state of an index that has applied nothing, and its sentinel row."""
+    connection.execute(
+        "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, mark, documents,"
+        " total_length) SELECT 1, uuid, ?, ?, 0, 0, 0, 0 FROM truth.store",
+        (FINGERPRINT, FORMAT),
+    )
+    connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))
+
+
+def trouble_of(error: BaseException | None) -> Trouble:
+    """What an error of SQLite says about the index."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return Trouble.LOCKED
+    if isinstance(error, apsw.SQLError) and "no such module" in str(error):
+        return Trouble.NO_FTS5
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError | apsw.PermissionsError):
+        return Trouble.UNREADABLE
+    return Trouble.DAMAGED

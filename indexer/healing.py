@@ -1,0 +1,82 @@
+"""Healing a derived file: empty it in place, else reset it in place, else remove it.
+
+The caller feeds it again afterwards. Under one lock file, so that two processes never heal at once; the
+three files go together, because removing `index.db` alone under open processes gives I/O errors.
+"""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import apsw
+
+from ctxrank.indexer import fts
+from ctxrank.indexer.connection import immediate
+
+if TYPE_CHECKING:  # the store opens the index, healing closes it
+    from ctxrank.indexer.store import Store
+
+
+def heal(store: "Store") -> fts.Index:
+    """Bring the store's index to an empty, sound state; returns it on a fresh connection.
+
+    Where another process is healing, or nothing helps, the index comes back with its trouble.
+    """
+    with _healing_lock(store.location.folder) as is_ours:
+        index = store.reopen_index()  # another process may have healed it by now
+        if not is_ours or index.is_usable:
+            return index
+        for step in (_empty_in_place, _reset_in_place):
+            if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
+                return index
+            with contextlib.suppress(apsw.Error, AssertionError):
+                step(index)
+            index = store.reopen_index()
+            if index.is_usable and _answers(index):
+                return index
+        index.close()
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(store.location.index + suffix)
+        return store.reopen_index()
+
+
+def _empty_in_place(index: fts.Index) -> None:
+    connection = index.connection
+    with immediate(connection):
+        for table in ("fts", "terms", "forward", "state"):
+            connection.execute(f"DROP TABLE IF EXISTS main.{table}")
+    fts.create_schema(connection)
+
+
+def _reset_in_place(index: fts.Index) -> None:
+    connection = index.connection
+    connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 1)
+    try:
+        connection.execute("VACUUM main")
+    finally:
+        connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
+
+
+def _answers(index: fts.Index) -> bool:
+    try:
+        return index.is_sound()
+    except apsw.Error:
+        return False
+
+
+@contextlib.contextmanager
+def _healing_lock(folder: str) -> Iterator[bool]:
+    """True for the one process that holds the lock file; the others do not wait."""
+    descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,114 @@
+"""The text of the column `identifiers`: what the tokenizer would keep in one token, in parts.
+
+    getUserById        get user by id
+    HTTPServer2        http server 2
+    userIDs            user ids                  (a plural s stays with its acronym)
+    日本語             日本 本語                 (overlapping pairs: CJK writes no spaces)
+    get_user, a-b.c    nothing: the tokenizer already splits these
+
+A word is cut where a lower-case letter meets an upper-case one, before the last capital of an acronym
+that runs into a word, and between letters and digits. Three kinds of words are left whole, because they
+are not names and their parts would only be noise:
+
+    21T22, 10ms, 0cc175b9    begins with a digit and has no camel hump: times, sizes, hashes
+    d41d8cd98f00b204e980     more than MAX_PARTS parts: hashes, base64
+    longer than MAX_WORD_CHARS    machine text
+"""
+
+import re
+from collections import Counter
+from functools import lru_cache
+
+MAX_REPEATS = 3  # a name used a hundred times in a file says no more in BM25 than one used three times
+MAX_PARTS = 12  # the longest class names of large Java projects have nine
+MAX_WORD_CHARS = 96
+
+# Bytes that may belong to a word; everything else becomes a space. Bytes from 0x80 are parts of UTF-8
+# sequences and are looked at once decoded.
+_SEPARATE = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
+
+_WORD = re.compile(r"[^\W_]+")
+_CJK_CHARACTERS = (
+    "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf"
+    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+_CJK = re.compile(f"[{_CJK_CHARACTERS}]")
+_CJK_OR_NOT = re.compile(f"[{_CJK_CHARACTERS}]+|[^{_CJK_CHARACTERS}]+")
+_PART = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_HUMP = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]")
+
+
+def split_identifiers(text: str) -> str:
+    """The parts of every compound word of a text, separated by spaces.
+
+    In the order in which the words first occur, each word at most MAX_REPEATS times.
+    """
+    # Cutting bytes at C speed and looking at each different word once is twice as fast as one regular
+    # expression that finds compounds: nearly all words repeat, and nearly all are plain.
+    repeats = Counter(text.encode("utf-8", "surrogatepass").translate(_SEPARATE).split())
+    if not text.isascii():
+        repeats = _cut_at_wide_punctuation(repeats)
+    found: list[str] = []
+    for word, count in repeats.items():
+        if parts := _split(word):
+            found += [parts] * min(count, MAX_REPEATS)
+    return " ".join(found)
+
+
+def split_word(word: str) -> tuple[str, ...]:
+    """The parts of one word of a query, exactly as they stand in the column; empty if it is no compound."""
+    return tuple(split_identifiers(word).split())
+
+
+def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
+    """The same words, those with non-ASCII characters cut again where one of these is no letter or digit."""
+    words: Counter[bytes] = Counter()
+    for word, count in repeats.items():
+        if word.isascii():
+            words[word] += count
+        else:
+            for piece in _WORD.findall(word.decode("utf-8", "surrogatepass")):
+                words[piece.encode()] += count
+    return words
+
+
+@lru_cache(maxsize=1 << 16)  # passages of one corpus share their vocabulary: twice as fast
+def _split(word: bytes) -> str:
+    """The parts of one UTF-8 word, separated by spaces; empty if it is plain."""
+    if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
+        return ""
+    text = word.decode()
+    if not _CJK.search(text):
+        return " ".join(_cased_parts(text))
+    parts: list[str] = []
+    for stretch in _CJK_OR_NOT.findall(text):
+        if _CJK.match(stretch):
+            parts += _pairs(stretch)
+        else:  # the tokenizer takes it into the token of the CJK run, so even a plain word is written out
+            parts += _cased_parts(stretch) or [stretch.lower()]
+    return " ".join(parts)
+
+
+def _cased_parts(word: str) -> list[str]:
+    """Cut one word without CJK at its humps and digits; empty if nothing is to be cut."""
+    if len(word) > MAX_WORD_CHARS:
+        return []
+    shape = word if word.isascii() else "".join(map(_shape, word))
+    parts = [word[part.start() : part.end()].lower() for part in _PART.finditer(shape)]
+    if not 1 < len(parts) <= MAX_PARTS:
+        return []
+    if shape[0].isdigit() and not _HUMP.search(shape):
+        return []
+    return parts
+
+
+def _shape(character: str) -> str:
+    """The ASCII character that stands for a character's kind, so that one pattern cuts every alphabet."""
+    if character.isupper() or character.istitle():
+        return "A"
+    return "0" if character.isnumeric() else "a"
+
+
+def _pairs(run: str) -> list[str]:
+    """Overlapping pairs of a CJK run; a single character stays itself."""
+    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]

@@ -1,0 +1,34 @@
+-- The index: a pure function of the feed in ctxrank.db. Delete it and the next call rebuilds it.
+-- rowid of `fts` and `forward` = session_id << 32 | document id, so that a session is one range.
+
+CREATE TABLE state (
+    id            INTEGER PRIMARY KEY CHECK (id = 1),
+    store_uuid    TEXT    NOT NULL,
+    fingerprint   TEXT    NOT NULL,     -- schema, tokenizer, splitter: any difference rebuilds
+    format        INTEGER NOT NULL,     -- grows; a program older than this does not touch the file
+    applied_seq   INTEGER NOT NULL,     -- every change up to here is in the index
+    mark          INTEGER NOT NULL,     -- of the feed at applied_seq
+    documents     INTEGER NOT NULL,
+    total_length  INTEGER NOT NULL      -- tokens of all documents, for the average length
+) STRICT;
+
+CREATE VIRTUAL TABLE fts USING fts5(
+    title, body, path, identifiers, scope,
+    content = '', contentless_delete = 1,
+    tokenize = 'porter unicode61 remove_diacritics 2'
+);
+
+-- Term statistics: FTS5's own bm25() walks every posting list to count it.
+CREATE TABLE terms (
+    id    INTEGER PRIMARY KEY,
+    term  TEXT    NOT NULL UNIQUE,      -- as the index holds it, stemmed
+    df    INTEGER NOT NULL              -- documents that hold it
+) STRICT;
+
+-- Document to terms: scoring a candidate needs no text. See indexer/forward.py for the layout.
+CREATE TABLE forward (
+    id        INTEGER PRIMARY KEY,      -- rowid of `fts`
+    owner_id  INTEGER NOT NULL,         -- rowid of the document a hit is shown as
+    length    INTEGER NOT NULL,         -- tokens in all text columns
+    terms     BLOB    NOT NULL
+) STRICT;

@@ -1,0 +1,83 @@
+"""Where a store is.
+
+`--db` > `CTXRANK_DB` > the nearest `.ctxrank/` upwards; a linked git worktree shares the main one's.
+"""
+
+import os
+from typing import NamedTuple
+
+from ctxrank.indexer.errors import NoStoreError, UsageError
+
+FOLDER = ".ctxrank"
+TRUTH_FILE = "ctxrank.db"
+INDEX_FILE = "index.db"
+
+
+class Location(NamedTuple):
+    """The files of one store, all absolute: its folder, its truth, its index, and the project's root."""
+
+    folder: str
+    truth: str
+    index: str
+    root: str
+
+
+def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
+    """The store that a call from `start` means. Raises NoStoreError with the hint `ctxrank init`."""
+    named = db or os.environ.get("CTXRANK_DB")
+    if named:
+        truth = os.path.abspath(os.path.join(named, TRUTH_FILE) if os.path.isdir(named) else named)
+        if not os.path.exists(truth):
+            raise NoStoreError(f"There is no store at {truth}.", "Make one with 'ctxrank init'.")
+        return at(truth, root)
+    here = os.path.abspath(start or os.getcwd())
+    for folder in _upwards(here):
+        truth = os.path.join(folder, FOLDER, TRUTH_FILE)
+        if os.path.exists(truth):
+            return at(truth, root)
+    main = _main_worktree(here)
+    if main is not None:
+        truth = os.path.join(main, FOLDER, TRUTH_FILE)
+        if os.path.exists(truth):
+            return at(truth, root)
+    raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+
+
+def at(truth: str, root: str | None = None) -> Location:
+    """The location of the store whose truth is this file; the root is beside its folder unless given."""
+    truth = os.path.abspath(truth)
+    folder = os.path.dirname(truth)
+    if os.path.basename(truth) == TRUTH_FILE:
+        index = os.path.join(folder, INDEX_FILE)
+    else:
+        index = os.path.splitext(truth)[0] + ".index.db"
+    beside = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
+    chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or beside)
+    if root is not None and not os.path.isdir(chosen):
+        raise UsageError(f"--root {root} is not a folder.", "Give the folder that the artifacts' paths start from.")
+    return Location(folder, truth, index, chosen)
+
+
+def _upwards(folder: str) -> list[str]:
+    folders = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folders.append(parent)
+        folder = parent
+    return folders
+
+
+def _main_worktree(here: str) -> str | None:
+    """The main worktree's folder if `here` lies in a linked one.
+
+    There `.git` is a file, `gitdir: <main>/.git/worktrees/<name>`.
+    """
+    for folder in _upwards(here):
+        marker = os.path.join(folder, ".git")
+        if not os.path.isfile(marker):
+            continue
+        with open(marker, encoding="utf-8", errors="replace") as file:
+            line = file.readline().strip()
+        gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
+        common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
+        return os.path.dirname(common) if common and name else None
+    return None

@@ -1,0 +1,158 @@
+"""A store: the truth it writes, the feed it keeps, and the index that follows.
+
+    with open_store() as store:
+        with store.write() as change:
+            ...
+        store.follow()
+
+Writers open the truth alone. The index has a connection of its own, with the truth attached
+read-only, because BEGIN IMMEDIATE locks every attached file that can be written. A Store serves one
+thread; open one for each.
+"""
+
+import contextlib
+import os
+import random
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+import apsw
+
+from ctxrank.indexer import fts
+from ctxrank.indexer.connection import busy_timeout_ms, immediate, open_database, sqlite_errors, translate
+from ctxrank.indexer.errors import DamagedError
+from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store
+
+# How many changes back an index may be and still be proven to follow this very history.
+_CHANGES_MARKED = 1_000_000
+_CURRENT_SCHEMA = 1
+
+
+class Change:
+    """One open writing transaction: hands out the feed's next numbers."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
+        if row is None:
+            raise DamagedError("The store has lost its counter row.", "Restore it from a backup.")
+        self._first = self._seq = int(row[0])
+
+    def next_seq(self) -> int:
+        """The number of the next change; written back when the transaction commits."""
+        self._seq += 1
+        return self._seq
+
+    def finish(self) -> None:
+        """Write the counter back and mark this point of the feed."""
+        if self._seq == self._first:
+            return
+        self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
+        self.connection.execute(
+            "INSERT INTO feed_marks (seq, mark) VALUES (?, ?)", (self._seq, random.getrandbits(62))
+        )
+        self.connection.execute("DELETE FROM feed_marks WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
+
+
+class Store:
+    """An open store. `truth` is the writing connection; `index` opens when first asked for."""
+
+    def __init__(self, location: Location, truth: apsw.Connection, busy_ms: int) -> None:
+        self.location = location
+        self.truth = truth
+        self.busy_ms = busy_ms
+        self._index: fts.Index | None = None
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[Change]:
+        """One short transaction on the truth; its changes enter the feed when it ends.
+
+        Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
+        """
+        with sqlite_errors(self.location.truth), immediate(self.truth):
+            change = Change(self.truth)
+            yield change
+            change.finish()
+
+    def index(self) -> "fts.Index":
+        """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""
+        if self._index is None:
+            self._index = fts.open_index(self.location.index, self.location.truth, busy_ms=self.busy_ms)
+        return self._index
+
+    def reopen_index(self) -> "fts.Index":
+        """The index on a fresh connection: what healing and a replaced file call for."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        return self.index()
+
+    def follow(self, bound_ms: int | None = None) -> int:
+        """Let the index catch up with the feed; returns how many changes it still lacks.
+
+        Never fails because of the index and never waits for its lock: what is not applied now is
+        applied by a later call.
+        """
+        from ctxrank.indexer.follower import follow  # a query that is up to date needs no follower
+
+        return follow(self, bound_ms)
+
+    def close(self) -> None:
+        """Close both connections."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        self.truth.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_store(
+    db: str | None = None, *, root: str | None = None, start: str | None = None, busy_ms: int | None = None
+) -> Store:
+    """Open the store that `db` names, or the nearest one from `start` (default: here) upwards.
+
+    `root` is the folder that artifacts' paths start from (default: beside the store's folder).
+    Raises NoStoreError, DamagedError, LockedError.
+    """
+    return _open(find_store(db, root, start), busy_ms, create=False)
+
+
+def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
+    """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
+    home = os.path.join(os.path.abspath(folder), FOLDER)
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    ignore = os.path.join(home, ".gitignore")
+    if not os.path.exists(ignore):
+        with open(ignore, "w", encoding="utf-8") as file:
+            file.write("# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n")
+    return _open(at(os.path.join(home, TRUTH_FILE), root), busy_ms, create=True)
+
+
+def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
+    wait = busy_timeout_ms() if busy_ms is None else busy_ms
+    truth = open_database(location.truth, busy_ms=wait, create=create)
+    try:
+        _bring_up_to_date(truth, location.truth)
+    except BaseException:
+        truth.close()
+        raise
+    return Store(location, truth, wait)
+
+
+def _bring_up_to_date(truth: apsw.Connection, path: str) -> None:
+    try:
+        if int(truth.pragma("user_version")) == _CURRENT_SCHEMA:
+            return
+        from ctxrank.indexer.migrations import migrate  # only a new or an old file needs it
+
+        migrate(truth, path)
+    except apsw.Error as error:
+        raise translate(error, path) from error

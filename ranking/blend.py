@@ -1,0 +1,37 @@
+"""The blend of text and heuristic into one score.
+
+    score = w·T + (1 − w)·H / 20.5          T = s / (s + h)          h = ½ · Σ of the 8 largest qtf·idf
+
+    s   the BM25 score of the document (bm25.py)      H   the heuristic (heuristic.py)
+    h   what a document scores that holds half of what the query's eight rarest terms are worth once each
+
+T is in [0, 1): ½ for that document, and it does not depend on which other documents there are. Eight,
+because no document holds all terms of a long task text, and a sum over all of them would push every T
+towards 0, where the heuristic decides alone.
+
+w = 0.7 lets a strong match of low priority outrank an unrelated critical package:
+0.7·0.7 + 0.3·5/20.5 = 0.56 against 0 + 0.3·20.5/20.5 = 0.30; between equal matches H decides.
+"""
+
+from collections.abc import Iterable
+
+from ctxrank.ranking.heuristic import MAXIMUM
+
+TEXT_WEIGHT = 0.7
+IDEAL_TERMS = 8
+HALF = 0.5
+
+
+def half_score(term_values: Iterable[float]) -> float:
+    """h: the BM25 score at which T is one half, from the qtf·idf of the query's terms."""
+    return HALF * sum(sorted(term_values, reverse=True)[:IDEAL_TERMS])
+
+
+def calibrated(score: float, half: float) -> float:
+    """T: a BM25 score on [0, 1)."""
+    return score / (score + half) if score > 0 else 0.0
+
+
+def blended(text: float, heuristic: float, weight: float = TEXT_WEIGHT) -> float:
+    """The score of a document with calibrated text score T and heuristic H."""
+    return weight * text + (1 - weight) * heuristic / MAXIMUM

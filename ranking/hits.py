@@ -1,0 +1,74 @@
+"""What a search is asked and what it answers."""
+
+from typing import NamedTuple
+
+from ctxrank.ranking.explanation import Explanation
+
+
+class SearchRequest(NamedTuple):
+    """A query as typed, and filters beside it; moments are microseconds since 1970, UTC, 0 is no bound."""
+
+    text: str
+    limit: int = 10
+    kinds: tuple[str, ...] = ()
+    session: str | None = None
+    group: str | None = None
+    agent: str | None = None
+    type: str | None = None
+    priority: str | None = None
+    path: str | None = None
+    since: int | None = None
+    until: int | None = None
+    is_explained: bool = False
+    as_of: int | None = None  # the moment that recency is measured from; None is now
+
+
+class PassageHit(NamedTuple):
+    """A part of a file that matched; lines are counted from 1, both ends inside."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    snippet: str
+    score: float
+
+
+class Hit(NamedTuple):
+    """One file, package or record that matched; `file_state` is current, changed, missing, or '' for none."""
+
+    id: str
+    kind: str
+    title: str
+    path: str
+    score: float
+    snippet: str
+    session: str | None
+    group: str | None
+    agent: str
+    type: str
+    priority: str
+    created_at: int
+    superseded_by: str | None
+    file_state: str
+    passages: tuple[PassageHit, ...]
+    explanation: Explanation | None
+
+
+class SearchResult(NamedTuple):
+    """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
+
+    `total` counts what matched; where `is_capped` it is a lower bound. `stale` counts changes that the
+    index still lacks. `suggestions` are near words where nothing matched.
+    """
+
+    query: str
+    outcome: str
+    engine: str
+    reason: str
+    stale: int
+    total: int
+    is_capped: bool
+    hits: tuple[Hit, ...]
+    suggestions: tuple[str, ...]
+    notes: tuple[str, ...]

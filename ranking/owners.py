@@ -1,0 +1,116 @@
+"""Owners: the documents that hits are shown as, read from the truth."""
+
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer.documents import MAX_QUERY_VARIABLES
+from ctxrank.indexer.store import Store
+from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.hits import Hit, PassageHit
+
+
+class OwnerRow(NamedTuple):
+    """A package, artifact or record, with names instead of row ids."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    body: str
+    path: str
+    session: str | None
+    group: str | None
+    agent: str
+    type: str
+    priority: str
+    created_at: int
+    superseded_by: int | None
+    artifact_id: int | None
+
+
+_QUERY = """
+    SELECT d.id, d.kind, d.number, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
+           d.created_at, d.superseded_by,
+           CASE d.kind WHEN 'artifact' THEN d.number
+                       WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.number) END
+      FROM {schema}.documents AS d
+      LEFT JOIN {schema}.sessions AS s ON s.id = d.session_id
+      LEFT JOIN {schema}.groups AS g ON g.id = d.group_id
+"""
+
+
+def read_owners(
+    connection: apsw.Connection, ids: Iterable[int], applied_seq: int, schema: str = "truth"
+) -> list[OwnerRow]:
+    """The documents of these ids that are still there and not newer than the index, in the order of `ids`."""
+    wanted = list(ids)
+    found: dict[int, OwnerRow] = {}
+    for start in range(0, len(wanted), MAX_QUERY_VARIABLES):
+        some = wanted[start : start + MAX_QUERY_VARIABLES]
+        query = f"{_QUERY.format(schema=schema)} WHERE d.id IN ({', '.join('?' * len(some))}) AND d.seq <= ?"
+        for row in connection.execute(query, (*some, applied_seq)):
+            found[int(row[0])] = OwnerRow(*row)
+    return [found[id_] for id_ in wanted if id_ in found]
+
+
+def all_owners(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> list[OwnerRow]:
+    """Every document that can be a hit and meets an SQL condition on `d`, from the truth itself."""
+    where = f" WHERE d.kind <> 'passage'{f' AND {condition}' if condition else ''}"
+    return [OwnerRow(*row) for row in connection.execute(_QUERY.format(schema="main") + where, values)]
+
+
+def make_hit(
+    store: Store,
+    owner: OwnerRow,
+    score: float,
+    snippet: str,
+    passages: tuple[PassageHit, ...],
+    explanation: Explanation | None,
+) -> Hit:
+    """The hit as it is handed out."""
+    return Hit(
+        id=f"{owner.kind}:{owner.number}", kind=owner.kind, title=owner.title, path=owner.path,
+        score=round(score, 6), snippet=snippet, session=owner.session, group=owner.group, agent=owner.agent,
+        type=owner.type, priority=owner.priority, created_at=owner.created_at,
+        superseded_by=None if owner.superseded_by is None else f"package:{owner.superseded_by}",
+        file_state=file_state(store, owner.artifact_id), passages=passages, explanation=explanation,
+    )  # fmt: skip
+
+
+def file_state(store: Store, artifact_id: int | None) -> str:
+    """Whether an artifact on disk is what was indexed: current, changed, missing; '' where there is none.
+
+    A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
+    """
+    if artifact_id is None:
+        return ""
+    row = store.truth.execute(
+        """
+        SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256
+          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+         WHERE a.id = ?
+        """,
+        (artifact_id,),
+    ).fetchone()
+    if row is None:
+        return ""
+    root, path, size, mtime_ns, inode, sha256 = row
+    full = os.path.join(store.location.root if root == "." else str(root), str(path))
+    try:
+        info = os.stat(full)
+    except OSError:
+        return "missing"
+    if (info.st_size, info.st_mtime_ns, info.st_ino) == (size, mtime_ns, inode):
+        return "current"
+    if info.st_size != size:
+        return "changed"
+    import hashlib  # only for a file whose stat changed and whose size did not
+
+    try:
+        with open(full, "rb") as file:
+            return "current" if hashlib.file_digest(file, "sha256").hexdigest() == sha256 else "changed"
+    except OSError:
+        return "missing"

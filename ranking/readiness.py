@@ -1,0 +1,65 @@
+"""Whether the index can answer now: caught up within a bound, sound, or why not."""
+
+import apsw
+
+from ctxrank.indexer import fts
+from ctxrank.indexer.store import Store
+from typing import NamedTuple
+
+# An index that lacks more than this share of the feed would hide too much: heuristics are more honest.
+_MAX_MISSING_SHARE = 0.2
+
+
+class Readiness(NamedTuple):
+    """The state of the index before a query: usable or in trouble, and how many changes it lacks."""
+
+    trouble: fts.Trouble
+    stale: int
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the index may be asked."""
+        return self.trouble is fts.Trouble.NONE
+
+
+def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
+    """Let the index catch up and heal for at most about `bound_ms`; never raises because of the index."""
+    if not is_enabled:
+        return Readiness(fts.Trouble.OFF, 0)
+    index = store.index()
+    try:
+        if index.is_usable and not index.is_sound():
+            index.trouble = fts.Trouble.DAMAGED
+        if index.is_usable and _is_current(index):
+            return Readiness(fts.Trouble.NONE, 0)
+    except apsw.Error as error:
+        index.trouble = fts.trouble_of(error)
+    missing = store.follow(bound_ms)
+    index = store.index()
+    if index.is_usable and missing and missing > _MAX_MISSING_SHARE * _documents(store):
+        return Readiness(fts.Trouble.REBUILDING, missing)
+    return Readiness(index.trouble, missing)
+
+
+def recover(store: Store, error: apsw.Error, *, bound_ms: int) -> Readiness:
+    """After a query failed on the index: note why, reopen once, heal within the bound."""
+    store.index().trouble = fts.trouble_of(error)
+    if store.index().trouble is not fts.Trouble.DAMAGED:
+        store.reopen_index()
+    return make_ready(store, is_enabled=True, bound_ms=bound_ms)
+
+
+def _is_current(index: fts.Index) -> bool:
+    row = index.connection.execute(
+        """
+        SELECT i.applied_seq = s.seq
+               AND i.mark = coalesce((SELECT mark FROM truth.feed_marks WHERE seq >= s.seq LIMIT 1), 0)
+          FROM main.state AS i, truth.store AS s
+        """
+    ).fetchone()
+    return row == (1,)
+
+
+def _documents(store: Store) -> int:
+    row = store.truth.execute("SELECT count(*) FROM documents").fetchone()
+    return int(row[0]) if row else 0
