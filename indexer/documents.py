@@ -165,6 +165,34 @@ def touch(change: Change, document_id: int, *, superseded_by: int | None) -> Non
     )
 
 
+def move(change: Change, document_id: int, *, path: str, title: str) -> None:
+    """Give a document another path and title, and number the change."""
+    from ctxrank.indexer.identifiers import split_identifiers  # writing only
+
+    row = change.connection.execute("SELECT body FROM documents WHERE id = ?", (document_id,)).fetchone()
+    assert row is not None, "only a document that was just found is moved"
+    change.connection.execute(
+        "UPDATE documents SET seq = ?, path = ?, title = ?, identifiers = ? WHERE id = ?",
+        (change.next_seq(), path, title, split_identifiers(f"{title}\n{row[0]}"), document_id),
+    )
+
+
+def pass_on_facets(change: Change, owner_id: int) -> None:
+    """Give the passages of a document its group, agent, type and priority, and number the changes."""
+    query = "SELECT group_id, agent, type, priority FROM documents WHERE id = ?"
+    facets = change.connection.execute(query, (owner_id,)).fetchone()
+    assert facets is not None, "only a document that was just written passes its facets on"
+    passages = change.connection.execute(
+        "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)",
+        (owner_id, *facets),
+    )
+    for (passage_id,) in passages.fetchall():
+        change.connection.execute(
+            "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?",
+            (change.next_seq(), *facets, passage_id),
+        )
+
+
 def document_id(truth: apsw.Connection, ref: DocumentRef) -> int:
     """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
     if ref.kind == "passage":

@@ -161,11 +161,11 @@ def insert(
         assert new.group is not None, "a session-wide package has no group"
         group_id = require_group(change, session_id, new.group, created_at=new.created_at)
     previous = _current_at(connection, session_id, new.path) if supersede_same_path else None
-    artifact_id = artifacts.record(change, root, prepared) if prepared is not None else None
+    known = artifacts.artifact_at(connection, root, new.path)
+    artifact_id = known.id if known is not None else None
+    if prepared is not None:
+        artifact_id = artifacts.record(change, root, prepared)
     created_at = now_us() if new.created_at is None else new.created_at
-    if artifact_id is None:
-        known = artifacts.artifact_at(connection, root, new.path)
-        artifact_id = known.id if known is not None else None
     version = 1 if previous is None else previous[1] + 1
     connection.execute(
         """
@@ -202,6 +202,9 @@ def insert(
             document_id, session_id, group_id or 0, new.producer, new.type, new.priority, created_at
         )
         artifacts.put_passages(change, owner, prepared)
+        if known is not None and known.sha256 != prepared.file.sha256:
+            # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
+            artifacts.refresh_owners(change, artifact_id, prepared)
     return SavedPackage(
         package_id, new.path, version, previous[0] if previous else None,
         tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
@@ -230,31 +233,36 @@ def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
 def supersede(store: Store, old_id: int, new_id: int) -> None:
     """Say that one package replaces another. Raises NotFoundError, and UsageError for a circle or a repeat."""
     with store.write() as change:
-        old, new = get_package(change.connection, old_id), get_package(change.connection, new_id)
-        if old.session != new.session:
-            raise UsageError(
-                f"Packages {old_id} and {new_id} belong to different sessions.",
-                "A package can only replace one of its own session.",
-            )
-        if old.superseded_by is not None:
-            raise UsageError(
-                f"Package {old_id} is superseded by package {old.superseded_by} already.",
-                "Supersede the newest version instead.",
-            )
-        later: Package | None = new
-        while later is not None:
-            if later.id == old_id:
-                raise UsageError(
-                    f"Package {new_id} is {'the same package' if new_id == old_id else f'replaced by {old_id}'}.",
-                    "A chain of versions cannot be a circle.",
-                )
-            later = None if later.superseded_by is None else get_package(change.connection, later.superseded_by)
-        change.connection.execute(
-            "UPDATE packages SET supersedes = ?, version = max(version, ?) WHERE id = ?",
-            (old_id, old.version + 1, new_id),
-        )
-        mark_superseded(change, old_id, new_id)
+        link_versions(change, old_id, new_id)
     store.follow()
+
+
+def link_versions(change: Change, old_id: int, new_id: int) -> None:
+    """`supersede` inside the caller's transaction; nothing is written where it raises."""
+    old, new = get_package(change.connection, old_id), get_package(change.connection, new_id)
+    if old.session != new.session:
+        raise UsageError(
+            f"Packages {old_id} and {new_id} belong to different sessions.",
+            "A package can only replace one of its own session.",
+        )
+    if old.superseded_by is not None:
+        raise UsageError(
+            f"Package {old_id} is superseded by package {old.superseded_by} already.",
+            "Supersede the newest version instead.",
+        )
+    later: Package | None = new
+    while later is not None:
+        if later.id == old_id:
+            raise UsageError(
+                f"Package {new_id} is {'the same package' if new_id == old_id else f'replaced by {old_id}'}.",
+                "A chain of versions cannot be a circle.",
+            )
+        later = None if later.superseded_by is None else get_package(change.connection, later.superseded_by)
+    change.connection.execute(
+        "UPDATE packages SET supersedes = ?, version = max(version, ?) WHERE id = ?",
+        (old_id, old.version + 1, new_id),
+    )
+    mark_superseded(change, old_id, new_id)
 
 
 def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bool:

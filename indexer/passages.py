@@ -23,7 +23,7 @@ from os.path import splitext
 from typing import NamedTuple
 from zlib import crc32
 
-MAX_CHARS = 2400  # about 600 tokens: three or four passages fit into the smallest package budget
+MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
 MIN_CHARS = 400  # below this a passage is too little to be ranked by its words
 CUT_WINDOW = (600, 1800)  # where a piece of an oversized section may end; its middle is TARGET_CHARS
@@ -35,41 +35,14 @@ PATH_DEPTH = 8  # deeper than any heading that Markdown has; bounds what a hosti
 
 _MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
 _PYTHON = frozenset({".py", ".pyi", ".pyx"})
-_BRACES = frozenset(
-    {
-        ".js",
-        ".jsx",
-        ".mjs",
-        ".cjs",
-        ".ts",
-        ".tsx",
-        ".mts",
-        ".cts",
-        ".go",
-        ".rs",
-        ".java",
-        ".kt",
-        ".kts",
-        ".scala",
-    }
-    | {
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".m",
-        ".mm",
-        ".cs",
-        ".swift",
-        ".dart",
-        ".zig",
-    }
-    | {".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh"}
-)
+# One extension a line would take a page.
+# fmt: off
+_BRACES = frozenset({
+    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts",
+    ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cs", ".swift", ".dart", ".zig",
+    ".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh", ".scala",
+})
+# fmt: on
 
 
 class Passage(NamedTuple):

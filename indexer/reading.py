@@ -15,6 +15,7 @@ import os
 import stat
 from typing import NamedTuple
 
+from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.walk import MAX_FILE_BYTES, TOO_LARGE
 
 # How often a file that changes under our eyes is read before we leave it to the next run.
@@ -64,6 +65,7 @@ class FileText(NamedTuple):
     """What a file says. `sha256` and `size_bytes` are of its bytes as they lie on the disk.
 
     `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD stands for what was broken UTF-8.
+    `read_at` is the moment before the first byte was read: what is written later may not be in the text.
     """
 
     text: str
@@ -72,6 +74,7 @@ class FileText(NamedTuple):
     mtime_ns: int
     inode: int
     encoding: str
+    read_at: int
 
 
 class ReadSkip(NamedTuple):
@@ -86,6 +89,7 @@ class _Bytes(NamedTuple):
 
     data: bytes
     sha256: str
+    read_at: int
     before: os.stat_result
     after: os.stat_result
 
@@ -118,6 +122,7 @@ def read_text_file(path: str) -> FileText | ReadSkip:
 
 def _read_bytes(path: str) -> _Bytes | ReadSkip:
     """The bytes with their hash, in one pass. Opened anew for each try: it may have been replaced."""
+    read_at = now_us()
     descriptor = os.open(path, _OPEN_FLAGS)
     try:
         before = os.fstat(descriptor)
@@ -132,7 +137,7 @@ def _read_bytes(path: str) -> _Bytes | ReadSkip:
                 return ReadSkip(TOO_LARGE)
             digest.update(chunk)
             chunks.append(chunk)
-        return _Bytes(b"".join(chunks), digest.hexdigest(), before, os.fstat(descriptor))
+        return _Bytes(b"".join(chunks), digest.hexdigest(), read_at, before, os.fstat(descriptor))
     finally:
         os.close(descriptor)
 
@@ -162,6 +167,7 @@ def _as_text(seen: _Bytes) -> FileText | ReadSkip:
         mtime_ns=seen.after.st_mtime_ns,
         inode=seen.after.st_ino,
         encoding=decoded.encoding,
+        read_at=seen.read_at,
     )
 
 

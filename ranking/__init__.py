@@ -1,1 +1,33 @@
-"""Which of it, in what order, how much of it, and why."""
+"""Which of it, in what order, how much of it, and why.
+
+    from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, search
+
+Each name is imported when it is first used: a search does not pay for an assembly, nor the other way.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.assembly import assemble
+    from ctxrank.ranking.hits import SearchRequest, SearchResult
+    from ctxrank.ranking.request import AssembleRequest, Assembly
+    from ctxrank.ranking.retrieval import search
+
+__all__ = ["AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search"]
+
+_HOMES = {
+    "AssembleRequest": "ctxrank.ranking.request",
+    "Assembly": "ctxrank.ranking.request",
+    "SearchRequest": "ctxrank.ranking.hits",
+    "SearchResult": "ctxrank.ranking.hits",
+    "assemble": "ctxrank.ranking.assembly",
+    "search": "ctxrank.ranking.retrieval",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -44,6 +44,12 @@ class Plan(NamedTuple):
     required: tuple[str, ...]  # MATCH fragments of phrases, all of which must occur
     excluded: tuple[str, ...]  # MATCH fragments, none of which may occur
     unknown: tuple[str, ...]
+    unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
+
+    @property
+    def values(self) -> list[float]:
+        """qtf·idf of all that was asked for, found or not."""
+        return [term.value for term in self.terms] + [self.unknown_value] * len(self.unknown)
 
     @property
     def can_match(self) -> bool:
@@ -89,7 +95,10 @@ def make_plan(query: Query, index: Index, state: IndexState) -> Plan:
         )  # fmt: skip
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     excluded = [fragment for term in query.excluded if (fragment := _fragment(term, index))]
-    return Plan(tuple(terms[:MAX_TERMS]), tuple(required), tuple(excluded), tuple(unknown))
+    return Plan(
+        tuple(terms[:MAX_TERMS]), tuple(required), tuple(excluded), tuple(unknown),
+        inverse_document_frequency(state.documents, 0),
+    )  # fmt: skip
 
 
 def match_expression(plan: Plan, terms: tuple[QueryTerm, ...], scope: tuple[str, ...]) -> str:

@@ -20,16 +20,15 @@ from typing import NamedTuple
 COLUMNS = ("title", "body")
 FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")
 
-# Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_FIELDS = frozenset(COLUMNS + FILTER_FIELDS)
+_LONGEST_FIELD = max(map(len, _FIELDS))
 
-_SPACE = re.compile(r"\s*+")
+# Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8. Compiled
+# by the few texts that have one.
+_UNPRINTABLE = "[\x00-\x1f\x7f\ud800-\udfff]"
 
-# What comes before a term: a minus that is no dash, arrow or operator, then perhaps a field that is not
-# the first half of `path::join` or `path://x` and has something after it.
-_HEAD = re.compile(rf"(-(?=[^\s>=-]))?(?:({'|'.join(COLUMNS + FILTER_FIELDS)}):(?!:|//|\s|\Z))?")
-
-_WORD = re.compile(r"\S++")
+_VISIBLE = re.compile(r"\S")
+_SPACE = re.compile(r"\s")
 
 # A term made of these alone says nothing.
 _MARKS = '-*"'
@@ -60,7 +59,7 @@ class Filter(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        is_bare = _WORD.fullmatch(self.value) and not self.value.startswith(('"', ":", "//"))
+        is_bare = not _SPACE.search(self.value) and not self.value.startswith(('"', ":", "//"))
         return f"{self.field}:{self.value if is_bare else _quoted(self.value)}"
 
 
@@ -83,53 +82,63 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """The tree that any text stands for; linear in its length, and it never raises."""
-    text = _UNPRINTABLE.sub(" ", text)
+    if not text.isprintable():
+        text = re.sub(_UNPRINTABLE, " ", text)
     terms: list[Term] = []
     excluded: list[Term] = []
     filters: list[Filter] = []
-    at = _skip(_SPACE, text, 0)
-    while at < len(text):
-        head = _HEAD.match(text, at)
-        assert head is not None  # each part of it is optional
-        is_excluded = head[1] is not None
-        field = head[2] or ""
-        start = head.end()
-        if is_excluded and field in FILTER_FIELDS:  # the tree has no negative filter: these are words
-            field, start = "", at + 1
+    at = 0
+    while visible := _VISIBLE.search(text, at):
+        at = start = visible.start()
+        is_excluded = _is_minus(text, start)
+        start += is_excluded
+        field = _field(text, start)
+        if is_excluded and field in FILTER_FIELDS:
+            field = ""  # the tree has no negative filter: these are words
+        if field:
+            start += len(field) + 1
         is_phrase = text.startswith('"', start)
         if is_phrase:
             end = _closing_quote(text, start + 1)
             if end < 0:
                 # Take the quote out and read this term again. Happens once: every run of quotes after
                 # an unclosed one is even, and an even run closes itself.
-                text = text[at:start] + text[start + 1 :]
-                at = _skip(_SPACE, text, 0)
+                text, at = text[at:start] + text[start + 1 :], 0
                 continue
             body = text[start + 1 : end].replace('""', '"')
             end += 1
         else:
-            end = _skip(_WORD, text, start)
+            space = _SPACE.search(text, start)
+            end = space.start() if space else len(text)
             body = text[start:end]
+        at = end
         if field in FILTER_FIELDS:
             if body:
                 filters.append(Filter(field, body))
+            continue
+        is_prefix = text.startswith("*", end) if is_phrase else body.endswith("*")
+        if is_phrase:
+            at += is_prefix
         else:
-            if is_phrase:
-                is_prefix = text.startswith("*", end)
-                end += is_prefix
-            else:
-                is_prefix = body.endswith("*")
-                body = body.rstrip("*")
-            if body.strip(_MARKS).strip():
-                (excluded if is_excluded else terms).append(Term(body, is_phrase, is_prefix, field))
-        at = _skip(_SPACE, text, end)
+            body = body.rstrip("*")
+        if body.strip(_MARKS).strip():
+            (excluded if is_excluded else terms).append(Term(body, is_phrase, is_prefix, field))
     return Query(tuple(terms), tuple(excluded), tuple(filters))
 
 
-def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a match of the pattern at this place ends; the place itself if there is none."""
-    match = pattern.match(text, at)
-    return match.end() if match else at
+def _is_minus(text: str, at: int) -> bool:
+    """Whether a minus that excludes stands here: no dash, no `--flag`, no arrow and no operator."""
+    following = text[at + 1 : at + 2]
+    return text.startswith("-", at) and following not in ("", "-", ">", "=") and not following.isspace()
+
+
+def _field(text: str, at: int) -> str:
+    """The known field that begins here, or ''; `path::join`, `path://x` and a field of nothing are words."""
+    colon = text.find(":", at, at + _LONGEST_FIELD + 1)
+    field = text[at:colon] if colon > at else ""
+    following = text[colon + 1 : colon + 3]
+    is_word = following[:1] in ("", ":") or following == "//" or following[:1].isspace()
+    return field if field in _FIELDS and not is_word else ""
 
 
 def _closing_quote(text: str, at: int) -> int:

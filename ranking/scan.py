@@ -19,6 +19,7 @@ from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.owners import OwnerRow, all_owners, make_hit
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.readiness import Readiness
+from ctxrank.ranking.reasons import explain_heuristic
 from ctxrank.ranking.stopwords import STOPWORDS
 
 _SNIPPET_CHARS = 200
@@ -137,8 +138,6 @@ def _hit(store: Store, found: _Found, words: tuple[str, ...], request: SearchReq
         shown = (PassageHit(id_, heading, start, end, text, round(found.text, 6)),)
     explanation = None
     if request.is_explained:
-        from ctxrank.ranking.retrieval import explain_heuristic  # imports us back
-
         explanation = Explanation(
             found.score,
             "score = words that occur + what is known",

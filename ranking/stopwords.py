@@ -17,16 +17,16 @@ Words that name things in programs stay out of the list though grammars would ha
 _WORDS = """
 a an the this that these those some any each every all both either neither such same other another
 more most much many few little less own
-i me my mine myself you your yours yourself he him his himself she her hers herself it its itself
-we us our ours ourselves they them their theirs themselves someone something anything everything
+i me my myself you your yourself he him his himself she her herself it its itself
+we us our ourselves they them their themselves someone something anything everything
 am is are was were be been being have has had having do does did doing done can could may might must
-shall should will would ought
-s t d ll m re ve don doesn didn isn aren wasn weren hasn haven hadn won wouldn couldn shouldn
+shall should will would
+s t d ll m re ve don doesn didn isn aren wasn weren hasn haven won wouldn couldn shouldn
 about above after against among around as at before between beyond by during for from in into of off
-on onto out over per since through to toward towards under until up upon via with within without
+on out over per since through to toward towards under until up via with within without
 and but or nor so if then than because while although though whether unless also too very just only
-even still yet again here there now not no yes quite rather
-who whom whose what which when where why how please let
+even still yet again here there now not no yes
+who whose what which when where why how please let
 """
 
 STOPWORDS: frozenset[str] = frozenset(_WORDS.split())

@@ -11,8 +11,9 @@ from ctxrank.ranking.stopwords import STOPWORDS
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
 _PIECES = st.sampled_from([
-    '"', '""', "-", "--", "*", ":", " ", "  ", "\n", "\x00", "\ud800", "🦊", "é", "foo", "a.b", "->", "//", "\\",
-    "title:", "body:", "kind:", "group:", "path:", "http:", "std::", ">", "=", "AND", "NEAR(", "(", "'", "“",
+    '"', '""', "-", "--", "*", ":", " ", "  ", "\n", "\x00", "\ud800", "🦊", "é", "foo", "a.b", "->",
+    "//", "\\", "title:", "body:", "kind:", "group:", "path:", "http:", "std::", ">", "=", "AND",
+    "NEAR(", "(", "'", "“",
 ])  # fmt: skip
 _TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=12).map("".join))
 
@@ -148,7 +149,7 @@ def test_a_megabyte_of_anything_parses_in_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     start = time.process_time()
     parse_query(text)
-    assert time.process_time() - start < 5  # 0.4 s at most where this was written; quadratic takes minutes
+    assert time.process_time() - start < 5  # 0.7 s at most where this was written; quadratic takes minutes
 
 
 def test_stop_words_are_single_lower_case_words_and_leave_programs_theirs() -> None:

@@ -2,7 +2,10 @@
 
 import json
 import random
+import re
 import string
+import subprocess
+import sys
 import time
 
 import pytest
@@ -169,9 +172,10 @@ def test_json_inside_a_json_string_stays_json_twice() -> None:
 
 
 _FRAGMENTS = st.sampled_from([
-    "password", "secret", "token", "api_key", "=", ":", '"', "'", "\\", "\n", " ", ",", "}", "@", "://", "/", "é",
-    WORD, LONG, JWT, "ghp_" + LONG, "REDACTED", "[REDACTED]", "postgres://a:", "Bearer ", "<private>",
-    "</private>", _pem(""), "Authorization: ", "$", "(", ".", _begin(""), "\\n", "12345", "\u0130", "\u212a",
+    "password", "secret", "token", "api_key", "=", ":", '"', "'", "\\", "\n", " ", ",", "}", "@", "://",
+    "/", "é", WORD, LONG, JWT, "ghp_" + LONG, "REDACTED", "[REDACTED]", "postgres://a:", "Bearer ",
+    "<private>", "</private>", _pem(""), "Authorization: ", "$", "(", ".", _begin(""), "\\n",
+    "12345", "\u0130", "\u212a",
 ])  # fmt: skip
 _TEXTS = st.one_of(st.text(), st.lists(_FRAGMENTS, max_size=14).map("".join))
 _VALUES = st.one_of(
@@ -243,9 +247,10 @@ def test_a_key_block_that_was_cut_off_is_removed_too() -> None:
 
 
 @pytest.mark.parametrize("piece", [
-    "a", "=", '"', "eyJ", "eyJaaaaa.", DASHES + "BEGIN ", _begin(""), " ", "\\", "-", "@", "://a:", "aB3", "\u0130",
-    "password=", "password='", "password=\\'", 'password="a a', "password=a,", "password=a/", "password: str ",
-    "secret=secret", "secret=a::", "postgres://a:b/@", "bearer a", "<private>", "</private>", "token=&a.",
+    "a", "=", '"', "eyJ", "eyJaaaaa.", DASHES + "BEGIN ", _begin(""), " ", "\\", "-", "@", "://a:", "aB3",
+    "\u0130", "password=", "password='", "password=\\'", 'password="a a', "password=a,",
+    "password=a/", "password: str ", "secret=secret", "secret=a::", "postgres://a:b/@",
+    "bearer a", "<private>", "</private>", "token=&a.",
 ])  # fmt: skip
 def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (100_000 // len(piece)) + "!\n"
@@ -254,7 +259,13 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     assert time.process_time() - start < 1.5  # 0.15 s at most where this was written; quadratic takes minutes
 
 
-def test_every_rule_starts_where_one_of_its_keywords_stands() -> None:
+def test_every_rule_has_keywords_in_lower_case_and_a_pattern_that_compiles() -> None:
     assert RULESET_VERSION >= 1
     for rule in RULES:
         assert rule.keywords and all(word == word.lower() for word in rule.keywords), rule.name
+        assert re.compile(rule.pattern)
+
+
+def test_importing_the_rules_compiles_none_of_them() -> None:
+    code = "import re, ctxrank.indexer; re.compile = None; import ctxrank.indexer.redaction"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,36 @@
+"""The JSON that every answer comes in."""
+
+import json
+import sys
+from collections.abc import Mapping
+
+from ctxrank.indexer.errors import CtxrankError
+
+SCHEMA_VERSION = 1
+
+
+def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "fts5") -> None:
+    """Print one answer: the envelope's fields first."""
+    _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, "engine": engine, **payload})
+
+
+def emit_error(error: CtxrankError) -> None:
+    """Print a failure as JSON on stdout."""
+    _print(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "error": {
+                "code": error.exit_code,
+                "kind": error.kind,
+                "message": error.message,
+                "hint": error.hint,
+                "retryable": error.retryable,
+            },
+        }
+    )
+
+
+def _print(value: object) -> None:
+    # Lone surrogates (a path's undecodable bytes) are escaped; everything else stays readable.
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -1,0 +1,142 @@
+"""The command `ctxrank`: its commands, and the one place where failures become exit codes.
+
+    0 found or done   1 nothing found   2 wrong use   3 no store   4 degraded or stale under --strict
+    5 damaged         6 the system refused             7 locked     130 Ctrl-C
+"""
+
+import os
+import sys
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import LazyGroup, global_options, merged
+from ctxrank.indexer.errors import CtxrankError, UsageError
+
+_COMMANDS = {
+    "init": ("ctxrank.cli.init_command", "Make a store here."),
+    "import": ("ctxrank.cli.import_command", "Bring in a predecessor's store."),
+    "index": ("ctxrank.cli.index_command", "Bring artifacts in step with the disk."),
+    "search": ("ctxrank.cli.search_command", "Search past findings."),
+    "show": ("ctxrank.cli.show_command", "Show one document."),
+    "assemble": ("ctxrank.cli.assemble_command", "Print the context block for one spawn."),
+    "package": ("ctxrank.cli.package_command", "Save, list, show, supersede and consume packages."),
+    "session": ("ctxrank.cli.session_command", "Create, list and show sessions."),
+    "group": ("ctxrank.cli.group_command", "Create and list task groups."),
+    "status": ("ctxrank.cli.status_command", "Say how the store and its index are."),
+    "rebuild": ("ctxrank.cli.rebuild_command", "Make the index anew from the store."),
+}
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # costs more than a bare start; only --version pays
+
+    click.echo(f"ctxrank {version('ctxrank')}")
+    ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no store, 4 degraded or stale "
+    "under --strict, 5 damaged, 6 the system refused, 7 locked.",
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Say which version."
+)
+@click.pass_context
+def cli(
+    ctx: click.Context,
+    db: str | None,
+    root: str | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
+    no_color: bool,
+) -> None:
+    """Ranked context for coding agents, from one local index.
+
+    \b
+    Start with:
+      ctxrank init
+      ctxrank index docs/
+      ctxrank search why is the database locked
+      ctxrank assemble --session S --agent developer --task "fix the token refresh"
+    """
+    is_colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    ctx.obj = merged(
+        Call(is_colored=is_colored), db=db, root=root, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color
+    )
+
+
+cli.params += global_options()
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one call and exit with its code."""
+    given = sys.argv[1:] if arguments is None else arguments
+    sys.exit(run(given))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one call; returns its exit code. Nothing that happens in a call leaves here as a traceback."""
+    try:
+        result = cli.main(arguments, prog_name="ctxrank", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except CtxrankError as error:
+        return _fail(error, arguments)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx is not None else error.format_message())
+        return 2
+    except click.ClickException as error:
+        message = error.format_message()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            return _fail(UsageError(message, f"See '{error.ctx.command_path} --help'."), arguments)
+        return _fail(UsageError(message), arguments)
+    except BrokenPipeError:
+        # The reader has what it wanted. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, click.Abort):
+        print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
+        return 130
+    except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
+        return _fail(_unexpected(error), arguments)
+
+
+def _unexpected(error: Exception) -> CtxrankError:
+    if os.environ.get("CTXRANK_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    import apsw
+
+    from ctxrank.indexer.connection import translate
+
+    if isinstance(error, apsw.Error):
+        return translate(error, "the store")
+    if isinstance(error, OSError):
+        what = f" {error.filename}" if error.filename else ""
+        return CtxrankError(f"The system refused{what}: {error.strerror or error}.", "Check the path and its permissions.")
+    return CtxrankError(
+        f"Something went wrong that should not: {type(error).__name__}: {error}",
+        "Please report it; CTXRANK_TRACEBACK=1 shows where.",
+    )
+
+
+def _fail(error: CtxrankError, arguments: list[str]) -> int:
+    if "--json" in arguments:
+        from ctxrank.cli.envelope import emit_error
+
+        emit_error(error)
+    else:
+        print(f"ctxrank: {error.message}{f' {error.hint}' if error.hint else ''}", file=sys.stderr)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    main()

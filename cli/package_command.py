@@ -1,0 +1,229 @@
+"""`ctxrank package`: save, list, show, supersede and consume context packages."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.packages import Consumer, Package
+
+
+@click.group()
+def command() -> None:
+    """Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
+
+
+@command.command(cls=StoreCommand)
+@click.argument("path", metavar="FILE")
+@click.option("--session", required=True, help="The session it belongs to.")
+@click.option("--group", help="Its task group; none, - or 'global' means the whole session.")
+@click.option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation.")
+@click.option("--producer", required=True, help="The agent that found it.")
+@click.option("--summary", required=True, help="One line that says what is in it; stored whole.")
+@click.option("--priority", default="medium", show_default=True, help="low, medium, high or critical.")
+@click.option("--scope", help="group or global [default: group if there is a group].")
+@click.option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type].")
+@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
+@click.pass_obj
+def save(
+    call: Call,
+    path: str,
+    session: str,
+    group: str | None,
+    type_: str,
+    producer: str,
+    summary: str,
+    priority: str,
+    scope: str | None,
+    consumers: tuple[str, ...],
+    create_session: bool,
+) -> None:
+    """Save a package and index its FILE (relative to the root); a known file becomes its next version.
+
+    Example: ctxrank package save notes/locks.md --session S --group QUEUE --type research
+    --producer investigator --priority high --summary "WAL switch ignores the busy timeout"
+    """
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.packages import NewPackage, save_package
+
+    new = NewPackage(session, group, type_, path, producer, summary, priority, scope, consumers)
+    with call.open() as store:
+        saved = save_package(store, new, create_session=create_session, mode=load_config(store).redaction_mode)
+    for note in saved.notes:
+        call.note(note)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {
+                "id": saved.id, "file_path": saved.path, "version": saved.version, "supersedes": saved.supersedes,
+                "consumers": list(saved.consumers), "passages": saved.passages, "notes": list(saved.notes),
+            }
+        )  # fmt: skip
+        return
+    replaced = f", replaces package:{saved.supersedes}" if saved.supersedes else ""
+    print(f"Saved package:{saved.id} (version {saved.version}{replaced}) for {', '.join(saved.consumers)}")
+
+
+@command.command("list", cls=StoreCommand)
+@click.option("--session", help="Only of this session.")
+@click.option("--group", help="Only of this group, and global ones.")
+@click.option("--type", "type_", help="Only of this type.")
+@click.option("--priority", help="Only of this priority.")
+@click.option("--superseded", is_flag=True, help="Also those that a newer one replaces.")
+@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1), help="How many.")
+@click.pass_obj
+def list_(
+    call: Call,
+    session: str | None,
+    group: str | None,
+    type_: str | None,
+    priority: str | None,
+    superseded: bool,
+    limit: int,
+) -> int:
+    """List packages, the newest first.
+
+    Example: ctxrank package list --session S --group AUTH
+    """
+    from ctxrank.indexer.packages import list_packages
+    from ctxrank.indexer.sessions import find_session
+
+    with call.open() as store:
+        if session is not None:
+            find_session(store.truth, session)
+        packages = list_packages(
+            store.truth, session=session, group=group, type_=type_, priority=priority,
+            include_superseded=superseded, limit=limit,
+        )  # fmt: skip
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {"total": len(packages), "packages": [_package_json(package) for package in packages]},
+            outcome="matched" if packages else "no_match",
+        )
+    else:
+        for package in packages:
+            _print_line(call, package)
+        if not packages:
+            call.note("no packages.")
+    return 0 if packages else 1
+
+
+@command.command(cls=StoreCommand)
+@click.argument("package_id", metavar="ID")
+@click.pass_obj
+def show(call: Call, package_id: str) -> None:
+    """Show one package with its consumers.
+
+    Example: ctxrank package show 12
+    """
+    from ctxrank.indexer.packages import consumers_of, get_package
+
+    with call.open() as store:
+        package = get_package(store.truth, _id(package_id))
+        consumers = consumers_of(store.truth, package.id)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json({"package": _package_json(package), "consumers": [_consumer_json(c) for c in consumers]})
+        return
+    _print_line(call, package)
+    print(f"   {package.summary}")
+    print(f"   scope {package.scope}, version {package.version}, by {package.producer}")
+    if package.superseded_by:
+        print(f"   superseded by package:{package.superseded_by}")
+    for consumer in consumers:
+        print(f"   for {consumer.agent}: {_consumption(consumer)}")
+
+
+@command.command(cls=StoreCommand)
+@click.argument("old_id", metavar="OLD")
+@click.option("--by", "new_id", metavar="NEW", required=True, help="The package that replaces it.")
+@click.pass_obj
+def supersede(call: Call, old_id: str, new_id: str) -> None:
+    """Say that package OLD is replaced by package NEW of the same session.
+
+    Example: ctxrank package supersede 12 --by 31
+    """
+    from ctxrank.indexer.packages import supersede as supersede_package
+
+    with call.open() as store:
+        supersede_package(store, _id(old_id), _id(new_id))
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json({"superseded": _id(old_id), "by": _id(new_id)})
+    else:
+        print(f"package:{_id(old_id)} is superseded by package:{_id(new_id)}")
+
+
+@command.command(cls=StoreCommand)
+@click.argument("package_id", metavar="ID")
+@click.option("--agent", required=True, help="Who has taken it.")
+@click.option("--iteration", default=0, show_default=True, type=click.IntRange(0), help="At which try.")
+@click.pass_obj
+def consume(call: Call, package_id: str, agent: str, iteration: int) -> None:
+    """Record that an agent has taken a package; the package must be meant for it.
+
+    Example: ctxrank package consume 12 --agent developer
+    """
+    from ctxrank.indexer.packages import consume as consume_package
+
+    with call.open() as store:
+        is_new = consume_package(store, _id(package_id), agent, iteration)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json({"package": _id(package_id), "agent": agent, "iteration": iteration, "recorded": is_new})
+    else:
+        print(f"package:{_id(package_id)} {'consumed' if is_new else 'was consumed before'} at iteration {iteration}")
+
+
+def _id(text: str) -> int:
+    from ctxrank.indexer.documents import parse_ref
+    from ctxrank.indexer.errors import UsageError
+
+    ref = parse_ref(text)
+    if ref.kind != "package":
+        raise UsageError(f"{ref} is not a package.", "Give a package's id, such as 12 or package:12.")
+    return ref.number
+
+
+def _print_line(call: Call, package: "Package") -> None:
+    from ctxrank.indexer.clock import format_day
+
+    where = "/".join(part for part in (package.session, package.group) if part)
+    marker = f" (superseded by package:{package.superseded_by})" if package.superseded_by else ""
+    print(f"{call.bold(f'package:{package.id}')} [{package.priority}] {package.type} · {package.path}{marker}")
+    print(f"   {call.dim(f'{where} · {format_day(package.created_at)}')} · {package.summary}")
+
+
+def _consumption(consumer: "Consumer") -> str:
+    from ctxrank.indexer.clock import format_us
+
+    if consumer.consumed_at is None:
+        return "pending"
+    return f"consumed at iteration {consumer.iteration}, {format_us(consumer.consumed_at)}"
+
+
+def _package_json(package: "Package") -> dict[str, object]:
+    from ctxrank.indexer.clock import format_us
+
+    value = package._asdict()
+    value["file_path"] = value.pop("path")
+    value["session_id"] = value.pop("session")
+    value["group_id"] = value.pop("group")
+    value["created_at"] = format_us(package.created_at)
+    return value
+
+
+def _consumer_json(consumer: "Consumer") -> dict[str, object]:
+    from ctxrank.indexer.clock import format_us
+
+    moment = None if consumer.consumed_at is None else format_us(consumer.consumed_at)
+    return {"agent": consumer.agent, "iteration": consumer.iteration, "consumed_at": moment}

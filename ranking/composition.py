@@ -1,0 +1,249 @@
+"""Composition: pieces become steps with a price, the budget takes what fits, and the block is written.
+
+Prices are for the rendered text. Passages were counted when they were stored; the few lines around them
+are estimated, with a margin, so that the sum is never below what the named counter says of the whole text.
+"""
+
+from math import ceil
+from typing import NamedTuple
+
+from ctxrank.indexer.documents import ESTIMATE
+from ctxrank.indexer.tokens import estimate_tokens
+from ctxrank.ranking import block
+from ctxrank.ranking.budget import Budget, Packed, Step, pack
+from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.memory import Pattern, ReasoningEntry, Strategy
+from ctxrank.ranking.request import (
+    IncludedError,
+    IncludedPackage,
+    IncludedPassage,
+    IncludedReasoning,
+    IncludedStrategy,
+    Omitted,
+)
+from ctxrank.ranking.zones import Usage, Zone
+
+MAX_REASONING_CHARS = 300
+# The estimator is within 6 % of the real count; what is rendered is priced above that.
+_ESTIMATE_MARGIN = 1.1
+
+
+class StoredPassage(NamedTuple):
+    """A passage that could be shown, with its stored token count and who counted."""
+
+    shown: IncludedPassage
+    tokens: int
+    counter: str
+
+
+class PackagePieces(NamedTuple):
+    """One package that could be shown, its passages in the order they are wanted."""
+
+    id: int
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    created_at: int
+    score: float
+    label: str
+    reason: str
+    explanation: Explanation
+    passages: tuple[StoredPassage, ...]
+    passage_count: int  # of the whole file: all of them shown is full detail
+
+
+class Pieces(NamedTuple):
+    """Everything that could be in the block, each class in the order it is wanted."""
+
+    packages: tuple[PackagePieces, ...]
+    reasoning: tuple[ReasoningEntry, ...] = ()
+    errors: tuple[Pattern, ...] = ()
+    strategies: tuple[Strategy, ...] = ()
+
+
+class Composed(NamedTuple):
+    """The block and what it holds; tokens are by `counter`."""
+
+    text: str
+    used: int
+    by_class: dict[str, int]
+    counter: str
+    packages: tuple[IncludedPackage, ...]
+    reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...]
+    strategies: tuple[IncludedStrategy, ...]
+    omitted: tuple[Omitted, ...]
+
+
+class Frame(NamedTuple):
+    """What stands around the pieces: who asks, in which zone, and how many packages there were."""
+
+    agent: str
+    usage: Usage
+    available: int
+    level: str  # of the Conservative zone
+    factor: float  # of the model's tokenizer over the counter's
+
+
+def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
+    """Fill the budget with pieces and write the block. A budget too small for the frame gives a heading, or ''."""
+    price = _Prices(frame.factor)
+    base = price.of(
+        block.opening(frame.agent), block.zone_line(frame.usage), block.REFERENCE_LINE,
+        block.packages_heading(frame.available, frame.available, frame.level) if frame.available else block.EMPTY,
+        block.overflow_line(frame.available) if frame.available else "",
+    )  # fmt: skip
+    if base > budget.limit:
+        return _bare(frame, budget, price)
+    packed = pack(budget, base, _steps(pieces, price))
+    taken: dict[tuple[str, int], list[Step]] = {}
+    for step in packed.taken:
+        taken.setdefault((step.kind, step.key), []).append(step)
+    packages = tuple(
+        _included(package, taken["packages", at]) for at, package in enumerate(pieces.packages) if ("packages", at) in taken
+    )
+    reasoning = tuple(
+        IncludedReasoning(e.id, e.agent, e.phase, _cut(e.content), e.confidence, taken["reasoning", at][0].cost)
+        for at, e in enumerate(pieces.reasoning)
+        if ("reasoning", at) in taken
+    )
+    errors = tuple(
+        IncludedError(
+            e.id, _signature(e), e.solution, e.confidence, e.occurrences, taken["errors", at][0].cost
+        )
+        for at, e in enumerate(pieces.errors)
+        if ("errors", at) in taken
+    )
+    strategies = tuple(
+        IncludedStrategy(s.id, s.topic, s.insight, taken["strategies", at][0].cost)
+        for at, s in enumerate(pieces.strategies)
+        if ("strategies", at) in taken
+    )
+    # Where no package fits, saying so is the last thing that the budget is spent on.
+    says_so = not packages and packed.used + price.of(block.NOTHING_FITS) <= budget.limit
+    text = block.render(
+        frame.agent, frame.usage, packages, reasoning, errors, strategies, available=frame.available,
+        level=frame.level, overflow=overflow(frame, len(packages)), says_nothing_fits=says_so,
+    )  # fmt: skip
+    return Composed(
+        text, packed.used + (price.of(block.NOTHING_FITS) if says_so and frame.available else 0), packed.by_class, _counter(pieces, packages), packages, reasoning, errors, strategies,
+        _omitted(pieces, packed, budget),
+    )  # fmt: skip
+
+
+def overflow(frame: Frame, shown: int) -> int:
+    """How many more packages a higher limit would show; told only where there is room for more."""
+    return frame.available - shown if frame.usage.zone in (Zone.NORMAL, Zone.SOFT_WARNING) else 0
+
+
+def price_of_fixed(text: str, factor: float) -> int:
+    """What a block without pieces costs."""
+    return _Prices(factor).of(text)
+
+
+class _Prices:
+    """Prices in tokens of the model: never below what the counter says."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+
+    def of(self, *texts: str) -> int:
+        return sum(ceil(estimate_tokens(text) * _ESTIMATE_MARGIN * self._factor) + 1 for text in texts if text)
+
+    def of_passage(self, passage: StoredPassage) -> int:
+        around = block.passage(passage.shown._replace(text=""))
+        return ceil(passage.tokens * self._factor) + self.of(around)
+
+
+def _steps(pieces: Pieces, price: _Prices) -> list[Step]:
+    """All steps, each class in the order it is wanted: titles, then summaries, then passages by turns."""
+    steps: list[Step] = []
+    for at, package in enumerate(pieces.packages):
+        steps.append(Step("packages", at, "title", price.of(block.package_title(package.priority, package.path))))
+    for at, package in enumerate(pieces.packages):
+        steps.append(Step("packages", at, "summary", price.of(_summary(package))))
+    most = max((len(package.passages) for package in pieces.packages), default=0)
+    for turn in range(most):
+        for at, package in enumerate(pieces.packages):
+            if turn < len(package.passages):
+                steps.append(Step("packages", at, "passage", price.of_passage(package.passages[turn])))
+    for at, entry in enumerate(pieces.reasoning):
+        line = block.reasoning_entry(entry.agent, entry.phase, _cut(entry.content))
+        heading = block.reasoning_heading(len(pieces.reasoning)) if at == 0 else ""
+        steps.append(Step("reasoning", at, "entry", price.of(line, heading)))
+    for at, pattern in enumerate(pieces.errors):
+        line = block.error_entry(_signature(pattern), pattern.solution, pattern.confidence, pattern.occurrences)
+        heading = block.errors_heading(len(pieces.errors)) if at == 0 else ""
+        steps.append(Step("errors", at, "entry", price.of(line, heading)))
+    for at, strategy in enumerate(pieces.strategies):
+        line = block.strategy_entry(strategy.topic, strategy.insight)
+        heading = block.strategies_heading(len(pieces.strategies)) if at == 0 else ""
+        steps.append(Step("strategies", at, "entry", price.of(line, heading)))
+    return steps
+
+
+def _summary(package: PackagePieces) -> str:
+    return block.package_summary(
+        package.id, package.type, package.producer, package.created_at, package.summary, package.reason
+    )
+
+
+def _included(package: PackagePieces, steps: list[Step]) -> IncludedPackage:
+    count = sum(step.level == "passage" for step in steps)
+    passages = sorted((p.shown for p in package.passages[:count]), key=lambda p: (p.start_line, p.id))
+    if count:
+        detail = "full" if count == package.passage_count else "passage"
+    else:
+        detail = steps[-1].level
+    return IncludedPackage(
+        package.id, package.path, package.priority, package.type, package.producer, package.summary,
+        tuple(passages), detail, sum(step.cost for step in steps), round(package.score, 6), package.label,
+        package.reason, package.created_at, package.explanation,
+    )  # fmt: skip
+
+
+def _cut(content: str) -> str:
+    return content if len(content) <= MAX_REASONING_CHARS else content[:MAX_REASONING_CHARS].rsplit(" ", 1)[0] + "..."
+
+
+def _signature(pattern: Pattern) -> str:
+    if pattern.message.startswith(pattern.error_type):
+        return pattern.message
+    return f"{pattern.error_type}: {pattern.message}"
+
+
+def _counter(pieces: Pieces, shown: tuple[IncludedPackage, ...]) -> str:
+    """The counter that `used` is not below: the one of the passages, if one counted them all."""
+    ids = {passage.id for package in shown for passage in package.passages}
+    names = {p.counter for package in pieces.packages for p in package.passages if p.shown.id in ids}
+    return names.pop() if len(names) == 1 else ESTIMATE
+
+
+def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, ...]:
+    """What was left out or lowered, with what it would have cost."""
+    shown = {(step.kind, step.key) for step in packed.taken}
+    omitted: list[Omitted] = []
+    named: set[tuple[str, int]] = set()
+    for step in packed.left:
+        cap = budget.caps.get(step.kind)
+        over = f"over the budget of {budget.limit} tokens"
+        if cap is not None and cap < budget.limit:
+            over += f", or of {cap} for {step.kind}"
+        if step.kind != "packages":
+            rows = {"reasoning": pieces.reasoning, "errors": pieces.errors, "strategies": pieces.strategies}
+            name = {"reasoning": "reasoning", "errors": "error", "strategies": "strategy"}[step.kind]
+            omitted.append(Omitted(f"{name}:{rows[step.kind][step.key].id}", over, step.cost))
+        elif ("packages", step.key) not in named:
+            named.add(("packages", step.key))
+            what = "lowered: its next detail is " if ("packages", step.key) in shown else ""
+            omitted.append(Omitted(f"package:{pieces.packages[step.key].id}", what + over, step.cost))
+    return tuple(omitted)
+
+
+def _bare(frame: Frame, budget: Budget, price: _Prices) -> Composed:
+    """What is left where not even the frame fits."""
+    heading = block.opening(frame.agent)
+    text = heading if price.of(heading) <= budget.limit else ""
+    return Composed(text, price.of(text), {}, ESTIMATE, (), (), (), (), ())

@@ -1,0 +1,103 @@
+"""Eligible packages: which ones a request may see, and what is known of each.
+
+* of this session, not superseded, whose scope is global, whose group is the request's, or that the group's
+  `context_references` name; a session-wide request sees all groups;
+* designated for this agent or for nobody; the room that is left is filled with those designated for others;
+* other groups only with reach `session`, earlier sessions of the project only with reach `project`.
+"""
+
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer.sessions import Group, Session
+
+
+class EligiblePackage(NamedTuple):
+    """A package that may be shown. `is_for_others`: designated, but not for the agent that asks."""
+
+    id: int
+    document_id: int
+    session_id: int
+    session: str
+    group: str | None
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    created_at: int
+    ruleset: int
+    is_designated: bool
+    is_for_others: bool
+    is_delivered: bool
+    is_own_group: bool
+
+    @property
+    def is_foreign(self) -> bool:
+        """Not of the request's group or session: there only because the reach was widened."""
+        return not self.is_own_group
+
+
+_QUERY = """
+    SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
+           p.created_at, d.ruleset,
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent = :agent),
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id),
+           EXISTS (SELECT 1 FROM deliveries AS v
+                    WHERE v.package_id = p.id AND v.group_id = :group AND v.agent = :agent
+                      AND v.iteration = :iteration)
+           OR EXISTS (SELECT 1 FROM package_consumers AS c
+                       WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
+                         AND c.consumed_at IS NOT NULL),
+           p.scope = 'global', p.group_id
+      FROM packages AS p
+      JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+      JOIN sessions AS s ON s.id = p.session_id
+      LEFT JOIN groups AS g ON g.id = p.group_id
+     WHERE p.session_id = :session AND p.superseded_by IS NULL
+"""
+
+
+def eligible_packages(
+    truth: apsw.Connection, session: Session, group: Group | None, agent: str, iteration: int, reach: str
+) -> list[EligiblePackage]:
+    """All packages that the request may see, in no particular order."""
+    packages = _of_session(truth, session.id, group, agent, iteration, reach)
+    if reach == "project":
+        for (earlier,) in truth.execute(
+            "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?)",
+            (session.project, session.id, session.created_at, session.id),
+        ).fetchall():
+            packages += [
+                package._replace(is_own_group=False)
+                for package in _of_session(truth, int(earlier), None, agent, iteration, "session")
+            ]
+    return packages
+
+
+def _of_session(
+    truth: apsw.Connection, session_id: int, group: Group | None, agent: str, iteration: int, reach: str
+) -> list[EligiblePackage]:
+    values = {
+        "agent": agent,
+        "group": group.id if group is not None else 0,
+        "iteration": iteration,
+        "session": session_id,
+    }
+    referenced = group.context_references if group is not None else ()
+    packages: list[EligiblePackage] = []
+    for *columns, is_designated, has_consumers, is_delivered, is_global, group_id in truth.execute(_QUERY, values):
+        is_own_group = group is None or bool(is_global) or group_id == group.id or columns[0] in referenced
+        if not is_own_group and reach == "group":
+            continue
+        packages.append(
+            EligiblePackage(
+                *columns,
+                is_designated=bool(is_designated),
+                is_for_others=bool(has_consumers) and not is_designated,
+                is_delivered=bool(is_delivered),
+                is_own_group=is_own_group,
+            )
+        )
+    return packages

@@ -1,0 +1,50 @@
+"""The trees behind scores, built from the same terms as the scores themselves."""
+
+from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.ranking.blend import TEXT_WEIGHT, blended
+from ctxrank.ranking.candidates import term_scores
+from ctxrank.ranking.evidence import Evidence
+from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.heuristic import MAXIMUM, HeuristicParts
+from ctxrank.ranking.plan import Plan
+
+
+def explain_blend(
+    index: Index, state: IndexState, plan: Plan, evidence: Evidence | None, text: float, parts: HeuristicParts
+) -> Explanation:
+    """score = text + what is known; the text down to what each term gave to each row."""
+    text_value = TEXT_WEIGHT * text
+    rows: list[Explanation] = []
+    total = evidence.score if evidence is not None else 0.0
+    for share, candidate, name in evidence.shares() if evidence is not None and total else ():
+        value = text_value * share * candidate.score / total
+        leaves = tuple(
+            Explanation(
+                value * part.score / candidate.score,
+                f"'{part.term.text}': idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
+                f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
+            )
+            for part in term_scores(index, state, plan, candidate.rowid)
+        )
+        rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
+    return Explanation(
+        blended(text, parts.total),
+        "score = text + what is known",
+        (
+            Explanation(text_value, f"text: {TEXT_WEIGHT:g} × {text:.3f} (BM25 {total:.2f}, calibrated)", tuple(rows)),
+            explain_heuristic(parts, 1 - TEXT_WEIGHT),
+        ),
+    )
+
+
+def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Explanation:
+    """The heuristic's summands: as they are, or scaled by their weight in a blend."""
+    scale = 1.0 if weight is None else weight / MAXIMUM
+    leaves = (
+        Explanation(parts.priority * scale, f"priority {parts.priority:g}"),
+        Explanation(parts.same_group * scale, f"same group {parts.same_group:g}"),
+        Explanation(parts.agent * scale, f"designated for the agent {parts.agent:g}"),
+        Explanation(parts.recency * scale, f"recency {parts.recency:.3f}"),
+    )
+    meaning = "score = heuristic" if weight is None else f"known: {weight:g} × {parts.total:.2f} / {MAXIMUM}"
+    return Explanation(parts.total * scale, meaning, tuple(leaf for leaf in leaves if leaf.value))

@@ -1,0 +1,140 @@
+"""What an assembly is asked and what it answers."""
+
+from typing import NamedTuple
+
+from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.ranking.budget import Budget
+from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.zones import Usage
+
+REACHES = ("group", "session", "project")
+DETAILS = ("summary", "passage", "full")
+TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
+
+
+class AssembleRequest(NamedTuple):
+    """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
+
+    `detail` None is passages where there is a task text, else summaries; `include_reasoning` None is the
+    agent's default; `as_of` is the moment recency is measured from (microseconds, None is now).
+    """
+
+    session: str
+    agent: str
+    group: str | None = None
+    task: str = ""
+    model: str | None = None
+    current_tokens: int = 0
+    iteration: int = 0
+    limit: int | None = None
+    budget: int | None = None
+    reach: str = "group"
+    detail: str | None = None
+    include_reasoning: bool | None = None
+    reasoning_level: str = "medium"
+    project: str | None = None
+    lang: str | None = None
+    framework: str | None = None
+    as_of: int | None = None
+    is_marking: bool = True
+
+
+class IncludedPackage(NamedTuple):
+    """A package in the block; `label` says why it is there though it is not simply this agent's and group's."""
+
+    id: int
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    passages: "tuple[IncludedPassage, ...]"
+    detail: str
+    tokens: int
+    score: float
+    label: str
+    reason: str
+    created_at: int
+    explanation: Explanation
+
+
+class IncludedPassage(NamedTuple):
+    """A part of a package's file that is in the block."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class IncludedReasoning(NamedTuple):
+    """What an earlier agent thought, as the block shows it."""
+
+    id: int
+    agent: str
+    phase: str
+    content: str
+    confidence: str | None
+    tokens: int
+
+
+class IncludedError(NamedTuple):
+    """A known error with its solution, as the block shows it."""
+
+    id: int
+    signature: str
+    solution: str
+    confidence: float
+    occurrences: int
+    tokens: int
+
+
+class IncludedStrategy(NamedTuple):
+    """What worked before, as the block shows it."""
+
+    id: int
+    topic: str
+    insight: str
+    tokens: int
+
+
+class Omitted(NamedTuple):
+    """What could have been in the block and is not, or not in full, and why."""
+
+    id: str
+    reason: str
+    tokens: int
+
+
+class Assembly(NamedTuple):
+    """A finished block. `used` and all tokens are by `counter`; `text` is what an agent is given."""
+
+    outcome: str
+    engine: str
+    reason: str
+    stale: int
+    agent: str
+    usage: Usage
+    model: str
+    budget: Budget
+    used: int
+    by_class: dict[str, int]
+    counter: str
+    packages: tuple[IncludedPackage, ...]
+    reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...]
+    strategies: tuple[IncludedStrategy, ...]
+    omitted: tuple[Omitted, ...]
+    available: int
+    overflow: int
+    text: str
+    notes: tuple[str, ...]
+
+
+def forgiven_agent(text: str) -> tuple[str, str]:
+    """(agent, note): an unknown agent is served, with a developer's limits, because a spawn depends on it."""
+    agent = fold_agent(text)
+    if agent in AGENTS:
+        return agent, ""
+    return agent or "developer", f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(AGENTS)}."
