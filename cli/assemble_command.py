@@ -38,7 +38,7 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option("--no-mark", is_flag=True, help="Do not record the delivery.")
 @click.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")
 @click.pass_obj
-def command(call: Call, session: str, agent: str, format_: str, strict: bool, **options: object) -> int:
+def command(call: Call, /, session: str, agent: str, format_: str, strict: bool, **options: object) -> int:
     """Print what an agent should read: ranked packages, prior reasoning, known errors, within a budget.
 
     Never blocks a spawn: whatever breaks, a minimal block is printed, with a note on stderr, and the exit

@@ -41,9 +41,9 @@ class LazyGroup(click.Group):
             from difflib import get_close_matches  # only for a typing error
 
             near = get_close_matches(args[0], self.lazy, n=2)
-            if near:
-                error.message += f" Did you mean {' or '.join(near)}?"
-            raise
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import apsw
 
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 
 IMPORTED_SKILLS_CONFIG = "imported_skills_config"
@@ -175,7 +175,7 @@ def _cached(store: Store, path: str) -> object:
         "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
     ).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
-        return json.loads(row[2])  # type: ignore[no-any-return]  # JSON is any
+        return json.loads(row[2])
     from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
     value, sha256 = read_config_file(path)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 _TITLE_SHIFT, _PATH_SHIFT, _IDENTIFIERS_SHIFT = 6, 9, 12
+TITLE_UNIT, PATH_UNIT, IDENTIFIERS_UNIT = 1 << _TITLE_SHIFT, 1 << _PATH_SHIFT, 1 << _IDENTIFIERS_SHIFT
 _ENTRY_BYTES = 6
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
@@ -40,12 +41,12 @@ def unpack_counts(packed: int) -> tuple[int, int, int, int]:
 
 def encode(counts: Mapping[int, int]) -> bytes:
     """The blob of a document whose terms (by id) have these packed counts."""
-    ids = array("I", sorted(counts))
-    packed = array("H", [counts[term_id] for term_id in ids])
+    # Id and count in one number each: sorted, and taken apart by stride, without a loop in Python.
+    entries = array("Q", sorted([term_id << 32 | count for term_id, count in counts.items()]))
     if _IS_BIG_ENDIAN:
-        ids.byteswap()
-        packed.byteswap()
-    return ids.tobytes() + packed.tobytes()
+        entries.byteswap()
+    raw = memoryview(entries).cast("B")
+    return raw.cast("I")[1::2].tobytes() + raw.cast("H")[::4].tobytes()
 
 
 def term_ids(blob: bytes) -> "array[int]":

@@ -7,7 +7,7 @@ assembly answer without it.
 
 import os
 from enum import Enum
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import apsw
 
@@ -83,13 +83,13 @@ class Index:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
-        return self._tokenize(text, include_offsets=False)
+        return cast("list[str]", self._tokenize(text, include_offsets=False))
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
-        return self._tokenize(text, include_offsets=True)
+        return cast("list[tuple[int, int, str]]", self._tokenize(text, include_offsets=True))
 
-    def _tokenize(self, text: str, *, include_offsets: bool) -> list:  # type: ignore[type-arg]  # one of two shapes
+    def _tokenize(self, text: str, *, include_offsets: bool) -> object:
         if self._tokenizer is None:
             self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
         return self._tokenizer(

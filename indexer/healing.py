@@ -39,7 +39,7 @@ def heal(store: "Store") -> fts.Index:
         index.close()
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(store.location.index + suffix)
+                os.unlink(store.location.index_file + suffix)
         return store.reopen_index()
 
 

@@ -52,7 +52,11 @@ class Ledger:
             "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
             (self._source, kind, key),
         ).fetchone()
-        return None if row is None else Entry(str(row[0]), int(row[1]))
+        if row is None:
+            return None
+        entry = Entry(str(row[0]), int(row[1]))
+        self._entries.setdefault(kind, {})[key] = entry
+        return entry
 
     def record(self, change: Change, kind: str, key: str, entry: Entry) -> None:
         """Write down, in the transaction that brought it, what a row became."""

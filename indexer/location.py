@@ -18,7 +18,7 @@ class Location(NamedTuple):
 
     folder: str
     truth: str
-    index: str
+    index_file: str
     root: str
 
 

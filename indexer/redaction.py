@@ -13,23 +13,14 @@ Every pattern is linear on any text. A repeat is either bounded, or possessive o
 characters with nothing behind it that could fail.
 """
 
-import enum
 import re
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-# Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 1
+from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 
-
-class RedactionMode(enum.Enum):
-    """How secrets are recognised: by known forms, by looking random where a value stands, or by both."""
-
-    PATTERN_ONLY = "pattern_only"
-    ENTROPY = "entropy"
-    BOTH = "both"
-    OFF = "off"
+__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "redact"]
 
 
 class Redacted(NamedTuple):

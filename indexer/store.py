@@ -78,7 +78,7 @@ class Store:
     def index(self) -> "fts.Index":
         """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""
         if self._index is None:
-            self._index = fts.open_index(self.location.index, self.location.truth, busy_ms=self.busy_ms)
+            self._index = fts.open_index(self.location.index_file, self.location.truth, busy_ms=self.busy_ms)
         return self._index
 
     def reopen_index(self) -> "fts.Index":

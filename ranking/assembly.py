@@ -16,7 +16,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import DEFAULT_RETRIEVAL_LIMIT, Config
 from ctxrank.indexer.errors import CtxrankError
 from ctxrank.indexer.fts import Trouble
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import model_factor, model_limit

@@ -7,7 +7,7 @@ on these.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import apsw
 
@@ -118,7 +118,7 @@ def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, limit
          LIMIT ?
     """
     values = (*scope.values, expression, first, last, -1 if limit is None else limit)
-    return connection.execute(query, values).fetchall()
+    return cast("list[_Row]", connection.execute(query, values).fetchall())
 
 
 def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope) -> list[_Row]:
@@ -133,7 +133,7 @@ def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope) ->
          LIMIT ?
     """
     rows = connection.execute(query, (*scope.values, expression, BEST_BY_BM25)).fetchall()
-    return [(row[0], row[1], row[2], row[3]) for row in rows]
+    return [cast("_Row", row[:4]) for row in rows]
 
 
 def _join(scope: Scope) -> str:

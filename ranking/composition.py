@@ -224,6 +224,11 @@ def _counter(pieces: Pieces, shown: tuple[IncludedPackage, ...]) -> str:
 def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, ...]:
     """What was left out or lowered, with what it would have cost."""
     shown = {(step.kind, step.key) for step in packed.taken}
+    names = {
+        "reasoning": [f"reasoning:{entry.id}" for entry in pieces.reasoning],
+        "errors": [f"error:{pattern.id}" for pattern in pieces.errors],
+        "strategies": [f"strategy:{strategy.id}" for strategy in pieces.strategies],
+    }
     omitted: list[Omitted] = []
     named: set[tuple[str, int]] = set()
     for step in packed.left:
@@ -232,9 +237,7 @@ def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, .
         if cap is not None and cap < budget.limit:
             over += f", or of {cap} for {step.kind}"
         if step.kind != "packages":
-            rows = {"reasoning": pieces.reasoning, "errors": pieces.errors, "strategies": pieces.strategies}
-            name = {"reasoning": "reasoning", "errors": "error", "strategies": "strategy"}[step.kind]
-            omitted.append(Omitted(f"{name}:{rows[step.kind][step.key].id}", over, step.cost))
+            omitted.append(Omitted(names[step.kind][step.key], over, step.cost))
         elif ("packages", step.key) not in named:
             named.add(("packages", step.key))
             what = "lowered: its next detail is " if ("packages", step.key) in shown else ""

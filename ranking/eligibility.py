@@ -65,13 +65,14 @@ def eligible_packages(
     """All packages that the request may see, in no particular order."""
     packages = _of_session(truth, session.id, group, agent, iteration, reach)
     if reach == "project":
-        for (earlier,) in truth.execute(
+        earlier = truth.execute(
             "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?)",
             (session.project, session.id, session.created_at, session.id),
-        ).fetchall():
+        ).fetchall()
+        for row in earlier:
             packages += [
                 package._replace(is_own_group=False)
-                for package in _of_session(truth, int(earlier), None, agent, iteration, "session")
+                for package in _of_session(truth, row[0], None, agent, iteration, "session")
             ]
     return packages
 
@@ -87,17 +88,11 @@ def _of_session(
     }
     referenced = group.context_references if group is not None else ()
     packages: list[EligiblePackage] = []
-    for *columns, is_designated, has_consumers, is_delivered, is_global, group_id in truth.execute(_QUERY, values):
-        is_own_group = group is None or bool(is_global) or group_id == group.id or columns[0] in referenced
+    for row in truth.execute(_QUERY, values):
+        is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
+        is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
         if not is_own_group and reach == "group":
             continue
-        packages.append(
-            EligiblePackage(
-                *columns,
-                is_designated=bool(is_designated),
-                is_for_others=bool(has_consumers) and not is_designated,
-                is_delivered=bool(is_delivered),
-                is_own_group=is_own_group,
-            )
-        )
+        facts = (bool(is_designated), bool(has_consumers) and not is_designated, bool(is_delivered), is_own_group)
+        packages.append(EligiblePackage(*row[:12], *facts))
     return packages

@@ -4,7 +4,7 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from ctxrank.indexer.forward import term_key
 from ctxrank.indexer.fts import Index, IndexState
@@ -156,4 +156,4 @@ def _look_up(index: Index, piece: _Wanted) -> list[tuple[int, int]]:
     else:
         query = "SELECT id, df FROM main.terms WHERE term = ? AND df > 0"
         rows = index.connection.execute(query, (piece.term,)).fetchall()
-    return [(int(term_id), int(df)) for term_id, df in rows]
+    return cast("list[tuple[int, int]]", rows)

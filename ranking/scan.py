@@ -29,10 +29,18 @@ _LIKE_ENOUGH = 75.0
 _LIKENESS_WEIGHT = 0.5
 
 
+class _StoredPassage(NamedTuple):
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    body: str
+
+
 class _Found(NamedTuple):
     owner: OwnerRow
     text: float
-    passage: tuple[int, str, int, int, str] | None  # id, heading, first line, last line, body
+    passage: _StoredPassage | None
     parts: HeuristicParts
     score: float
 
@@ -87,12 +95,13 @@ def _condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
 
 def _match(
     store: Store, owner: OwnerRow, query: Query, words: tuple[str, ...]
-) -> tuple[float, tuple[int, str, int, int, str] | None] | None:
+) -> tuple[float, _StoredPassage | None] | None:
     """(T, best passage) of one document, or None. A phrase must occur, an excluded term must not."""
-    passages = store.truth.execute(
+    rows = store.truth.execute(
         "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ? ORDER BY start_line, id",
         (owner.id,),
-    ).fetchall()
+    )
+    passages = [_StoredPassage(*row) for row in rows]
     own = f"{owner.title}\n{owner.body}\n{owner.path}".lower()
     texts = [own, *(f"{heading}\n{body}".lower() for _, heading, _, _, body in passages)]
     if any(_occurs(term, texts) for term in query.excluded):
@@ -118,7 +127,7 @@ def _occurs(term: Term, texts: list[str]) -> bool:
 
 def _alike(
     owners: list[OwnerRow], words: str
-) -> dict[int, tuple[float, tuple[int, str, int, int, str] | None]]:
+) -> dict[int, tuple[float, _StoredPassage | None]]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # 22 ms, and only where no substring was found
 

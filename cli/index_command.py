@@ -1,0 +1,80 @@
+"""`ctxrank index`: artifacts in step with the disk."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.scan import IndexReport
+
+_SHOWN_PATHS = 20
+
+
+@click.command(cls=StoreCommand)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--dry-run", is_flag=True, help="Say what would happen; change nothing.")
+@click.pass_obj
+def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
+    """Bring artifacts in step with the disk: added, changed, moved, removed (default: the whole root).
+
+    .gitignore and .ctxrankignore are honoured; links are never followed out of the root.
+
+    Example: ctxrank index docs/
+    """
+    from ctxrank.cli.progress import progress_bar
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.scan import index_artifacts
+
+    with call.open() as store, progress_bar("indexing", call) as advance:
+        report = index_artifacts(
+            store, paths, mode=load_config(store).redaction_mode, is_dry_run=dry_run, progress=advance
+        )
+    if call.is_json:
+        _print_json(report, dry_run=dry_run)
+    else:
+        _print_text(call, report, dry_run=dry_run)
+    return 0
+
+
+def _print_json(report: "IndexReport", *, dry_run: bool) -> None:
+    from ctxrank.cli.envelope import emit_json
+
+    emit_json(
+        {
+            "dry_run": dry_run,
+            "added": list(report.added),
+            "changed": list(report.changed),
+            "moved": [{"from": before, "to": after} for before, after in report.moved],
+            "removed": list(report.removed),
+            "unchanged": report.unchanged,
+            "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
+            "stale_roots": list(report.stale_roots),
+        }
+    )
+
+
+def _print_text(call: Call, report: "IndexReport", *, dry_run: bool) -> None:
+    for verb, paths in (("added", report.added), ("changed", report.changed), ("removed", report.removed)):
+        _print_paths(call, verb, list(paths))
+    _print_paths(call, "moved", [f"{before} -> {after}" for before, after in report.moved])
+    for path, reason in report.skipped[:_SHOWN_PATHS]:
+        print(f"skipped   {path} ({reason})", file=sys.stderr)
+    for root in report.stale_roots:
+        call.note(f"{root} is not there; its artifacts are kept and marked stale.")
+    counts = (
+        f"{len(report.added)} added, {len(report.changed)} changed, {len(report.moved)} moved, "
+        f"{len(report.removed)} removed, {report.unchanged} unchanged, {len(report.skipped)} skipped"
+    )
+    print(f"{'Would be: ' if dry_run else ''}{counts}")
+
+
+def _print_paths(call: Call, verb: str, paths: list[str]) -> None:
+    shown = paths if call.verbosity > 0 else paths[:_SHOWN_PATHS]
+    for path in shown:
+        print(f"{verb:<9} {path}")
+    if len(paths) > len(shown):
+        print(f"{verb:<9} … and {len(paths) - len(shown)} more (-v lists them)")

@@ -1,0 +1,24 @@
+"""A progress bar on a terminal, and none elsewhere: in a log or an agent's transcript it is noise."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+import click
+
+from ctxrank.cli.call import Call
+
+
+@contextlib.contextmanager
+def progress_bar(label: str, call: Call) -> Iterator[Callable[[int, int], None] | None]:
+    """What to call with (done, total) as work goes on; None where nobody watches."""
+    if not sys.stderr.isatty() or call.verbosity < 0:
+        yield None
+        return
+    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+
+        def advance(done: int, total: int) -> None:
+            bar.length = max(total, 1)
+            bar.update(done - bar.pos)
+
+        yield advance

@@ -1,0 +1,117 @@
+"""`ctxrank session`: what packages hang on."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.sessions import Session
+
+
+@click.group()
+def command() -> None:
+    """Sessions of a team."""
+
+
+@command.command(cls=StoreCommand)
+@click.argument("name")
+@click.option("--project", default="default", show_default=True, help="Ties sessions of one project together.")
+@click.option("--mode", default="simple", show_default=True, help="simple or parallel.")
+@click.option("--requirements", default="", help="What the session is about.")
+@click.option("--branch", default="main", show_default=True, help="The branch it started on.")
+@click.pass_obj
+def create(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> None:
+    """Make a session.
+
+    Example: ctxrank session create shop-2026-11 --project shop
+    """
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.redaction import redact
+    from ctxrank.indexer.sessions import NewSession, create_session
+
+    with call.open() as store:
+        text = redact(requirements, load_config(store).redaction_mode).text
+        with store.write() as change:
+            session_id = create_session(change, NewSession(name, project, mode, "active", text, branch))
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json({"id": session_id, "session_id": name, "project": project})
+    else:
+        print(f"Made session {name}")
+
+
+@command.command("list", cls=StoreCommand)
+@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
+@click.pass_obj
+def list_(call: Call, limit: int) -> int:
+    """List sessions, the newest first.
+
+    Example: ctxrank session list
+    """
+    from ctxrank.indexer.clock import format_day
+    from ctxrank.indexer.sessions import list_sessions
+
+    with call.open() as store:
+        sessions = list_sessions(store.truth, limit)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {"sessions": [_session_json(session) for session in sessions]},
+            outcome="matched" if sessions else "no_match",
+        )
+        return 0 if sessions else 1
+    for session in sessions:
+        print(f"{call.bold(session.name)} · {session.project} · {session.status} · {format_day(session.created_at)}")
+    if not sessions:
+        call.note("no sessions.")
+    return 0 if sessions else 1
+
+
+@command.command(cls=StoreCommand)
+@click.argument("name")
+@click.pass_obj
+def show(call: Call, name: str) -> None:
+    """Show one session with its groups and how much it holds.
+
+    Example: ctxrank session show shop-2026-11
+    """
+    from ctxrank.indexer.clock import format_us
+    from ctxrank.indexer.sessions import find_session, list_groups
+
+    with call.open() as store:
+        session = find_session(store.truth, name)
+        groups = list_groups(store.truth, session.id)
+        counts = {
+            str(kind): int(count)
+            for kind, count in store.truth.execute(
+                "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind", (session.id,)
+            )
+        }
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {"session": _session_json(session), "groups": [group.name for group in groups], "documents": counts}
+        )
+        return
+    print(f"{call.bold(session.name)} · {session.project} · {session.mode} · {session.status}")
+    print(f"   since {format_us(session.created_at)}, branch {session.initial_branch}")
+    if session.requirements:
+        print(f"   {session.requirements}")
+    print(f"   groups: {', '.join(group.name for group in groups) or 'none'}")
+    print(f"   holds: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'nothing'}")
+
+
+def _session_json(session: "Session") -> dict[str, object]:
+    from ctxrank.indexer.clock import format_us
+
+    value: dict[str, object] = session._asdict()
+    value["session_id"] = value.pop("name")
+    value["created_at"] = format_us(session.created_at)
+    value["ended_at"] = None if session.ended_at is None else format_us(session.ended_at)
+    return value

@@ -1,0 +1,47 @@
+"""`ctxrank show`: one document, whole or in part."""
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+
+@click.command(cls=StoreCommand)
+@click.argument("document", metavar="ID")
+@click.option(
+    "--depth",
+    type=click.Choice(["meta", "summary", "full"]),
+    default="full",
+    show_default=True,
+    help="meta: where it comes from; summary: and what it says; full: and its passages.",
+)
+@click.pass_obj
+def command(call: Call, document: str, depth: str) -> None:
+    """Show one document by its id, kind:number; a bare number is a package.
+
+    Example: ctxrank show package:12 --depth summary
+    """
+    from ctxrank.indexer.documents import parse_ref
+    from ctxrank.indexer.reader import read_document
+
+    with call.open() as store:
+        shown = read_document(store, parse_ref(document), with_passages=depth == "full")
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        value = shown.as_json()
+        if depth == "meta":
+            value.pop("body")
+        if depth != "full":
+            value.pop("passages")
+        emit_json({"document": value})
+        return
+    from ctxrank.indexer.lines import one_line, printable
+
+    print(call.bold(one_line(shown.title)))
+    print(call.dim(" · ".join(fact for fact in shown.facts() if fact)))
+    if depth != "meta" and shown.body:
+        print(f"\n{printable(shown.body)}")
+    for passage in shown.passages if depth == "full" else ():
+        print(f"\n{call.dim(f'passage:{passage.id} · lines {passage.start_line}-{passage.end_line}')}")
+        print(printable(passage.text).rstrip("\n"))

@@ -1,0 +1,41 @@
+"""`ctxrank status`: how the store and its index are."""
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+
+@click.command(cls=StoreCommand)
+@click.pass_obj
+def command(call: Call) -> None:
+    """Say where the store is, what it holds, and whether its index can answer.
+
+    Example: ctxrank status
+    """
+    from ctxrank.indexer.status import read_status
+
+    with call.open() as store:
+        status = read_status(store)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            status._asdict(),
+            outcome="degraded" if status.index_trouble else "stale" if status.stale else "matched",
+            engine="heuristic" if status.index_trouble else "fts5",
+        )
+        return
+    print(f"store     {status.store}")
+    print(f"root      {status.root}")
+    print(f"holds     {', '.join(f'{count} {kind}' for kind, count in status.documents.items()) or 'nothing yet'}")
+    if status.artifacts:
+        print(f"artifacts {', '.join(f'{count} {state}' for state, count in status.artifacts.items())}")
+    if status.index_trouble:
+        print(f"index     cannot answer: {status.index_trouble}; heuristics do")
+    else:
+        print(f"index     {'up to date' if not status.stale else f'lacks {status.stale} changes'}")
+    print(f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}")
+    print(f"redaction rules {status.ruleset}; {status.older_ruleset} documents stored under older ones")
+    for note in status.notes:
+        call.note(note)

@@ -1,0 +1,62 @@
+"""How a store and its index are, without changing either."""
+
+from typing import NamedTuple
+
+import apsw
+
+from ctxrank.indexer.config import load_config, says_no_fts5
+from ctxrank.indexer.follower import lag
+from ctxrank.indexer.fts import trouble_of
+from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.store import Store
+
+
+class Status(NamedTuple):
+    """What `status` tells; `index_trouble` is '' for an index that can answer, `stale` what it lacks."""
+
+    store: str
+    root: str
+    documents: dict[str, int]
+    artifacts: dict[str, int]
+    counters: dict[str, int]
+    index_trouble: str
+    stale: int
+    ruleset: int
+    older_ruleset: int
+    notes: tuple[str, ...]
+
+
+def read_status(store: Store) -> Status:
+    """The store's state. Raises UsageError for a configuration that cannot be read."""
+    config = load_config(store)
+    index = store.index()
+    try:
+        if index.is_usable and not index.is_sound():
+            raise apsw.CorruptError("the sentinel is gone")
+        trouble = index.trouble.value
+    except apsw.Error as error:
+        trouble = trouble_of(error).value
+    notes = list(config.notes)
+    if not config.fts5:
+        trouble = trouble or "FTS5 is switched off in the configuration"
+    if says_no_fts5(store):
+        notes.append("skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used. 'fts5: off' in config.yaml switches it off.")
+    (older,) = store.truth.execute(
+        "SELECT count(*) FROM documents WHERE ruleset < ?", (RULESET_VERSION,)
+    ).fetchone() or (0,)
+    return Status(
+        store.location.truth,
+        store.location.root,
+        _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
+        _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
+        _counts(store, "SELECT counter, count(*) FROM documents GROUP BY counter ORDER BY counter"),
+        trouble,
+        lag(store, index) if not trouble else 0,
+        RULESET_VERSION,
+        int(older),
+        tuple(notes),
+    )
+
+
+def _counts(store: Store, query: str) -> dict[str, int]:
+    return {str(name): int(count) for name, count in store.truth.execute(query)}
