@@ -34,7 +34,9 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option("--lang", help="Language of the errors and strategies.")
 @click.option("--framework", help="Framework of the strategies.")
 @click.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
-@click.option("--format", "format_", type=click.Choice(["markdown", "json", "compact"]), default="markdown", show_default=True)
+@click.option(
+    "--format", "format_", type=click.Choice(["markdown", "json", "compact"]), default="markdown", show_default=True
+)
 @click.option("--no-mark", is_flag=True, help="Do not record the delivery.")
 @click.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")
 @click.pass_obj
@@ -210,7 +212,9 @@ def _package_json(package: "IncludedPackage") -> dict[str, object]:
 
 def _compact(result: "Assembly") -> str:
     """The block in a line an item: for a look, or a log."""
-    lines = [f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"]
+    lines = [
+        f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
+    ]
     lines += [
         f"package:{package.id} [{package.priority}] {package.path} · {package.detail} · {package.score:.3f} · {package.reason}"
         for package in result.packages

@@ -71,9 +71,7 @@ def merged(
 ) -> Call:
     """The call with options given later over those given before."""
     verbosity = -1 if quiet else 1 if verbose else call.verbosity
-    return Call(
-        db or call.db, root or call.root, as_json or call.is_json, verbosity, call.is_colored and not no_color
-    )
+    return Call(db or call.db, root or call.root, as_json or call.is_json, verbosity, call.is_colored and not no_color)
 
 
 def _option(*names: str, **attributes: Any) -> Callable[[], click.Option]:

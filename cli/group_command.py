@@ -43,9 +43,7 @@ def create(
         text = redact(title, load_config(store).redaction_mode).text
         with store.write() as change:
             owner = require_session(change, session, create=create_session)
-            group_id = create_group(
-                change, owner.id, name, title=text, status=status, context_references=numbers
-            )
+            group_id = create_group(change, owner.id, name, title=text, status=status, context_references=numbers)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 

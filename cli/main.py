@@ -1,7 +1,7 @@
 """The command `ctxrank`: its commands, and the one place where failures become exit codes.
 
-    0 found or done   1 nothing found   2 wrong use   3 no store   4 degraded or stale under --strict
-    5 damaged         6 the system refused             7 locked     130 Ctrl-C
+0 found or done   1 nothing found   2 wrong use   3 no store   4 degraded or stale under --strict
+5 damaged         6 the system refused             7 locked     130 Ctrl-C
 """
 
 import os
@@ -121,7 +121,9 @@ def _unexpected(error: Exception) -> CtxrankError:
         return translate(error, "the store")
     if isinstance(error, OSError):
         what = f" {error.filename}" if error.filename else ""
-        return CtxrankError(f"The system refused{what}: {error.strerror or error}.", "Check the path and its permissions.")
+        return CtxrankError(
+            f"The system refused{what}: {error.strerror or error}.", "Check the path and its permissions."
+        )
     return CtxrankError(
         f"Something went wrong that should not: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",

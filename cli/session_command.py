@@ -95,9 +95,7 @@ def show(call: Call, name: str) -> None:
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
-        emit_json(
-            {"session": _session_json(session), "groups": [group.name for group in groups], "documents": counts}
-        )
+        emit_json({"session": _session_json(session), "groups": [group.name for group in groups], "documents": counts})
         return
     print(f"{call.bold(session.name)} · {session.project} · {session.mode} · {session.status}")
     print(f"   since {format_us(session.created_at)}, branch {session.initial_branch}")

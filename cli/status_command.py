@@ -35,7 +35,9 @@ def command(call: Call) -> None:
         print(f"index     cannot answer: {status.index_trouble}; heuristics do")
     else:
         print(f"index     {'up to date' if not status.stale else f'lacks {status.stale} changes'}")
-    print(f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}")
+    print(
+        f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}"
+    )
     print(f"redaction rules {status.ruleset}; {status.older_ruleset} documents stored under older ones")
     for note in status.notes:
         call.note(note)

@@ -3,28 +3,18 @@
     import_bazinga(store, "/home/me/shop/bazinga/bazinga.db")
 
 The paths in it start from the store's root. Nothing there is written, nothing here is deleted, and a
-second run brings only what is new or changed there (see `import_ledger`). A row that is changed there
-overwrites what it became here; a session, pattern or strategy that was here before is joined as it is.
+second run brings only what is new or changed there (see `import_ledger`). A row that is changed there is
+written over what it became here; a session, pattern or strategy that was here before is joined as it is.
 """
 
 import json
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
-from ctxrank.indexer import error_patterns, reasoning, sessions, skill_outputs, strategies
+from ctxrank.indexer.bazinga_lessons import LessonImport
 from ctxrank.indexer.bazinga_packages import PackageImport
-from ctxrank.indexer.bazinga_rows import (
-    ErrorRow,
-    GroupRow,
-    Predecessor,
-    ReasoningRow,
-    SessionRow,
-    SkillRow,
-    StrategyRow,
-)
+from ctxrank.indexer.bazinga_sessions import SessionImport
 from ctxrank.indexer.bazinga_source import read_predecessor
-from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.import_ledger import digest_of, row_key
 from ctxrank.indexer.import_run import ImportReport, ImportRun, Incoming, Written
@@ -51,16 +41,16 @@ def import_bazinga(
     """
     source = read_predecessor(db_path, busy_ms=store.busy_ms)
     run = ImportRun(store, SOURCE, mode)
-    _bring_sessions(run, source)
-    run.bring("group", _incoming_groups(source.groups), _group_writer(run))
-    packages = PackageImport(run, source)
+    sessions, packages, lessons = SessionImport(run), PackageImport(run, source), LessonImport(run)
+    sessions.bring_sessions(source.sessions)
+    sessions.bring_groups(source.groups)
     packages.bring(progress)
-    run.bring("reference", _incoming_references(run, packages, source.groups), _write_references)
-    run.bring("reasoning", _incoming_reasoning(source.reasoning), _reasoning_writer(run))
-    run.bring("error", _incoming_errors(source.errors), _error_writer(run))
-    run.bring("strategy", _incoming_strategies(source.strategies), _strategy_writer(run))
-    run.bring("skill", _incoming_skills(source.skills), _skill_writer(run))
-    run.bring("setting", _incoming_settings(run, db_path), _write_setting)
+    sessions.bring_references(source.groups, packages.target)
+    lessons.bring_reasoning(source.reasoning)
+    lessons.bring_errors(source.errors)
+    lessons.bring_strategies(source.strategies)
+    lessons.bring_skills(source.skills)
+    run.bring("setting", _skills_config(run, db_path), _write_setting)
     recounted = backfill_counts(store)
     store.follow()
     return ImportReport(
@@ -72,3 +62,26 @@ def import_bazinga(
         recounted=recounted,
         notes=(*run.notes, *packages.files.notes()),
     )
+
+
+def _skills_config(run: ImportRun, db_path: str) -> Iterator[Incoming[str]]:
+    """The predecessor's settings, a file beside its database; one that cannot be read is only noted."""
+    path = os.path.join(os.path.dirname(os.path.abspath(db_path)), SKILLS_CONFIG_FILE)
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_SKILLS_CONFIG_MAX_BYTES).decode("utf-8-sig")
+        json.loads(text)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        run.notes.append(f"{path} did not come in: {error}.")
+        return
+    clean = run.texts.json(text, empty="{}")
+    yield Incoming(row_key(None, SKILLS_CONFIG_FILE), SKILLS_CONFIG_FILE, digest_of((clean,)), clean)
+
+
+def _write_setting(change: Change, value: str, target: int | None) -> Written:
+    change.connection.execute(
+        "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (IMPORTED_SKILLS_CONFIG, value)
+    )
+    return Written(0)

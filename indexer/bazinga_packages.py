@@ -128,7 +128,7 @@ class PackageImport:
             consumers=(),  # each is put by itself: the ledger keeps its id
             supersede_same_path=False,  # the predecessor let several packages share a file
         )
-        if row.version != 1 or row.size_bytes is not None and arrival.prepared is None:
+        if row.version != 1 or (row.size_bytes is not None and arrival.prepared is None):
             change.connection.execute(
                 "UPDATE packages SET version = ?, size_bytes = coalesce(size_bytes, ?) WHERE id = ?",
                 (row.version, row.size_bytes, saved.id),
@@ -173,16 +173,17 @@ class PackageImport:
             "UPDATE packages SET group_id = ?, type = ?, producer = ?, priority = ?, scope = ?, summary = ?,"
             " size_bytes = coalesce(size_bytes, ?), version = max(version, ?) WHERE id = ?",
             (
-                group_id, new.type, new.producer, new.priority, new.scope, new.summary, row.size_bytes, row.version,
-                package_id,
+                group_id, new.type, new.producer, new.priority, new.scope, new.summary, row.size_bytes,
+                row.version, package_id,
             ),
         )  # fmt: skip
         documents.put(
             change,
             documents.Document(
-                kind=PACKAGE, number=package_id, title=title, body=new.summary, path=path, session_id=session_id,
-                group_id=group_id or 0, agent=new.producer, type=new.type, priority=new.priority,
-                superseded_by=superseded_by, created_at=created_at, ruleset=RULESET_VERSION,
+                kind=PACKAGE, number=package_id, title=title, body=new.summary, path=path,
+                session_id=session_id, group_id=group_id or 0, agent=new.producer, type=new.type,
+                priority=new.priority, superseded_by=superseded_by, created_at=created_at,
+                ruleset=RULESET_VERSION,
             ),
         )  # fmt: skip
         documents.pass_on_facets(change, document_id)
@@ -190,10 +191,12 @@ class PackageImport:
 
     def _write_consumer(self, change: Change, row: ConsumerRow, target: int | None) -> Written:
         """Pending means pending at any iteration; what was taken here meanwhile stays taken."""
+        taken = (None, None) if row.consumed_at is None else (row.iteration, row.consumed_at or now_us())
         if target is not None:
             change.connection.execute(
-                "UPDATE package_consumers SET iteration = ?, consumed_at = ? WHERE id = ? AND consumed_at IS NULL",
-                (None, None, target) if row.consumed_at is None else (row.iteration, row.consumed_at or now_us(), target),
+                "UPDATE package_consumers SET iteration = ?, consumed_at = ?"
+                " WHERE id = ? AND consumed_at IS NULL",
+                (*taken, target),
             )
             return Written(target, is_change=bool(change.connection.changes()))
         package_id = self.target(row.package_id)
@@ -202,11 +205,10 @@ class PackageImport:
         agent = self._run.texts.agent(row.agent)
         if not agent:
             raise UsageError("it names no agent")
-        is_pending = row.consumed_at is None
         change.connection.execute(
             "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at)"
             " SELECT id, ?, ?, ? FROM packages WHERE id = ?",
-            (agent, None if is_pending else row.iteration, None if is_pending else row.consumed_at or now_us(), package_id),
+            (agent, *taken, package_id),
         )
         if not change.connection.changes():
             raise UsageError(f"its package {row.package_id} was removed here")
@@ -246,7 +248,13 @@ class PackageImport:
             SELECT id, ?, ?, ?, ? FROM packages WHERE id = ?
                 ON CONFLICT DO UPDATE SET delivered_at = max(delivered_at, excluded.delivered_at)
             """,
-            (group_id or 0, self._run.texts.agent(row.agent), row.iteration, row.delivered_at or now_us(), package_id),
+            (
+                group_id or 0,
+                self._run.texts.agent(row.agent),
+                row.iteration,
+                row.delivered_at or now_us(),
+                package_id,
+            ),
         )
         return Written(package_id, is_change=bool(change.connection.changes()))
 
@@ -283,7 +291,7 @@ class Files:
     def notes(self) -> Iterator[str]:
         """What a person should know about files that were not indexed."""
         if self._outside:
-            yield f"{self._outside} packages point outside the root {self._root}: they came in without their files."
+            yield f"{self._outside} packages point outside {self._root}: they came in without their files."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
             yield f"{count} files are not indexed: {reason}."
 
@@ -310,5 +318,3 @@ def _incoming(row: PackageRow, value: Row) -> Incoming[Row]:
 
 def _incoming_consumer(package: PackageRow, row: ConsumerRow) -> Incoming[ConsumerRow]:
     return Incoming(f"{row.id}/{_key(package)}", str(row.id), digest_of(row), row)
-
-

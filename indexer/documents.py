@@ -90,9 +90,10 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     from ctxrank.indexer.tokens import estimate_tokens
 
     identifiers = split_identifiers(f"{document.title}\n{document.body}")
-    for label in (document.agent, document.type, document.priority):
-        if label:
-            change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
+    if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
+        for label in (document.agent, document.type, document.priority):
+            if label:
+                change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
     values = (
         change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
         document.group_id, document.agent, document.type, document.priority, document.title, document.body,

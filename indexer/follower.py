@@ -148,11 +148,12 @@ class _Follower:
             (after, size),
         ):
             seq, id_, kind, owner, session, group, agent, type_, priority, superseded, *texts = record
+            title, body, path, identifiers = texts
             scope = scope_text(
                 kind, session, group, labels, agent=agent, type_=type_, priority=priority,
                 is_current=superseded is None,
             )  # fmt: skip
-            rows.append((seq, _Row(index_rowid(session, id_), owner or id_, *texts, scope)))
+            rows.append((seq, _Row(index_rowid(session, id_), owner or id_, title, body, path, identifiers, scope)))
         return rows, rows[-1][0] if len(rows) == size else 1 << 62
 
     def _read_tombstones(self, after: int, size: int) -> tuple[list[tuple[int, int]], int]:
@@ -188,9 +189,9 @@ class _Follower:
         entries: list[tuple[int, int, int, bytes]] = []
         term_id = self._term_ids.__getitem__
         for row, (counts, length) in zip(rows, counted, strict=True):
-            packed = dict(zip(map(term_id, counts), counts.values(), strict=True))
-            changed_df.update(packed.keys())
-            entries.append((row.rowid, row.owner_id, length, forward.encode(packed)))
+            ids = list(map(term_id, counts))
+            changed_df.update(ids)
+            entries.append((row.rowid, row.owner_id, length, forward.encode(ids, counts.values())))
             documents += 1
             total_length += length
         self._connection.executemany(
@@ -216,7 +217,7 @@ class _Follower:
         if row.path != self._path:  # passages of one file come one after the other
             self._path, self._path_tokens = row.path, tokens(row.path)
         path = self._path_tokens
-        packed = Counter(body)
+        packed: dict[str, int] = Counter(body)
         if len(body) > forward.BODY_MAX and max(packed.values()) > forward.BODY_MAX:
             packed = {term: min(count, forward.BODY_MAX) for term, count in packed.items()}
         # Each column's counts have bits of their own, so adding puts them side by side.

@@ -1,6 +1,6 @@
 """Texts on their way in from a foreign database: redacted, and JSON stays JSON.
 
-    IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')    '{"password": "REDACTED"}'
+IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')    '{"password": "REDACTED"}'
 """
 
 import json

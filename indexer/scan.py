@@ -19,6 +19,7 @@ from ctxrank.indexer import artifacts
 from ctxrank.indexer.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.changes import Changes, Target, compare
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.companion import Companion, companion
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
@@ -31,6 +32,8 @@ _CHUNK_FILES = 200
 _CHUNK_BYTES = 2_000_000
 # The index follows after so much text: its merges cost less in large portions, its backlog stays small.
 _FOLLOW_BYTES = 16_000_000
+# From here on a second process earns its start: half of a run's time is following.
+_COMPANION_BYTES = 4_000_000
 _GONE_CHUNK = 500
 
 Progress = Callable[[int, int], None]
@@ -68,9 +71,12 @@ def index_artifacts(
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
     scan = _Scan(store, mode, is_dry_run, progress)
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
-    scan.total = sum(len(changes.to_read) for _, changes in work)
-    for root, changes in work:
-        scan.run(root, changes)
+    targets = [target for _, changes in work for target in changes.to_read]
+    scan.total = len(targets)
+    is_large = sum(target.found.size_bytes for target in targets) >= _COMPANION_BYTES
+    with companion(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.companion:
+        for root, changes in work:
+            scan.run(root, changes)
     scan.follow()
     return scan.report()
 
@@ -165,6 +171,7 @@ class _Scan:
         self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None
     ) -> None:
         self.total = 0
+        self.companion: Companion | None = None
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
@@ -221,7 +228,9 @@ class _Scan:
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size
             self._unfollowed += size
-            if self._unfollowed >= _FOLLOW_BYTES:
+            if self.companion is not None and self.companion.nudge():
+                self._unfollowed = 0
+            elif self._unfollowed >= _FOLLOW_BYTES:
                 self.follow()
             if self._progress is not None:
                 self._progress(self._files, self.total)

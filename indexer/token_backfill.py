@@ -1,10 +1,18 @@
 """Exact token counts for documents that were only estimated when they came."""
 
+from typing import NamedTuple
+
 from ctxrank.indexer import documents
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.vocabulary import ENCODING, local_counter
 
 _BATCH_DOCUMENTS = 500
+
+
+class _Uncounted(NamedTuple):
+    id: int
+    seq: int
+    body: str
 
 
 def backfill_counts(store: Store) -> int:
@@ -27,16 +35,18 @@ def backfill_counts(store: Store) -> int:
         ).fetchall()
         if not rows:
             return counted
-        last_id = int(rows[-1][0])
         counts = [
-            (int(id_), int(seq), documents.TextCount(counter.count(str(body)), counter.name))
-            for id_, seq, body in rows
+            (id_, seq, documents.TextCount(counter.count(body), counter.name))
+            for id_, seq, body in map(_Uncounted._make, rows)
         ]
+        last_id = counts[-1][0]
         with store.write() as change:
             unchanged = [
                 (id_, count)
                 for id_, seq, count in counts
-                if change.connection.execute("SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)).get
+                if change.connection.execute(
+                    "SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)
+                ).get
             ]
             documents.recount(change, unchanged)
         counted += len(unchanged)

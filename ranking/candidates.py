@@ -158,9 +158,7 @@ def _scorer(terms: tuple[QueryTerm, ...]) -> list[tuple[tuple[bytes, ...], float
     return [(term.keys, term.value, term.column) for term in terms]
 
 
-def _score(
-    blob: bytes, length: int, average: float, terms: Iterable[tuple[tuple[bytes, ...], float, str]]
-) -> float:
+def _score(blob: bytes, length: int, average: float, terms: Iterable[tuple[tuple[bytes, ...], float, str]]) -> float:
     score = 0.0
     for keys, value, column in terms:
         tf = 0.0
@@ -181,6 +179,4 @@ def _weighted(packed: int, column: str) -> float:
         return WEIGHTS.title * title
     if column == "body":
         return WEIGHTS.body * body
-    return (
-        WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
-    )
+    return WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers

@@ -102,7 +102,9 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
     for step in packed.taken:
         taken.setdefault((step.kind, step.key), []).append(step)
     packages = tuple(
-        _included(package, taken["packages", at]) for at, package in enumerate(pieces.packages) if ("packages", at) in taken
+        _included(package, taken["packages", at])
+        for at, package in enumerate(pieces.packages)
+        if ("packages", at) in taken
     )
     reasoning = tuple(
         IncludedReasoning(e.id, e.agent, e.phase, _cut(e.content), e.confidence, taken["reasoning", at][0].cost)
@@ -110,9 +112,7 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
         if ("reasoning", at) in taken
     )
     errors = tuple(
-        IncludedError(
-            e.id, _signature(e), e.solution, e.confidence, e.occurrences, taken["errors", at][0].cost
-        )
+        IncludedError(e.id, _signature(e), e.solution, e.confidence, e.occurrences, taken["errors", at][0].cost)
         for at, e in enumerate(pieces.errors)
         if ("errors", at) in taken
     )

@@ -137,4 +137,7 @@ def forgiven_agent(text: str) -> tuple[str, str]:
     agent = fold_agent(text)
     if agent in AGENTS:
         return agent, ""
-    return agent or "developer", f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(AGENTS)}."
+    return (
+        agent or "developer",
+        f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(AGENTS)}.",
+    )

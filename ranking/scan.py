@@ -45,9 +45,7 @@ class _Found(NamedTuple):
     score: float
 
 
-def scan(
-    store: Store, request: SearchRequest, query: Query, filters: Filters, readiness: Readiness
-) -> SearchResult:
+def scan(store: Store, request: SearchRequest, query: Query, filters: Filters, readiness: Readiness) -> SearchResult:
     """The same answer as a search of the index would give, by simpler means."""
     words = _words(query)
     found: list[_Found] = []
@@ -63,9 +61,7 @@ def scan(
                 text, passage = matches[owner.id]
                 parts = heuristic(Signals(owner.priority, False, False, today - owner.created_at // DAY_US))
                 found.append(_Found(owner, text, passage, parts, blended(text, parts.total)))
-    found.sort(
-        key=lambda hit: (hit.owner.superseded_by is not None, -hit.score, -hit.owner.created_at, -hit.owner.id)
-    )
+    found.sort(key=lambda hit: (hit.owner.superseded_by is not None, -hit.score, -hit.owner.created_at, -hit.owner.id))
     hits = tuple(_hit(store, hit, words, request) for hit in found[: max(request.limit, 0)])
     return SearchResult(
         query=str(query), outcome="degraded", engine="heuristic", reason=readiness.trouble.value,
@@ -125,9 +121,7 @@ def _occurs(term: Term, texts: list[str]) -> bool:
     return any(term.text.lower() in text for text in texts)
 
 
-def _alike(
-    owners: list[OwnerRow], words: str
-) -> dict[int, tuple[float, _StoredPassage | None]]:
+def _alike(owners: list[OwnerRow], words: str) -> dict[int, tuple[float, _StoredPassage | None]]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # 22 ms, and only where no substring was found
 

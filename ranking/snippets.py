@@ -64,7 +64,9 @@ def _window(hits: list[_Hit], length: int) -> tuple[int, int]:
         return 0, min(WINDOW_TOKENS, length) - 1
     best, best_key = hits[0].position, (-1, -1)
     for at, hit in enumerate(hits):
-        inside = [other.term for other in hits[at : at + WINDOW_TOKENS] if other.position < hit.position + WINDOW_TOKENS]
+        inside = [
+            other.term for other in hits[at : at + WINDOW_TOKENS] if other.position < hit.position + WINDOW_TOKENS
+        ]
         key = (len(set(inside)), len(inside))
         if key > best_key:
             best, best_key = hit.position, key

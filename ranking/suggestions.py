@@ -32,9 +32,7 @@ def near_terms(index: Index, words: tuple[str, ...]) -> list[str]:
 def _word_of(index: Index, term: str) -> str:
     """A word that a stemmed term came from: the one in the first document that holds it."""
     connection = index.connection
-    connection.execute(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab('main', 'fts', 'instance')"
-    )
+    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab('main', 'fts', 'instance')")
     row = connection.execute(
         """
         SELECT d.title || ' ' || d.body || ' ' || d.path || ' ' || d.identifiers

@@ -1,0 +1,60 @@
+"""Stores, files and packages for tests, each in one call."""
+
+from pathlib import Path
+
+from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
+from ctxrank.indexer.store import Store, create_store, open_store
+from ctxrank.ranking.hits import SearchRequest, SearchResult
+from ctxrank.ranking.retrieval import search
+
+BUSY_MS = 2000  # long enough for two processes to take turns, short enough for a test that is wrong
+
+
+def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:
+    """A new store in `tmp_path/.ctxrank`, or the one that is there."""
+    return create_store(str(tmp_path), busy_ms=busy_ms)
+
+
+def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:
+    """A second connection to the same files, as another process would have it."""
+    return open_store(store.location.truth, root=store.location.root, busy_ms=busy_ms)
+
+
+def write_file(store: Store, path: str, text: str) -> Path:
+    """Put a file under the store's root, with the folders it needs."""
+    target = Path(store.location.root) / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def save(
+    store: Store,
+    path: str,
+    text: str | None = "A finding about tokens.\n",
+    *,
+    session: str = "S",
+    group: str | None = "G",
+    type: str = "research",
+    producer: str = "investigator",
+    summary: str = "A finding.",
+    priority: str = "medium",
+    scope: str | None = None,
+    consumers: tuple[str, ...] = (),
+    created_at: int | None = None,
+) -> SavedPackage:
+    """Write the file (None: leave it as it is) and save it as a package, in a session made on the way."""
+    if text is not None:
+        write_file(store, path, text)
+    new = NewPackage(session, group, type, path, producer, summary, priority, scope, consumers, created_at)
+    return save_package(store, new, create_session=True)
+
+
+def found(store: Store, query: str, **filters: object) -> SearchResult:
+    """The whole answer to a query; filters are the fields of a SearchRequest."""
+    return search(store, SearchRequest(query)._replace(**filters))
+
+
+def search_ids(store: Store, query: str, **filters: object) -> list[str]:
+    """The ids of a query's hits, best first."""
+    return [hit.id for hit in found(store, query, **filters).hits]
