@@ -10,6 +10,8 @@ from ctxrank.cli.command import StoreCommand
 if TYPE_CHECKING:
     from ctxrank.indexer.bazinga import ImportReport
 
+_SHOWN_SKIPPED = 10
+
 
 @click.group()
 def command() -> None:
@@ -20,9 +22,10 @@ def command() -> None:
 @click.argument("database", metavar="DB")
 @click.pass_obj
 def bazinga(call: Call, database: str) -> None:
-    """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since; --root is its project's folder.
+    """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
 
-    It is opened read-only. Everything is redacted on the way in. A second run brings only what is new.
+    Artifacts are looked for from --root, which is its project's folder. The database is opened read-only, and
+    everything is redacted on the way in. A second run brings only what is new.
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """

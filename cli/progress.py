@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 import click
 
@@ -10,7 +10,7 @@ from ctxrank.cli.call import Call
 
 
 @contextlib.contextmanager
-def progress_bar(label: str, call: Call) -> Iterator[Callable[[int, int], None] | None]:
+def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None] | None, None, None]:
     """What to call with (done, total) as work goes on; None where nobody watches."""
     if not sys.stderr.isatty() or call.verbosity < 0:
         yield None

@@ -202,10 +202,9 @@ def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None
          WHERE p.artifact_id = ?
     """
     old_name, new_name = os.path.basename(old_path), os.path.basename(new_path)
-    rows = change.connection.execute(query, (artifact_id,)).fetchall()
+    rows = change.connection.execute(query, (artifact_id,))
     for document_id, title in [(int(row[0]), str(row[1])) for row in rows]:
-        kept_title = new_name if title == old_name else str(title)
-        documents.move(change, int(document_id), path=new_path, title=kept_title)
+        documents.move(change, document_id, path=new_path, title=new_name if title == old_name else title)
 
 
 def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -> None:

@@ -35,8 +35,7 @@ class LessonImport:
     def bring_reasoning(self, rows: Iterable[ReasoningRow]) -> None:
         """Reasoning, each entry with its phase."""
         incoming = (
-            Incoming(row_key(row.id, row.session, row.created_at), str(row.id), digest_of(row), row)
-            for row in rows
+            Incoming(row_key(row.id, row.session, row.created_at), str(row.id), digest_of(row), row) for row in rows
         )
         self._run.bring(REASONING, incoming, self._write_reasoning)
 
@@ -118,9 +117,7 @@ class LessonImport:
 
     def bring_strategies(self, rows: Iterable[StrategyRow]) -> None:
         """Strategies; of one that is here too, the one seen last is kept."""
-        incoming = (
-            Incoming(row_key(None, row.name), self._texts.line(row.name), digest_of(row), row) for row in rows
-        )
+        incoming = (Incoming(row_key(None, row.name), self._texts.line(row.name), digest_of(row), row) for row in rows)
         self._run.bring(STRATEGY, incoming, self._write_strategy)
 
     def _write_strategy(self, change: Change, row: StrategyRow, target: int | None) -> Written:
@@ -146,8 +143,7 @@ class LessonImport:
     def bring_skills(self, rows: Iterable[SkillRow]) -> None:
         """Skill outputs, every invocation."""
         incoming = (
-            Incoming(row_key(row.id, row.session, row.created_at), str(row.id), digest_of(row), row)
-            for row in rows
+            Incoming(row_key(row.id, row.session, row.created_at), str(row.id), digest_of(row), row) for row in rows
         )
         self._run.bring(SKILL, incoming, self._write_skill)
 

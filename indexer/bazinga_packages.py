@@ -194,8 +194,7 @@ class PackageImport:
         taken = (None, None) if row.consumed_at is None else (row.iteration, row.consumed_at or now_us())
         if target is not None:
             change.connection.execute(
-                "UPDATE package_consumers SET iteration = ?, consumed_at = ?"
-                " WHERE id = ? AND consumed_at IS NULL",
+                "UPDATE package_consumers SET iteration = ?, consumed_at = ? WHERE id = ? AND consumed_at IS NULL",
                 (*taken, target),
             )
             return Written(target, is_change=bool(change.connection.changes()))

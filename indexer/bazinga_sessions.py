@@ -31,8 +31,7 @@ class SessionImport:
         """Sessions; one that is here under the same name is joined, not made again."""
         rows = tuple(rows)
         incoming = (
-            Incoming(row_key(None, row.name), self._run.texts.line(row.name), digest_of(row), row)
-            for row in rows
+            Incoming(row_key(None, row.name), self._run.texts.line(row.name), digest_of(row), row) for row in rows
         )
         self._run.bring(SESSION, incoming, self._write_session)
         present = {int(row[0]) for row in self._run.store.truth.execute("SELECT id FROM sessions")}
@@ -74,9 +73,7 @@ class SessionImport:
     def bring_groups(self, rows: Iterable[GroupRow]) -> None:
         """Groups without their references."""
         incoming = (
-            Incoming(
-                _group_key(row), self._run.texts.line(row.name), digest_of(row._replace(references="")), row
-            )
+            Incoming(_group_key(row), self._run.texts.line(row.name), digest_of(row._replace(references="")), row)
             for row in rows
         )
         self._run.bring(GROUP, incoming, self._write_group)
@@ -128,15 +125,11 @@ class SessionImport:
             if group_id is not None and (package_ids or is_known):
                 # By what they became and not as they stood: one whose package comes later is a change.
                 shown = self._run.texts.line(row.name)
-                yield Incoming(
-                    _group_key(row), shown, digest_of(package_ids), _References(group_id, package_ids)
-                )
+                yield Incoming(_group_key(row), shown, digest_of(package_ids), _References(group_id, package_ids))
 
 
 def _write_references(change: Change, row: _References, target: int | None) -> Written:
-    found = change.connection.execute(
-        "SELECT context_references FROM groups WHERE id = ?", (row.group_id,)
-    ).fetchone()
+    found = change.connection.execute("SELECT context_references FROM groups WHERE id = ?", (row.group_id,)).fetchone()
     if found is None:
         raise UsageError("its group was removed here")
     package_ids = row.package_ids
@@ -156,9 +149,7 @@ def _project(metadata: str) -> str:
     """The project that a session's metadata name."""
     value: object = json.loads(metadata)
     project: object = value.get("project_id") if isinstance(value, dict) else None
-    return (
-        project.strip() or sessions.DEFAULT_PROJECT if isinstance(project, str) else sessions.DEFAULT_PROJECT
-    )
+    return project.strip() or sessions.DEFAULT_PROJECT if isinstance(project, str) else sessions.DEFAULT_PROJECT
 
 
 def _source_ids(references: str) -> list[int]:

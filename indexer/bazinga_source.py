@@ -47,8 +47,7 @@ def _state(path: str) -> tuple[tuple[int, int, int], int, int]:
     """What tells whether somebody wrote, and the sizes of the write-ahead log and the rollback journal."""
     info = os.stat(path)
     wal, journal = (
-        os.path.getsize(path + suffix) if os.path.exists(path + suffix) else 0
-        for suffix in ("-wal", "-journal")
+        os.path.getsize(path + suffix) if os.path.exists(path + suffix) else 0 for suffix in ("-wal", "-journal")
     )
     return (info.st_ino, info.st_size, info.st_mtime_ns), wal, journal
 

@@ -59,14 +59,11 @@ class TableReader:
 
     def _checked_schema(self) -> int:
         if not {"schema_version", "sessions", "context_packages"} <= self._tables:
-            raise DamagedError(
-                f"{self._path} is not a database of the predecessor: it has no packages.", HINT
-            )
+            raise DamagedError(f"{self._path} is not a database of the predecessor: it has no packages.", HINT)
         schema = max((_int(row[0]) for row in self._rows("schema_version", "version INTEGER")), default=0)
         if not OLDEST_SCHEMA <= schema <= NEWEST_SCHEMA:
             raise DamagedError(
-                f"{self._path} has schema {schema} of the predecessor;"
-                f" {OLDEST_SCHEMA} to {NEWEST_SCHEMA} can come in.",
+                f"{self._path} has schema {schema} of the predecessor; {OLDEST_SCHEMA} to {NEWEST_SCHEMA} can come in.",
                 "Let the predecessor upgrade it first." if schema < OLDEST_SCHEMA else "Upgrade ctxrank.",
             )
         for table, needed in (
@@ -126,9 +123,7 @@ class TableReader:
             if name not in own and name.isidentifier()
         }
         wanted = ", ".join([columns, *(f"{name} {type_}" for name, type_ in others.items())])
-        for session, name, title, status, created, updated, references, *rest in self._rows(
-            "task_groups", wanted
-        ):
+        for session, name, title, status, created, updated, references, *rest in self._rows("task_groups", wanted):
             yield GroupRow(
                 _text(session), _text(name), _text(title), _text(status), _moment(created, updated),
                 _text(references),
@@ -176,8 +171,7 @@ class TableReader:
 
     def _deliveries(self) -> Iterator[DeliveryRow]:
         columns = (
-            "session_id TEXT, group_id TEXT, agent_type TEXT, iteration INTEGER, package_id INTEGER,"
-            " consumed_at TEXT"
+            "session_id TEXT, group_id TEXT, agent_type TEXT, iteration INTEGER, package_id INTEGER, consumed_at TEXT"
         )
         for session, group, agent, iteration, package, consumed in self._rows("consumption_scope", columns):
             yield DeliveryRow(
@@ -253,9 +247,7 @@ class TableReader:
             "id INTEGER, session_id TEXT, group_id TEXT, agent_type TEXT, skill_name TEXT, iteration INTEGER,"
             " output_data TEXT, timestamp TEXT"
         )
-        for id_, session, group, agent, skill, iteration, output, created in self._rows(
-            "skill_outputs", columns
-        ):
+        for id_, session, group, agent, skill, iteration, output, created in self._rows("skill_outputs", columns):
             yield SkillRow(
                 _int(id_), _text(session), _name(group), _text(agent), _text(skill), _int(iteration, 1),
                 _text(output), _moment(created),

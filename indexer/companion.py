@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from ctxrank.indexer.errors import CtxrankError
 from ctxrank.indexer.store import Store, open_store
@@ -39,7 +39,7 @@ class Companion:
 
 
 @contextlib.contextmanager
-def companion(store: Store) -> Iterator[Companion | None]:
+def companion(store: Store) -> Generator[Companion | None, None, None]:
     """A process that follows until the block ends and its backlog is done; killed if the block fails.
 
     None where one cannot be started: then the caller follows by itself.

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import apsw
 
@@ -98,7 +98,7 @@ def _create_private(path: str) -> None:
 
 
 @contextlib.contextmanager
-def immediate(connection: apsw.Connection) -> Iterator[None]:
+def immediate(connection: apsw.Connection) -> Generator[None, None, None]:
     """One short writing transaction: the lock is taken first, so it never upgrades half-way.
 
     A deferred BEGIN that turns into a write fails at once with SQLITE_BUSY_SNAPSHOT, whatever the timeout.
@@ -114,7 +114,7 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def snapshot(connection: apsw.Connection) -> Iterator[None]:
+def snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
     """One reading transaction; its view is fixed at the first read of each file."""
     connection.execute("BEGIN")
     try:
@@ -125,7 +125,7 @@ def snapshot(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def sqlite_errors(what: str) -> Iterator[None]:
+def sqlite_errors(what: str) -> Generator[None, None, None]:
     """Turn SQLite's errors into ours, naming the file they came from."""
     try:
         yield

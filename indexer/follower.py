@@ -8,7 +8,7 @@ its pending list whenever rowids go backwards.
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import apsw
 
@@ -16,9 +16,6 @@ from ctxrank.indexer import forward, fts
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.facets import index_rowid, scope_text
 from ctxrank.indexer.healing import heal
-
-if TYPE_CHECKING:  # the store imports us when it is behind
-    from ctxrank.indexer.store import Store
 
 _BATCH_DOCUMENTS = 1000
 # A bounded catch-up looks at the clock between batches, so its batches are small (about 10 ms each).
@@ -38,7 +35,7 @@ class _Row(NamedTuple):
     scope: str
 
 
-def follow(store: "Store", bound_ms: int | None = None) -> int:
+def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
     """Apply what the index lacks; returns how many changes it still lacks.
 
     With `bound_ms` it stops after about that time and never waits for the index's lock. An index
@@ -60,7 +57,7 @@ def follow(store: "Store", bound_ms: int | None = None) -> int:
         return lag(store, index)
 
 
-def rebuild(store: "Store") -> int:
+def rebuild(store: fts.IndexHolder) -> int:
     """Empty the index and feed it again from the start; returns how many changes it still lacks."""
     index = store.index()
     try:
@@ -72,7 +69,7 @@ def rebuild(store: "Store") -> int:
     return follow(store)
 
 
-def lag(store: "Store", index: fts.Index) -> int:
+def lag(store: fts.IndexHolder, index: fts.Index) -> int:
     """How many changes of the feed the index lacks; all of them where it cannot be read."""
     applied = 0
     if index.is_usable:

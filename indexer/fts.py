@@ -7,13 +7,14 @@ assembly answer without it.
 
 import os
 from enum import Enum
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import apsw
 
 from ctxrank.indexer.connection import file_uri, immediate, open_database
 from ctxrank.indexer.errors import CtxrankError, LockedError
 from ctxrank.indexer.facets import SENTINEL
+from ctxrank.indexer.location import Location
 
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 FORMAT = 1  # grows with the index's layout; a program older than the file leaves it alone
@@ -105,6 +106,23 @@ class Index:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+class IndexHolder(Protocol):
+    """What following and healing need of a store; the store itself imports both, so they cannot name it."""
+
+    @property
+    def location(self) -> Location: ...
+
+    @property
+    def truth(self) -> apsw.Connection: ...
+
+    @property
+    def busy_ms(self) -> int: ...
+
+    def index(self) -> Index: ...
+
+    def reopen_index(self) -> Index: ...
 
 
 def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:

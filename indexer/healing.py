@@ -7,19 +7,15 @@ three files go together, because removing `index.db` alone under open processes 
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Generator
 
 import apsw
 
 from ctxrank.indexer import fts
 from ctxrank.indexer.connection import immediate
 
-if TYPE_CHECKING:  # the store opens the index, healing closes it
-    from ctxrank.indexer.store import Store
 
-
-def heal(store: "Store") -> fts.Index:
+def heal(store: fts.IndexHolder) -> fts.Index:
     """Bring the store's index to an empty, sound state; returns it on a fresh connection.
 
     Where another process is healing, or nothing helps, the index comes back with its trouble.
@@ -68,7 +64,7 @@ def _answers(index: fts.Index) -> bool:
 
 
 @contextlib.contextmanager
-def _healing_lock(folder: str) -> Iterator[bool]:
+def _healing_lock(folder: str) -> Generator[bool, None, None]:
     """True for the one process that holds the lock file; the others do not wait."""
     descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:

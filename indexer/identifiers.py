@@ -49,8 +49,8 @@ def split_identifiers(text: str) -> str:
     if not text.isascii():
         repeats = _cut_at_wide_punctuation(repeats)
     found: list[str] = []
-    for word, count in repeats.items():
-        if parts := _split(word):
+    for parts, count in zip(map(_split, repeats), repeats.values(), strict=True):
+        if parts:
             found += [parts] * min(count, MAX_REPEATS)
     return " ".join(found)
 

@@ -61,8 +61,7 @@ class Ledger:
     def record(self, change: Change, kind: str, key: str, entry: Entry) -> None:
         """Write down, in the transaction that brought it, what a row became."""
         change.connection.execute(
-            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id)"
-            " VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
             (self._source, kind, key, *entry),
         )
         self._entries.setdefault(kind, {})[key] = entry

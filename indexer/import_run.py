@@ -7,7 +7,7 @@ that was done, and the next one goes on where it stopped.
 import contextlib
 import enum
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
 from ctxrank.indexer import artifacts
@@ -123,7 +123,7 @@ class ImportRun:
         return known is None or known.digest != incoming.digest
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[Change]:
+    def write(self) -> Generator[Change, None, None]:
         """One transaction; what is put inside counts once it is committed."""
         self._open.clear()
         with self.store.write() as change:

@@ -58,9 +58,7 @@ def _check(entry: Reasoning) -> None:
     if entry.phase not in PHASES:
         raise UsageError(f"'{entry.phase}' is not a phase.", f"Phases are {', '.join(PHASES)}.")
     if entry.confidence is not None and entry.confidence not in CONFIDENCES:
-        raise UsageError(
-            f"'{entry.confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}."
-        )
+        raise UsageError(f"'{entry.confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
 def _put_document(change: Change, number: int, entry: Reasoning) -> None:

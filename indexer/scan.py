@@ -12,7 +12,7 @@ finishes the rest. Files are read outside the transactions, so other writers wai
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NamedTuple
 
 from ctxrank.indexer import artifacts
@@ -311,7 +311,7 @@ class _Scan:
         return best
 
     @contextlib.contextmanager
-    def _transaction(self) -> Iterator[Change]:
+    def _transaction(self) -> Generator[Change, None, None]:
         """A write to the truth; a dry run makes it and takes it back, so that its report is the real one."""
         with contextlib.suppress(_Undone), self._store.write() as change:
             yield change

@@ -13,7 +13,7 @@ thread; open one for each.
 import contextlib
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Generator
 from types import TracebackType
 from typing import Self
 
@@ -65,7 +65,7 @@ class Store:
         self._index: fts.Index | None = None
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[Change]:
+    def write(self) -> Generator[Change, None, None]:
         """One short transaction on the truth; its changes enter the feed when it ends.
 
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.

@@ -44,9 +44,7 @@ def backfill_counts(store: Store) -> int:
             unchanged = [
                 (id_, count)
                 for id_, seq, count in counts
-                if change.connection.execute(
-                    "SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)
-                ).get
+                if change.connection.execute("SELECT 1 FROM documents WHERE id = ? AND seq = ?", (id_, seq)).get
             ]
             documents.recount(change, unchanged)
         counted += len(unchanged)
