@@ -4,9 +4,12 @@ stdout is the payload and nothing else; talk goes to stderr.
 """
 
 import sys
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from ctxrank.indexer.store import Store, open_store
+from ctxrank.indexer.records import NamedTuple
+
+if TYPE_CHECKING:  # help opens no database
+    from ctxrank.indexer.store import Store
 
 
 class Call(NamedTuple):
@@ -18,8 +21,10 @@ class Call(NamedTuple):
     verbosity: int = 0
     is_colored: bool = True
 
-    def open(self) -> Store:
+    def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
+        from ctxrank.indexer.store import open_store
+
         return open_store(self.db, root=self.root)
 
     def note(self, text: str) -> None:

@@ -8,7 +8,7 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.bazinga import ImportReport
+    pass
 
 _SHOWN_SKIPPED = 10
 

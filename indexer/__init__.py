@@ -4,8 +4,21 @@
 
     with open_store() as store:
         ...
+
+Each name is imported when it is first used, so that `--help` opens no database library.
 """
 
-from ctxrank.indexer.store import Store, create_store, open_store
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store import Store, create_store, open_store
 
 __all__ = ["Store", "create_store", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module("ctxrank.indexer.store"), name)

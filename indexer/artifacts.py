@@ -5,7 +5,6 @@ no package points to is found as itself.
 """
 
 import os
-from typing import NamedTuple
 
 import apsw
 
@@ -14,6 +13,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.location import Location, at
 from ctxrank.indexer.passages import Passage, split_passages
 from ctxrank.indexer.reading import FileText
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.walk import FoundFile
@@ -179,9 +179,7 @@ def restat(change: Change, artifact_id: int, found: FoundFile, read_at: int) -> 
 
 def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
     """The file cannot be looked at now; what is known of it stays findable."""
-    change.connection.execute(
-        "UPDATE artifacts SET state = 'stale', reason = ? WHERE id = ?", (reason, artifact_id)
-    )
+    change.connection.execute("UPDATE artifacts SET state = 'stale', reason = ? WHERE id = ?", (reason, artifact_id))
 
 
 def mark_root_stale(change: Change, root: int, reason: str) -> None:

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ctxrank.indexer import error_patterns, reasoning, skill_outputs, strategies
 from ctxrank.indexer.bazinga_rows import ErrorRow, ReasoningRow, SkillRow, StrategyRow
@@ -10,6 +9,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.import_ledger import digest_of, row_key
 from ctxrank.indexer.import_run import ImportRun, Incoming, Written
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
 REASONING, ERROR, STRATEGY, SKILL = "reasoning", "error", "strategy", "skill"

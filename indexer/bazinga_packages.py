@@ -4,7 +4,7 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ctxrank.indexer import artifacts, documents, packages
 from ctxrank.indexer.bazinga_rows import ConsumerRow, DeliveryRow, PackageRow, Predecessor
@@ -14,6 +14,7 @@ from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.import_ledger import digest_of, row_key
 from ctxrank.indexer.import_run import CHUNK_ROWS, ImportRun, Incoming, Written
 from ctxrank.indexer.reading import FileText, read_text_file
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.store import Change
 

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
 
 from ctxrank.indexer import sessions
 from ctxrank.indexer.bazinga_rows import GroupRow, SessionRow
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.import_ledger import digest_of, row_key
 from ctxrank.indexer.import_run import ImportRun, Incoming, Written
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
 SESSION, GROUP, REFERENCE = "session", "group", "reference"

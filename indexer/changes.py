@@ -12,10 +12,10 @@ Nothing here opens a file or writes: a second run over an unchanged tree ends he
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ctxrank.indexer.artifacts import Artifact
 from ctxrank.indexer.containment import is_inside
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.walk import FoundFile, Skipped, examine
 

@@ -23,8 +23,7 @@ from ctxrank.indexer.store import Store, open_store
 class Companion:
     """The other process, as this one sees it."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipe: int) -> None:
-        self._process = process
+    def __init__(self, pipe: int) -> None:
         self._pipe = pipe
 
     def nudge(self) -> bool:
@@ -50,13 +49,14 @@ def companion(store: Store) -> Generator[Companion | None, None, None]:
         return
     os.set_blocking(process.stdin.fileno(), False)
     try:
-        yield Companion(process, process.stdin.fileno())
-    except BaseException:
-        process.kill()
-        raise
-    finally:
+        yield Companion(process.stdin.fileno())
         process.stdin.close()
         process.wait()
+    except BaseException:
+        process.stdin.close()
+        process.kill()
+        process.wait()
+        raise
 
 
 def _cores() -> int:

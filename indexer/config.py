@@ -7,14 +7,13 @@
 What a file says is cached in the store by size, mtime and hash, so that a query parses nothing.
 """
 
-import json
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import apsw
 
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 
@@ -162,7 +161,13 @@ def _limits(value: object, source: str) -> dict[str, int]:
 
 def _imported(truth: apsw.Connection) -> object:
     row = truth.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
-    return None if row is None else json.loads(row[0])
+    return None if row is None else _parsed(row[0])
+
+
+def _parsed(text: str) -> object:
+    import json  # 1 ms that a store without configuration does not pay
+
+    return json.loads(text)
 
 
 def _cached(store: Store, path: str) -> object:
@@ -175,7 +180,9 @@ def _cached(store: Store, path: str) -> object:
         "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
     ).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
-        return json.loads(row[2])
+        return _parsed(row[2])
+    import json
+
     from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
     value, sha256 = read_config_file(path)

@@ -6,12 +6,12 @@ identifiers and numbers the change.
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import apsw
 
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.facets import KINDS
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
 MAX_QUERY_VARIABLES = 500  # ids bound in one statement; far below SQLite's limit
@@ -149,10 +149,7 @@ def remove(change: Change, document_id: int) -> None:
 
 def remove_owned(change: Change, owner_id: int) -> int:
     """Remove all passages of a document; returns how many there were."""
-    ids = [
-        int(row[0])
-        for row in change.connection.execute("SELECT id FROM documents WHERE owner_id = ?", (owner_id,))
-    ]
+    ids = [int(row[0]) for row in change.connection.execute("SELECT id FROM documents WHERE owner_id = ?", (owner_id,))]
     for document_id in ids:
         remove(change, document_id)
     return len(ids)

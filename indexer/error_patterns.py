@@ -1,8 +1,8 @@
 """Error patterns: a known error, its variable parts masked, with what fixed it."""
 
-from typing import NamedTuple
 
 from ctxrank.indexer import documents
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.store import Change
 

@@ -8,7 +8,6 @@ its pending list whenever rowids go backwards.
 
 import time
 from collections import Counter
-from typing import NamedTuple
 
 import apsw
 
@@ -16,6 +15,7 @@ from ctxrank.indexer import forward, fts
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.facets import index_rowid, scope_text
 from ctxrank.indexer.healing import heal
+from ctxrank.indexer.records import NamedTuple
 
 _BATCH_DOCUMENTS = 1000
 # A bounded catch-up looks at the clock between batches, so its batches are small (about 10 ms each).
@@ -129,8 +129,7 @@ class _Follower:
 
     def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:
         labels = {
-            str(text): int(label)
-            for label, text in self._connection.execute("SELECT id, text FROM truth.labels")
+            str(text): int(label) for label, text in self._connection.execute("SELECT id, text FROM truth.labels")
         }
         rows: list[tuple[int, _Row]] = []
         for record in self._connection.execute(

@@ -10,7 +10,8 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 
 import sys
 from array import array
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from operator import add
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
@@ -19,6 +20,8 @@ TITLE_UNIT, PATH_UNIT, IDENTIFIERS_UNIT = 1 << _TITLE_SHIFT, 1 << _PATH_SHIFT, 1
 _ENTRY_BYTES = 6
 _ID_UNIT = 1 << 32
 _IS_BIG_ENDIAN = sys.byteorder == "big"
+# Up to so many terms, one byte search each is faster than decoding all ids of a document (0.8 against 4 µs).
+_FEW_TERMS = 4
 
 
 def pack_counts(title: int, body: int, path: int, identifiers: int) -> int:
@@ -78,3 +81,13 @@ def packed_count(blob: bytes, key: bytes) -> int:
         return 0
     count_at = ids_end + (at >> 1)
     return blob[count_at] | blob[count_at + 1] << 8
+
+
+def packed_counts(blob: bytes, keys: Mapping[int, bytes]) -> list[tuple[int, int]]:
+    """(term id, packed counts) of those terms that occur; `keys` holds the key of each id."""
+    if len(keys) <= _FEW_TERMS:
+        return [(term_id, packed) for term_id, key in keys.items() if (packed := packed_count(blob, key))]
+    ids = term_ids(blob)
+    first = 4 * len(ids)
+    places = ((term_id, first + 2 * bisect_left(ids, term_id)) for term_id in keys.keys() & ids)
+    return [(term_id, blob[at] | blob[at + 1] << 8) for term_id, at in places]

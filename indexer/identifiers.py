@@ -17,7 +17,7 @@ are not names and their parts would only be noise:
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cache, lru_cache
 
 MAX_REPEATS = 3  # a name used a hundred times in a file says no more in BM25 than one used three times
 MAX_PARTS = 12  # names with more are rare, and hashes of 20 digits and up mostly have more
@@ -27,15 +27,34 @@ MAX_WORD_CHARS = 96
 # sequences and are looked at once decoded.
 _SEPARATE = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
 
-_WORD = re.compile(r"[^\W_]+")
 _CJK_CHARACTERS = (
     "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf"
     "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-_CJK = re.compile(f"[{_CJK_CHARACTERS}]")
-_CJK_OR_NOT = re.compile(f"[{_CJK_CHARACTERS}]+|[^{_CJK_CHARACTERS}]+")
-_PART = re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_HUMP = re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]")
+
+
+class _Patterns:
+    """Compiled when the first compound word is met: the sets of CJK characters alone cost half a bare start."""
+
+    def __init__(self) -> None:
+        self.word = re.compile(r"[^\W_]+")
+        self.cjk = re.compile(f"[{_CJK_CHARACTERS}]")
+        self.cjk_or_not = re.compile(f"[{_CJK_CHARACTERS}]+|[^{_CJK_CHARACTERS}]+")
+
+
+@cache
+def _patterns() -> _Patterns:
+    return _Patterns()
+
+
+@cache
+def _part() -> re.Pattern[str]:
+    return re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+@cache
+def _hump() -> re.Pattern[str]:
+    return re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]")
 
 
 def split_identifiers(text: str) -> str:
@@ -67,7 +86,7 @@ def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
         if word.isascii():
             words[word] += count
         else:
-            for piece in _WORD.findall(word.decode("utf-8", "surrogatepass")):
+            for piece in _patterns().word.findall(word.decode("utf-8", "surrogatepass")):
                 words[piece.encode()] += count
     return words
 
@@ -78,11 +97,11 @@ def _split(word: bytes) -> str:
     if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
         return ""
     text = word.decode()
-    if not _CJK.search(text):
+    if text.isascii() or not _patterns().cjk.search(text):
         return " ".join(_cased_parts(text))
     parts: list[str] = []
-    for stretch in _CJK_OR_NOT.findall(text):
-        if _CJK.match(stretch):
+    for stretch in _patterns().cjk_or_not.findall(text):
+        if _patterns().cjk.match(stretch):
             parts += _pairs(stretch)
         else:  # the tokenizer takes it into the token of the CJK run, so even a plain word is written out
             parts += _cased_parts(stretch) or [stretch.lower()]
@@ -94,10 +113,10 @@ def _cased_parts(word: str) -> list[str]:
     if len(word) > MAX_WORD_CHARS:
         return []
     shape = word if word.isascii() else "".join(map(_shape, word))
-    parts = [word[part.start() : part.end()].lower() for part in _PART.finditer(shape)]
+    parts = [word[part.start() : part.end()].lower() for part in _part().finditer(shape)]
     if not 1 < len(parts) <= MAX_PARTS:
         return []
-    if shape[0].isdigit() and not _HUMP.search(shape):
+    if shape[0].isdigit() and not _hump().search(shape):
         return []
     return parts
 

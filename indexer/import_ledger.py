@@ -6,10 +6,10 @@ and two that grew apart from one copy do not overwrite each other's rows.
 """
 
 import hashlib
-from typing import NamedTuple
 
 import apsw
 
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
 

@@ -8,12 +8,13 @@ import contextlib
 import enum
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from ctxrank.indexer import artifacts
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.import_ledger import Entry, Ledger
 from ctxrank.indexer.import_texts import IncomingTexts
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RedactionMode
 from ctxrank.indexer.sessions import is_session_wide, require_group
 from ctxrank.indexer.store import Change, Store

@@ -4,9 +4,9 @@
 """
 
 import os
-from typing import NamedTuple
 
 from ctxrank.indexer.errors import NoStoreError, UsageError
+from ctxrank.indexer.records import NamedTuple
 
 FOLDER = ".ctxrank"
 TRUTH_FILE = "ctxrank.db"

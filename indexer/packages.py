@@ -1,7 +1,6 @@
 """Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
 
 import os
-from typing import NamedTuple
 
 import apsw
 
@@ -12,6 +11,7 @@ from ctxrank.indexer.containment import contained_path
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.reading import FileText, read_text_file
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store import Change, Store

@@ -20,8 +20,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from os.path import splitext
-from typing import NamedTuple
 from zlib import crc32
+
+from ctxrank.indexer.records import NamedTuple
 
 MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces

@@ -1,10 +1,10 @@
 """One document as the truth holds it, for showing."""
 
-from typing import NamedTuple
 
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.documents import DocumentRef, document_id
 from ctxrank.indexer.errors import NotFoundError
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 
 

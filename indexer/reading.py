@@ -13,9 +13,9 @@ import errno
 import hashlib
 import os
 import stat
-from typing import NamedTuple
 
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.walk import MAX_FILE_BYTES, TOO_LARGE
 
 # How often a file that changes under our eyes is read before we leave it to the next run.

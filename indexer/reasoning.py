@@ -1,9 +1,9 @@
 """Reasoning: what an agent thought, phase by phase, kept for the one that comes after it."""
 
-from typing import NamedTuple
 
 from ctxrank.indexer import documents
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.store import Change
 

@@ -16,8 +16,8 @@ characters with nothing behind it that could fail.
 import re
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 
 __all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "redact"]

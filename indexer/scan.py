@@ -13,7 +13,6 @@ finishes the rest. Files are read outside the transactions, so other writers wai
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import NamedTuple
 
 from ctxrank.indexer import artifacts
 from ctxrank.indexer.artifacts import Artifact, PreparedFile
@@ -23,6 +22,7 @@ from ctxrank.indexer.companion import Companion, companion
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Change, Store
 from ctxrank.indexer.walk import FoundFile, Skipped, walk
@@ -35,6 +35,8 @@ _FOLLOW_BYTES = 16_000_000
 # From here on a second process earns its start: half of a run's time is following.
 _COMPANION_BYTES = 4_000_000
 _GONE_CHUNK = 500
+# Size, mtime and inode of what is no file for us: whatever takes its place differs.
+_NO_STAT = (-1, -1, -1)
 
 Progress = Callable[[int, int], None]
 
@@ -91,9 +93,7 @@ def _start(root: str, path: str) -> str:
         if wanted != top and os.path.realpath(wanted) == top:
             wanted = top
     if not is_inside(top, wanted):
-        raise UsageError(
-            f"'{path}' lies outside the root {root}.", "Give a path inside it; --root names another root."
-        )
+        raise UsageError(f"'{path}' lies outside the root {root}.", "Give a path inside it; --root names another root.")
     relative = os.path.relpath(wanted, top)
     return "" if relative == os.curdir else relative.replace(os.sep, "/")
 
@@ -167,9 +167,7 @@ class _Undone(Exception):
 class _Scan:
     """One run: what it is asked for, and the tally of what it did."""
 
-    def __init__(
-        self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None
-    ) -> None:
+    def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
         self.companion: Companion | None = None
         self._store = store
@@ -247,7 +245,8 @@ class _Scan:
                     artifacts.mark_stale(change, artifact.id, reason)
                 for artifact, reason in changes.unfit:
                     artifacts.withdraw(change, artifact.id)
-                    artifacts.record_skipped(change, artifact.root_id, _no_stat(artifact.path), reason, "", now_us())
+                    no_file = FoundFile(artifact.path, *_NO_STAT)
+                    artifacts.record_skipped(change, artifact.root_id, no_file, reason, "", now_us())
         moved = {old for old, _ in self._moved} if root.is_main else set[str]()
         gone = [artifact for artifact in changes.gone if artifact.path not in moved]
         for first in range(0, len(gone), _GONE_CHUNK):
@@ -277,7 +276,7 @@ class _Scan:
         self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
     ) -> None:
         path = root.shown(prepared.path)
-        if known is None and (moved := self._moved_from(root, prepared)) is not None:
+        if known is None and (moved := self._moved_from(change, root, root_id, prepared)) is not None:
             artifacts.move(change, moved.id, moved.path, prepared.path)
             self._moved.append((moved.path, path))
         elif known is not None and known.state in ("indexed", "stale"):
@@ -289,15 +288,15 @@ class _Scan:
             artifacts.give_to_packages(change, artifact_id, prepared)
         self._passages += artifacts.refresh_owners(change, artifact_id, prepared)
 
-    def _moved_from(self, root: _Root, prepared: PreparedFile) -> Artifact | None:
+    def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
         """The artifact that has these bytes and is gone from its place: the file was moved.
 
         Of several the one with the same inode, else the same name, else the first in path order.
         """
         candidates = self._movable.get(prepared.file.sha256, []) if root.is_main else []
-        gone = [artifact for artifact in candidates if not os.path.lexists(os.path.join(root.folder, artifact.path))]
-        if not gone:
-            return None
+        gone = [artifact for artifact in candidates if _is_gone(os.path.join(root.folder, artifact.path))]
+        if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
+            return None  # nothing, or another run has taken the new file in by now
         name = os.path.basename(prepared.path)
         best = min(
             gone,
@@ -340,6 +339,17 @@ class _Scan:
         )
 
 
+def _is_gone(path: str) -> bool:
+    """Whether nothing is there for certain: what may not be looked at may still be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _is_below(path: str, starts: tuple[str, ...]) -> bool:
     return any(path == start or path.startswith(start + "/") for start in starts)
 
@@ -359,8 +369,3 @@ def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[
                 yield entry
         if is_silent:
             yield Skipped(start, "nothing to index: empty, or hidden by an ignore file")
-
-
-def _no_stat(path: str) -> FoundFile:
-    """The stat of something that is not a file of ours: whatever takes its place differs from it."""
-    return FoundFile(path, -1, -1, -1)

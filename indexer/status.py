@@ -1,12 +1,12 @@
 """How a store and its index are, without changing either."""
 
-from typing import NamedTuple
 
 import apsw
 
 from ctxrank.indexer.config import load_config, says_no_fts5
 from ctxrank.indexer.follower import lag
 from ctxrank.indexer.fts import trouble_of
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Store
 

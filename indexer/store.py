@@ -12,7 +12,6 @@ thread; open one for each.
 
 import contextlib
 import os
-import random
 from collections.abc import Generator
 from types import TracebackType
 from typing import Self
@@ -50,7 +49,7 @@ class Change:
             return
         self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
         self.connection.execute(
-            "INSERT INTO feed_marks (seq, mark) VALUES (?, ?)", (self._seq, random.getrandbits(62))
+            "INSERT INTO feed_marks (seq, mark) VALUES (?, ?)", (self._seq, int.from_bytes(os.urandom(7), "big"))
         )
         self.connection.execute("DELETE FROM feed_marks WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 

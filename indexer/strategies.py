@@ -1,8 +1,8 @@
 """Strategies: what worked, kept for a project."""
 
-from typing import NamedTuple
 
 from ctxrank.indexer import documents
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.store import Change
 

@@ -1,8 +1,8 @@
 """Exact token counts for documents that were only estimated when they came."""
 
-from typing import NamedTuple
 
 from ctxrank.indexer import documents
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.vocabulary import ENCODING, local_counter
 

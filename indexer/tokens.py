@@ -112,8 +112,8 @@ def _wide_characters(raw: bytes) -> int:
 _FIRST_BYTES = bytes(range(0xC0, 0x100))
 
 
-_VERSION = re.compile(r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
-_CLAUDE = re.compile(r"claude|haiku|sonnet|opus")
+_VERSION = r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
+_CLAUDE = ("claude", "haiku", "sonnet", "opus")
 
 CLAUDE_FACTOR = 1.20
 CLAUDE_NEW_FACTOR = 1.55
@@ -127,10 +127,11 @@ def model_factor(model: str) -> float:
     and an unofficial reconstruction agree on 1.13 to 1.33 up to Claude 4.6 and on 1.43 to 1.64 since 4.7;
     these are the expected values. A Claude name without a version means the newest. Unknown models get 1.
     """
-    family = _CLAUDE.search(model.lower())
-    if not family:
+    name = model.lower()
+    starts = [at for family in _CLAUDE if (at := name.find(family)) >= 0]
+    if not starts:
         return 1.0
-    version = _VERSION.search(model.lower(), family.start())
+    version = re.search(_VERSION, name[min(starts) :]) if any(map(str.isdigit, name)) else None
     if version and (int(version[1]), int(version[2] or 0)) < CLAUDE_NEW_SINCE:
         return CLAUDE_FACTOR
     return CLAUDE_NEW_FACTOR
@@ -163,7 +164,10 @@ _LIMITS_TOKENS = {
 def model_limit(model: str | None) -> tuple[int, bool]:
     """The context limit of a model in tokens, and whether the model is known; if not, the usual limit."""
     name = (model or "").lower()
+    # The commonest case, and without it: no pattern is compiled, since every spawn asks.
+    if name in _LIMITS_TOKENS:
+        return _LIMITS_TOKENS[name], True
     for key in sorted(_LIMITS_TOKENS, key=len, reverse=True):
-        if re.search(rf"(?<![a-z0-9-]){re.escape(key)}(?![a-z0-9.])", name):
+        if key in name and re.search(rf"(?<![a-z0-9-]){re.escape(key)}(?![a-z0-9.])", name):
             return _LIMITS_TOKENS[key], True
     return DEFAULT_LIMIT_TOKENS, False

@@ -15,18 +15,17 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import cast
 
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.records import NamedTuple
 
 # Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds and crowds out the rest.
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our
 # own, and other people's code. `.git` is a plain file in a linked worktree, so the kind is not asked.
-ALWAYS_SKIPPED = frozenset(
-    {".git", ".ctxrank", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"}
-)
+ALWAYS_SKIPPED = frozenset({".git", ".ctxrank", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"})
 
 # In the order in which they speak: the later one wins, so `!name` in ours brings back what git ignores.
 IGNORE_FILES = (".gitignore", ".ctxrankignore")
@@ -316,6 +315,4 @@ def _as_pathspec_reads_it(line: str) -> str:
     slash = "/" if pattern.endswith("/") else ""
     if pattern.removesuffix("/") in _EVERY_NAME:
         return sign + "?*" + slash
-    return (
-        line + "*" + slash if pattern.endswith("/**/") else line + "/*" if pattern.endswith("/**") else line
-    )
+    return line + "*" + slash if pattern.endswith("/**/") else line + "/*" if pattern.endswith("/**") else line

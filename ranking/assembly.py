@@ -8,14 +8,13 @@ were redacted when they were stored; rows of an older rule set are redacted agai
 truncated, counted or packed.
 """
 
-from typing import NamedTuple
-
 import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import DEFAULT_RETRIEVAL_LIMIT, Config
 from ctxrank.indexer.errors import CtxrankError
 from ctxrank.indexer.fts import Trouble
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store import Store

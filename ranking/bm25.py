@@ -15,7 +15,8 @@ there; here bigger is better.
 """
 
 from math import log
-from typing import NamedTuple
+
+from ctxrank.indexer.records import NamedTuple
 
 # The best single setting on six public collections (macro nDCG@10; k1 0.9 and b 0.4 were worse on most).
 K1 = 1.5

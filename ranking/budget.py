@@ -16,7 +16,8 @@ and Shenker 1989, section 2). It follows that
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from ctxrank.indexer.records import NamedTuple
 
 # Shares of the remaining tokens (packages, errors) by agent: the specification's allocation table.
 _SHARES = {

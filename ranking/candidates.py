@@ -7,13 +7,14 @@ on these.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, cast
+from typing import cast
 
 import apsw
 
 from ctxrank.indexer.facets import session_range
 from ctxrank.indexer.forward import packed_count, unpack_counts
 from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import WEIGHTS, saturated
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
 

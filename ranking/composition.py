@@ -5,9 +5,9 @@ are estimated, with a margin, so that the sum is never below what the named coun
 """
 
 from math import ceil
-from typing import NamedTuple
 
 from ctxrank.indexer.documents import ESTIMATE
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import Budget, Packed, Step, pack

@@ -6,10 +6,9 @@
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
-from typing import NamedTuple
-
 import apsw
 
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session
 
 

@@ -1,6 +1,6 @@
 """Why a score is what it is: a tree of (value, meaning) in which every node is the sum of its parts."""
 
-from typing import NamedTuple
+from ctxrank.indexer.records import NamedTuple
 
 
 class Explanation(NamedTuple):

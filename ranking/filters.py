@@ -5,7 +5,6 @@ everything out, with a note.
 """
 
 import os
-from typing import NamedTuple
 
 import apsw
 
@@ -13,6 +12,7 @@ from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.facets import KINDS, kind_facet
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.candidates import Scope
 from ctxrank.ranking.hits import SearchRequest
 from ctxrank.ranking.query import Query

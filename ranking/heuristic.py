@@ -11,7 +11,7 @@ The largest value is 4·4 + 2 + 1.5 + 1 = 20.5. Source: the context assembler's 
 specified, with agent_relevance read as *designated*, not as *has consumed it already*.
 """
 
-from typing import NamedTuple
+from ctxrank.indexer.records import NamedTuple
 
 PRIORITY_WEIGHTS = {"critical": 4, "high": 3, "medium": 2, "low": 1}
 # Kinds without a priority of their own are neither urgent nor negligible.

@@ -1,7 +1,6 @@
 """What a search is asked and what it answers."""
 
-from typing import NamedTuple
-
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.explanation import Explanation
 
 

@@ -1,10 +1,9 @@
 """What the block holds beside packages: prior reasoning, known errors, strategies."""
 
-from typing import NamedTuple
-
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session
 
 _ALWAYS_WITH_REASONING = ("qa_expert", "tech_lead", "senior_software_engineer", "investigator")

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import apsw
 
 from ctxrank.indexer.documents import MAX_QUERY_VARIABLES
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.hits import Hit, PassageHit

@@ -4,11 +4,12 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
-from typing import NamedTuple, cast
+from typing import cast
 
 from ctxrank.indexer.forward import term_key
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.identifiers import split_word
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.stopwords import STOPWORDS

@@ -15,7 +15,8 @@ The tree prints back to text that parses to the same tree: `parse_query(str(quer
 """
 
 import re
-from typing import NamedTuple
+
+from ctxrank.indexer.records import NamedTuple
 
 COLUMNS = ("title", "body")
 FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")

@@ -3,8 +3,8 @@
 import apsw
 
 from ctxrank.indexer import fts
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
-from typing import NamedTuple
 
 # An index that lacks more than this share of the feed would hide too much: heuristics are more honest.
 _MAX_MISSING_SHARE = 0.2

@@ -1,8 +1,7 @@
 """What an assembly is asked and what it answers."""
 
-from typing import NamedTuple
-
 from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.budget import Budget
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.zones import Usage

@@ -5,8 +5,6 @@ them blended with what is known of them (blend.py). Without a usable index the s
 from the truth (scan.py), and the answer says so.
 """
 
-from typing import NamedTuple
-
 import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -14,6 +12,7 @@ from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of
 from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import blended, calibrated, half_score
 from ctxrank.ranking.candidates import find_candidates

@@ -6,10 +6,9 @@ Slower (every document is read) and blunter than BM25, but it answers whatever h
 the result says that it did.
 """
 
-from typing import NamedTuple
-
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.lines import one_line
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.explanation import Explanation

@@ -6,10 +6,10 @@ The index is contentless, so FTS5's own highlight() has no text: snippets are cu
 """
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 from ctxrank.indexer.fts import Index
 from ctxrank.indexer.lines import one_line
+from ctxrank.indexer.records import NamedTuple
 
 WINDOW_TOKENS = 32
 MARK = "**"

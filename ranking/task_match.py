@@ -1,11 +1,11 @@
 """How well packages match a task text: their T, and the passages it rests on."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of, kind_facet
 from ctxrank.indexer.fts import IndexState
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import calibrated, half_score
 from ctxrank.ranking.candidates import Scope, find_candidates, term_scores

@@ -12,7 +12,8 @@ Source: the context assembler's specification, steps 2c and 5.
 """
 
 from enum import Enum
-from typing import NamedTuple
+
+from ctxrank.indexer.records import NamedTuple
 
 
 class Zone(Enum):

@@ -66,7 +66,7 @@ class PredecessorDb:
         """Add an error pattern."""
         defaults: dict[str, _Value] = {
             "pattern_hash": pattern_hash, "project_id": "shop", "solution": "Install the package.",
-            "signature_json": '{"error_type": "ImportError", "message_pattern": "No module named", "stack_pattern": []}',
+            "signature_json": '{"error_type": "ImportError", "message_pattern": "No module named"}',
             "last_seen": NOON, "created_at": NOON,
         }  # fmt: skip
         self.insert("error_patterns", **{**defaults, **columns})
