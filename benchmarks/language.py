@@ -8,18 +8,164 @@ import random
 from itertools import accumulate
 
 # The most frequent ranks, in about the order of English technical prose; the others are made of syllables.
-_FREQUENT = """
-the of to a and in is for that it with as on be this are by not or from an at when which if can has we was
-will all but one no code file test error use data user value time new set run call error type should only
-function name list after before request response session token cache database query index lock timeout retry
-queue worker thread process memory service client server path config version build deploy log message event
-handler schema table column row key string number object array field class method module import export package
-update delete insert select create read write open close start stop check fail pass fix change add remove
-""".split()
-_ONSETS = "b c d f g h j k l m n p r s t v w br cl cr dr fl gr pl pr sc sh sp st tr th ch".split()
-_VOWELS = "a e i o u ai ea io ou".split()
+_FREQUENT = [
+    "the",
+    "of",
+    "to",
+    "a",
+    "and",
+    "in",
+    "is",
+    "for",
+    "that",
+    "it",
+    "with",
+    "as",
+    "on",
+    "be",
+    "this",
+    "are",
+    "by",
+    "not",
+    "or",
+    "from",
+    "an",
+    "at",
+    "when",
+    "which",
+    "if",
+    "can",
+    "has",
+    "we",
+    "was",
+    "will",
+    "all",
+    "but",
+    "one",
+    "no",
+    "code",
+    "file",
+    "test",
+    "error",
+    "use",
+    "data",
+    "user",
+    "value",
+    "time",
+    "new",
+    "set",
+    "run",
+    "call",
+    "error",
+    "type",
+    "should",
+    "only",
+    "function",
+    "name",
+    "list",
+    "after",
+    "before",
+    "request",
+    "response",
+    "session",
+    "token",
+    "cache",
+    "database",
+    "query",
+    "index",
+    "lock",
+    "timeout",
+    "retry",
+    "queue",
+    "worker",
+    "thread",
+    "process",
+    "memory",
+    "service",
+    "client",
+    "server",
+    "path",
+    "config",
+    "version",
+    "build",
+    "deploy",
+    "log",
+    "message",
+    "event",
+    "handler",
+    "schema",
+    "table",
+    "column",
+    "row",
+    "key",
+    "string",
+    "number",
+    "object",
+    "array",
+    "field",
+    "class",
+    "method",
+    "module",
+    "import",
+    "export",
+    "package",
+    "update",
+    "delete",
+    "insert",
+    "select",
+    "create",
+    "read",
+    "write",
+    "open",
+    "close",
+    "start",
+    "stop",
+    "check",
+    "fail",
+    "pass",
+    "fix",
+    "change",
+    "add",
+    "remove",
+]
+_ONSETS = [
+    "b",
+    "c",
+    "d",
+    "f",
+    "g",
+    "h",
+    "j",
+    "k",
+    "l",
+    "m",
+    "n",
+    "p",
+    "r",
+    "s",
+    "t",
+    "v",
+    "w",
+    "br",
+    "cl",
+    "cr",
+    "dr",
+    "fl",
+    "gr",
+    "pl",
+    "pr",
+    "sc",
+    "sh",
+    "sp",
+    "st",
+    "tr",
+    "th",
+    "ch",
+]
+_VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "io", "ou"]
 _CODAS = ["", "", "", "n", "r", "s", "t", "l", "m", "ck", "nt", "st", "ng", "x"]
 _VOCABULARY = 40_000
+_TOPIC_WORDS = 40
 
 
 class Language:
@@ -42,9 +188,9 @@ class Language:
         """Words as they come."""
         return self.random.choices(self.vocabulary, cum_weights=self._weights, k=count)
 
-    def rare_words(self, count: int) -> list[str]:
-        """Words that a text is about: none of the frequent ones."""
-        return self.random.choices(self.vocabulary[300:8000], k=count)
+    def topic(self, number: int) -> list[str]:
+        """The words that texts about this topic share: none of the frequent ones, none of the rarest."""
+        return random.Random(number).choices(self.vocabulary[300:8000], k=_TOPIC_WORDS)
 
     def sentence(self, count: int, topic: list[str] | None = None) -> str:
         """So many words; with a topic, a third of them are about it."""

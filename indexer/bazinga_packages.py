@@ -3,8 +3,6 @@
 import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import TypeVar
 
 from ctxrank.indexer import artifacts, documents, packages
 from ctxrank.indexer.bazinga_rows import ConsumerRow, DeliveryRow, PackageRow, Predecessor
@@ -28,15 +26,20 @@ _FILES_REMEMBERED = 32
 Progress = Callable[[int, int], None]
 
 
-Row = TypeVar("Row")
-
-
 class _Arrival(NamedTuple):
     """A package with its file read: everything that needs no transaction."""
 
     row: PackageRow
     path: str
     prepared: artifacts.PreparedFile | None
+
+
+class _Waiting(NamedTuple):
+    """A package of which something has to come in: itself, or some of its consumers."""
+
+    package: Incoming[PackageRow]
+    is_pending: bool
+    consumers: list[Incoming[ConsumerRow]]
 
 
 class _Link(NamedTuple):
@@ -53,6 +56,7 @@ class PackageImport:
         self.files = Files(run)
         self._run = run
         self._packages = {row.id: row for row in source.packages}
+        self._keys = {row.id: row_key(row.id, row.session, row.path, row.created_at) for row in source.packages}
         self._consumers: dict[int, list[ConsumerRow]] = {}
         for consumer in source.consumers:
             self._consumers.setdefault(consumer.package_id, []).append(consumer)
@@ -60,17 +64,17 @@ class PackageImport:
 
     def target(self, source_id: int) -> int | None:
         """The package here that a package of the source became."""
-        row = self._packages.get(source_id)
-        return None if row is None else self._run.ledger.target(PACKAGE, _key(row))
+        key = self._keys.get(source_id)
+        return None if key is None else self._run.ledger.target(PACKAGE, key)
 
     def bring(self, progress: Progress | None) -> None:
         """Packages with their consumers, then who replaces whom, then who was shown what."""
-        pending = [row for row in self._packages.values() if self._is_pending(row)]
+        pending = [waiting for row in self._packages.values() if (waiting := self._waiting(row)) is not None]
         done = 0
         for chunk in self._chunks(pending):
             with self._run.write() as change:
-                for arrival in chunk:
-                    self._put(change, arrival)
+                for waiting, arrival in chunk:
+                    self._put(change, waiting, arrival)
             done += len(chunk)
             if progress is not None:
                 progress(done, len(pending))
@@ -81,19 +85,27 @@ class PackageImport:
         self._run.bring(SUPERSESSION, self._links(), self._write_link)
         self._run.bring(DELIVERY, self._incoming_deliveries(), self._write_delivery)
 
-    def _is_pending(self, row: PackageRow) -> bool:
-        """Whether the package or one of its consumers has to come in; all are looked at, to count them."""
-        is_pending = self._run.is_pending(PACKAGE, _incoming(row, row))
-        for consumer in self._consumers.get(row.id, ()):
-            is_pending |= self._run.is_pending(CONSUMER, _incoming_consumer(row, consumer))
-        return is_pending
+    def _waiting(self, row: PackageRow) -> _Waiting | None:
+        """What of a package and its consumers has to come in; all are looked at, to count them."""
+        # Who replaces whom is brought in by itself, once all packages are here.
+        package = Incoming(self._keys[row.id], str(row.id), digest_of(row._replace(supersedes=None)), row)
+        is_pending = self._run.is_pending(PACKAGE, package)
+        consumers = [
+            consumer
+            for consumer in map(self._incoming_consumer, self._consumers.get(row.id, ()))
+            if self._run.is_pending(CONSUMER, consumer)
+        ]
+        return _Waiting(package, is_pending, consumers) if is_pending or consumers else None
 
-    def _chunks(self, rows: Iterable[PackageRow]) -> Iterator[list[_Arrival]]:
-        chunk: list[_Arrival] = []
+    def _incoming_consumer(self, row: ConsumerRow) -> Incoming[ConsumerRow]:
+        return Incoming(f"{row.id}/{self._keys[row.package_id]}", str(row.id), digest_of(row), row)
+
+    def _chunks(self, pending: Iterable[_Waiting]) -> Iterator[list[tuple[_Waiting, _Arrival]]]:
+        chunk: list[tuple[_Waiting, _Arrival]] = []
         size_bytes = 0
-        for row in rows:
-            arrival = self._arrival(row)
-            chunk.append(arrival)
+        for waiting in pending:
+            arrival = self._arrival(waiting.package)
+            chunk.append((waiting, arrival))
             size_bytes += arrival.prepared.file.size_bytes if arrival.prepared else 0
             if len(chunk) == CHUNK_ROWS or size_bytes >= _CHUNK_BYTES:
                 yield chunk
@@ -101,19 +113,19 @@ class PackageImport:
         if chunk:
             yield chunk
 
-    def _arrival(self, row: PackageRow) -> _Arrival:
-        if self._run.ledger.entry(PACKAGE, _key(row)) is not None:
+    def _arrival(self, incoming: Incoming[PackageRow]) -> _Arrival:
+        row = incoming.row
+        if self._run.ledger.entry(PACKAGE, incoming.key) is not None:
             return _Arrival(row, row.path, None)  # it is here: its file is the index's business
         return _Arrival(row, *self.files.find(row.path))
 
-    def _put(self, change: Change, arrival: _Arrival) -> None:
-        row = arrival.row
-        package = _incoming(row, arrival)
-        if self._run.differs(PACKAGE, package):
-            self._run.put(change, PACKAGE, package, self._write)
-        for consumer in map(partial(_incoming_consumer, row), self._consumers.get(row.id, ())):
-            if self._run.differs(CONSUMER, consumer):
-                self._run.put(change, CONSUMER, consumer, self._write_consumer)
+    def _put(self, change: Change, waiting: _Waiting, arrival: _Arrival) -> None:
+        if waiting.is_pending:
+            package = waiting.package
+            incoming = Incoming(package.key, package.shown, package.digest, arrival)
+            self._run.put(change, PACKAGE, incoming, self._write)
+        for consumer in waiting.consumers:
+            self._run.put(change, CONSUMER, consumer, self._write_consumer)
 
     def _write(self, change: Change, arrival: _Arrival, target: int | None) -> Written:
         row = arrival.row
@@ -218,7 +230,7 @@ class PackageImport:
         for row in self._packages.values():
             if row.supersedes is not None:
                 digest = digest_of((row.supersedes,))
-                yield Incoming(_key(row), str(row.id), digest, _Link(self._packages.get(row.supersedes), row))
+                yield Incoming(self._keys[row.id], str(row.id), digest, _Link(self._packages.get(row.supersedes), row))
 
     def _write_link(self, change: Change, link: _Link, target: int | None) -> Written:
         old_id = None if link.old is None else self.target(link.old.id)
@@ -273,14 +285,14 @@ class Files:
 
     def find(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
         """The path as it is stored, and the file if there is one inside the root that has a text."""
-        shown = self._run.texts.line(path)
         try:
             inside = contained_path(self._root, path)
         except UsageError:
             self._outside += 1
-            return shown, None
-        if self._run.texts.line(inside) != inside:
-            self._unreadable[shown] = "its path holds a secret"  # so it cannot be what it is found by
+            return self._run.texts.line(path), None
+        shown = self._run.texts.line(inside)
+        if shown != inside:
+            self._unreadable[shown] = "the path holds a secret, or what no terminal shows"
             return shown, None
         if inside not in self._remembered:
             self._remembered[inside] = self._prepare(inside)
@@ -305,16 +317,3 @@ class Files:
         else:
             self._unreadable[path] = read.reason
         return None
-
-
-def _key(row: PackageRow) -> str:
-    return row_key(row.id, row.session, row.path, row.created_at)
-
-
-def _incoming(row: PackageRow, value: Row) -> Incoming[Row]:
-    # Who replaces whom is brought in by itself, once all packages are here.
-    return Incoming(_key(row), str(row.id), digest_of(row._replace(supersedes=None)), value)
-
-
-def _incoming_consumer(package: PackageRow, row: ConsumerRow) -> Incoming[ConsumerRow]:
-    return Incoming(f"{row.id}/{_key(package)}", str(row.id), digest_of(row), row)

@@ -3,7 +3,6 @@
 A moment is in microseconds; UNKNOWN stands for one that cannot be read. A group of None is session-wide.
 """
 
-
 from ctxrank.indexer.records import NamedTuple
 
 UNKNOWN = 0  # a moment

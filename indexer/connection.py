@@ -3,7 +3,7 @@
 import contextlib
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import apsw
 
@@ -31,10 +31,13 @@ def file_uri(path: str, query: str) -> str:
     return f"file:{quoted}?{query}"
 
 
-def open_database(path: str, *, busy_ms: int, create: bool = False) -> apsw.Connection:
+def open_database(
+    path: str, *, busy_ms: int, create: bool = False, check: Callable[[apsw.Connection], None] | None = None
+) -> apsw.Connection:
     """A writing connection in WAL mode; errors are ours.
 
-    Raises LockedError, DamagedError, CtxrankError.
+    `check` looks at a file that is not in WAL mode, before anything in it is changed, and raises where
+    the file is not ours. Raises LockedError, DamagedError, CtxrankError.
     """
     with sqlite_errors(path):
         if create:
@@ -43,18 +46,23 @@ def open_database(path: str, *, busy_ms: int, create: bool = False) -> apsw.Conn
             # URIs are allowed so that the index can attach the truth read-only.
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(path, flags=flags)
-            return _prepare(connection, busy_ms)
+            return _prepare(connection, busy_ms, check)
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
             return _open_unwritable(path)
 
 
-def _prepare(connection: apsw.Connection, busy_ms: int) -> apsw.Connection:
+def _prepare(
+    connection: apsw.Connection, busy_ms: int, check: Callable[[apsw.Connection], None] | None
+) -> apsw.Connection:
     # First of all: whatever comes next may meet a lock.
     connection.set_busy_timeout(busy_ms)
     # Only where it is not WAL already: the switch needs an exclusive lock and ignores the timeout.
     if connection.pragma("journal_mode") != "wal":
+        if check is not None:
+            with snapshot(connection):
+                check(connection)
         _switch_to_wal(connection, busy_ms)
     # An acknowledged record survives a power cut.
     connection.pragma("synchronous", 2)
@@ -93,8 +101,14 @@ def _open_unwritable(path: str) -> apsw.Connection:
 
 def _create_private(path: str) -> None:
     """Make the file before SQLite does, readable by its owner alone (-wal and -shm inherit that)."""
-    with contextlib.suppress(FileExistsError):
+    try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise CtxrankError(
+            f"{path} cannot be made: {error.strerror}.", "Check the permissions of its folder."
+        ) from error
 
 
 @contextlib.contextmanager
@@ -106,11 +120,12 @@ def immediate(connection: apsw.Connection) -> Generator[None, None, None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
+        connection.execute("COMMIT")
     except BaseException:
+        # A COMMIT that fails (the disk is full, say) leaves the transaction open, too.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    connection.execute("COMMIT")
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
     that is damaged, foreign or of another fingerprint is healed first where that is allowed.
     """
     deadline = None if bound_ms is None else time.monotonic() + bound_ms / 1000
-    index = store.index()
+    index = fts.current_index(store)
     try:
         if index.trouble in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
             index = heal(store)
@@ -50,8 +50,8 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
             return lag(store, index)
         index.connection.set_busy_timeout(0 if bound_ms is not None else store.busy_ms)
         return _Follower(index).run(deadline)
-    except apsw.BusyError:
-        return lag(store, index)
+    except (apsw.BusyError, apsw.ReadOnlyError):
+        return lag(store, index)  # it answers as it is
     except apsw.Error as error:
         index.trouble = fts.trouble_of(error)
         return lag(store, index)
@@ -59,9 +59,10 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
 
 def rebuild(store: fts.IndexHolder) -> int:
     """Empty the index and feed it again from the start; returns how many changes it still lacks."""
-    index = store.index()
+    index = fts.current_index(store)
     try:
         if index.is_usable:
+            index.connection.set_busy_timeout(store.busy_ms)
             with immediate(index.connection):
                 clear(index.connection)
     except apsw.Error as error:
@@ -97,6 +98,7 @@ class _Follower:
         self._index = index
         self._connection = index.connection
         self._term_ids: dict[str, int] = {}
+        self._generation = 0
         self._path = ""
         self._path_tokens: list[str] = []
 
@@ -116,8 +118,11 @@ class _Follower:
         if state.mark != self._mark_at(state.applied_seq):
             # Another history: a restored backup, or a truth file that was replaced.
             clear(self._connection)
-            self._term_ids.clear()
             state = self._index.state()
+        if state.generation != self._generation:
+            # Emptied since the last batch, by us or by another process: its terms have other ids now.
+            self._term_ids.clear()
+            self._generation = state.generation
         live, live_end = self._read_documents(state.applied_seq, size)
         gone, gone_end = self._read_tombstones(state.applied_seq, size)
         end = min(live_end, gone_end)

@@ -11,7 +11,7 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from operator import add
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
@@ -83,11 +83,12 @@ def packed_count(blob: bytes, key: bytes) -> int:
     return blob[count_at] | blob[count_at + 1] << 8
 
 
-def packed_counts(blob: bytes, keys: Mapping[int, bytes]) -> list[tuple[int, int]]:
-    """(term id, packed counts) of those terms that occur; `keys` holds the key of each id."""
-    if len(keys) <= _FEW_TERMS:
-        return [(term_id, packed) for term_id, key in keys.items() if (packed := packed_count(blob, key))]
+def packed_counts(blob: bytes, wanted: frozenset[int]) -> list[tuple[int, int]]:
+    """(term id, packed counts) of those of the wanted terms that occur in one document."""
+    if len(wanted) <= _FEW_TERMS:
+        found = ((term_id, packed_count(blob, term_key(term_id))) for term_id in wanted)
+        return [(term_id, packed) for term_id, packed in found if packed]
     ids = term_ids(blob)
-    first = 4 * len(ids)
-    places = ((term_id, first + 2 * bisect_left(ids, term_id)) for term_id in keys.keys() & ids)
+    counts = 4 * len(ids)
+    places = ((term_id, counts + 2 * bisect_left(ids, term_id)) for term_id in wanted.intersection(ids))
     return [(term_id, blob[at] | blob[at + 1] << 8) for term_id, at in places]

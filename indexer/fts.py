@@ -20,7 +20,7 @@ from ctxrank.indexer.records import NamedTuple
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 FORMAT = 1  # grows with the index's layout; a program older than the file leaves it alone
 # Everything that the index is a function of, beside the feed. A difference rebuilds it.
-FINGERPRINT = "1 porter-unicode61-rd2 columns=title,body,path,identifiers,scope forward=1 splitter=1"
+FINGERPRINT = "1 porter-unicode61-rd2 columns=title,body,path,identifiers,scope forward=1 state=2 splitter=1"
 
 
 class Trouble(Enum):
@@ -34,6 +34,11 @@ class Trouble(Enum):
     LOCKED = "the index is locked by another process"
     UNREADABLE = "the index cannot be opened"
     REBUILDING = "the index is being rebuilt"
+    REFUSED = "the index refused the query"
+
+
+# What may be over by the next call, in one process too.
+_PASSING = (Trouble.NO_FTS5, Trouble.NEWER, Trouble.LOCKED, Trouble.UNREADABLE)
 
 
 class IndexState(NamedTuple):
@@ -43,15 +48,20 @@ class IndexState(NamedTuple):
     mark: int
     documents: int
     total_length: int
+    generation: int
 
 
 class Index:
     """An open index; `connection` is only to be used while `trouble` is NONE."""
 
-    def __init__(self, connection: apsw.Connection | None, trouble: Trouble, path: str) -> None:
+    def __init__(
+        self, connection: apsw.Connection | None, trouble: Trouble, path: str, generation: int | None = None
+    ) -> None:
         self._connection = connection
         self.trouble = trouble
         self.path = path
+        self.generation = generation  # as it was when it was opened
+        self._identity = _identity(path)
         self._tokenizer: apsw.FTS5Tokenizer | None = None
 
     @property
@@ -66,14 +76,24 @@ class Index:
         """True while nothing is known to be wrong with it."""
         return self.trouble is Trouble.NONE
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, sound or not."""
+        return self._connection is not None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its path names another file by now: the open one is an orphan then."""
+        return self._connection is not None and _identity(self.path) != self._identity
+
     def state(self) -> IndexState:
         """Where it stands, as of the current snapshot."""
         row = self.connection.execute(
-            "SELECT applied_seq, mark, documents, total_length FROM main.state WHERE id = 1"
+            "SELECT applied_seq, mark, documents, total_length, generation FROM main.state WHERE id = 1"
         ).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
-        return IndexState(int(row[0]), int(row[1]), int(row[2]), int(row[3]))
+        return IndexState(int(row[0]), int(row[1]), int(row[2]), int(row[3]), int(row[4]))
 
     def is_sound(self) -> bool:
         """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
@@ -105,8 +125,19 @@ class Index:
     def close(self) -> None:
         """Close the connection; the object is of no further use."""
         if self._connection is not None:
+            if self.is_replaced:
+                # The last one to close removes the -wal, by its name, which is another file's by now.
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
             self._connection = None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
 
 
 class IndexHolder(Protocol):
@@ -129,12 +160,15 @@ class IndexHolder(Protocol):
 def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
     """Open, and if it is not there make, the index of a truth file. Never raises: trouble is a value."""
     connection: apsw.Connection | None = None
+    generation: int | None = None
     try:
         connection = open_database(path, busy_ms=busy_ms, create=True)
-        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "mode=ro"),))
+        _attach(connection, truth_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
         connection.pragma("synchronous", 1)
         trouble = _recognise(connection)
+        if trouble is Trouble.NONE:
+            generation = _generation(connection)
     except apsw.Error as error:
         trouble = trouble_of(error)
     except LockedError:
@@ -142,9 +176,32 @@ def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
     except CtxrankError as error:
         trouble = trouble_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else Trouble.UNREADABLE
     if trouble in (Trouble.NONE, Trouble.DAMAGED, Trouble.REBUILDING) or connection is None:
-        return Index(connection, trouble, path)
+        return Index(connection, trouble, path, generation)
     connection.close()
     return Index(None, trouble, path)
+
+
+def current_index(store: IndexHolder) -> Index:
+    """The store's index; on a fresh connection where its file was replaced or its trouble may be over."""
+    index = store.index()
+    if index.is_replaced or index.trouble in _PASSING:
+        return store.reopen_index()
+    return index
+
+
+def _attach(connection: apsw.Connection, truth_path: str) -> None:
+    try:
+        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "mode=ro"),))
+    except apsw.CantOpenError:
+        if os.access(os.path.dirname(truth_path), os.W_OK):
+            raise
+        # On a read-only file system nobody can make the -shm; the truth was opened the same way.
+        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "immutable=1"),))
+
+
+def _generation(connection: apsw.Connection) -> int:
+    row = connection.execute("SELECT generation FROM main.state WHERE id = 1").fetchone()
+    return int(row[0]) if row else 0
 
 
 def _recognise(connection: apsw.Connection) -> Trouble:
@@ -179,7 +236,7 @@ def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
         "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, mark, documents,"
-        " total_length) SELECT 1, uuid, ?, ?, 0, 0, 0, 0 FROM truth.store",
+        " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM truth.store",
         (FINGERPRINT, FORMAT),
     )
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))

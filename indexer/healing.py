@@ -20,15 +20,29 @@ def heal(store: fts.IndexHolder) -> fts.Index:
 
     Where another process is healing, or nothing helps, the index comes back with its trouble.
     """
+    seen = store.index().generation
     with _healing_lock(store.location.folder) as is_ours:
-        index = store.reopen_index()  # another process may have healed it by now
-        if not is_ours or index.is_usable:
+        index = store.reopen_index()
+        if index.is_usable:
+            if index.generation != seen and _answers(index):
+                return index  # another process has healed it
+            # What the caller saw stands: damage in one term's pages is met by no check of ours.
+            index.trouble = fts.Trouble.DAMAGED
+        if not is_ours:
             return index
         for step in (_empty_in_place, _reset_in_place):
             if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
                 return index
-            with contextlib.suppress(apsw.Error, AssertionError):
+            if not index.is_open:
+                break
+            try:
                 step(index)
+            except apsw.BusyError:
+                # Somebody writes to it: not a reason to take the file away from under them.
+                index.trouble = fts.Trouble.LOCKED
+                return index
+            except apsw.Error:
+                pass  # too damaged for this step; the next one takes less for granted
             index = store.reopen_index()
             if index.is_usable and _answers(index):
                 return index
@@ -66,7 +80,11 @@ def _answers(index: fts.Index) -> bool:
 @contextlib.contextmanager
 def _healing_lock(folder: str) -> Generator[bool, None, None]:
     """True for the one process that holds the lock file; the others do not wait."""
-    descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError:  # a folder that cannot be written: nothing in it can be healed either
+        yield False
+        return
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -5,7 +5,9 @@ changes in it. So a database that was moved, copied or restored from a backup is
 and two that grew apart from one copy do not overwrite each other's rows.
 """
 
+import contextlib
 import hashlib
+from collections.abc import Iterator
 
 import apsw
 
@@ -27,6 +29,9 @@ class Ledger:
         self._truth = truth
         self._source = source
         self._entries: dict[str, dict[str, Entry]] = {}
+        self._unwritten: dict[tuple[str, str], Entry] = {}
+        self._data_version = truth.pragma("data_version")
+        self._is_ours_alone = True
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a row, as it was when this kind was first asked for and with our own additions."""
@@ -46,8 +51,24 @@ class Ledger:
         entry = self.entry(kind, key)
         return None if entry is None else entry.target_id
 
+    @contextlib.contextmanager
+    def writing(self, change: Change) -> Iterator[None]:
+        """What is recorded inside is written at its end, in the caller's transaction."""
+        self._unwritten.clear()
+        # It changes as soon as anybody else has committed anything; from then on every row is looked up.
+        if change.connection.pragma("data_version") != self._data_version:
+            self._is_ours_alone = False
+        yield
+        change.connection.executemany(
+            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
+            [(self._source, *name, *entry) for name, entry in self._unwritten.items()],
+        )
+        self._unwritten.clear()
+
     def locked_entry(self, change: Change, kind: str, key: str) -> Entry | None:
         """What is known of a row now that the lock is held: another import may have been faster."""
+        if self._is_ours_alone or (kind, key) in self._unwritten:
+            return self.entry(kind, key)
         row = change.connection.execute(
             "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
             (self._source, kind, key),
@@ -58,12 +79,9 @@ class Ledger:
         self._entries.setdefault(kind, {})[key] = entry
         return entry
 
-    def record(self, change: Change, kind: str, key: str, entry: Entry) -> None:
-        """Write down, in the transaction that brought it, what a row became."""
-        change.connection.execute(
-            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
-            (self._source, kind, key, *entry),
-        )
+    def record(self, kind: str, key: str, entry: Entry) -> None:
+        """Note, inside `writing`, what a row became."""
+        self._unwritten[kind, key] = entry
         self._entries.setdefault(kind, {})[key] = entry
 
 

@@ -19,7 +19,7 @@ from ctxrank.indexer.redaction import RedactionMode
 from ctxrank.indexer.sessions import is_session_wide, require_group
 from ctxrank.indexer.store import Change, Store
 
-CHUNK_ROWS = 250
+CHUNK_ROWS = 500
 
 Row = TypeVar("Row")
 
@@ -127,7 +127,7 @@ class ImportRun:
     def write(self) -> Generator[Change, None, None]:
         """One transaction; what is put inside counts once it is committed."""
         self._open.clear()
-        with self.store.write() as change:
+        with self.store.write() as change, self.ledger.writing(change):
             yield change
         for done in self._open:
             if isinstance(done, SkippedRow):
@@ -148,7 +148,7 @@ class ImportRun:
         except UsageError as error:
             self._open.append(SkippedRow(kind, incoming.shown, error.message))
             return
-        self.ledger.record(change, kind, incoming.key, Entry(incoming.digest, written.target_id))
+        self.ledger.record(kind, incoming.key, Entry(incoming.digest, written.target_id))
         if not written.is_change:
             self._open.append((kind, _Outcome.UNCHANGED))
         else:

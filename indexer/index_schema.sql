@@ -8,6 +8,7 @@ CREATE TABLE state (
     format        INTEGER NOT NULL,     -- grows; a program older than this does not touch the file
     applied_seq   INTEGER NOT NULL,     -- every change up to here is in the index
     mark          INTEGER NOT NULL,     -- of the feed at applied_seq
+    generation    INTEGER NOT NULL,     -- random: another one means that the index was emptied in between
     documents     INTEGER NOT NULL,
     total_length  INTEGER NOT NULL      -- tokens of all documents, for the average length
 ) STRICT;

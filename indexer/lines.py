@@ -1,11 +1,7 @@
 """Text that is safe to show on one line: no control characters, no terminal or bidirectional tricks."""
 
-import unicodedata
-
-# Characters that reorder or hide the text around them (Unicode TR9 and TR36).
-_INVISIBLE = dict.fromkeys(
-    [*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0xFEFF, 0x00AD]
-)
+_KEPT_CONTROLS = "\n\t"
+_CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
 
 def one_line(text: str) -> str:
@@ -15,11 +11,13 @@ def one_line(text: str) -> str:
 
 def printable(text: str) -> str:
     """The text without terminal escapes, control characters (but newline and tab) and bidi overrides."""
-    if text.isascii() and text.isprintable():
+    text = text.replace("\r\n", "\n").translate(_CONTROLS)
+    if text.isascii():
         return text
-    text = text.translate(_INVISIBLE)
-    return "".join(
-        character
-        for character in text
-        if character in "\n\t" or character == "\r" or not unicodedata.category(character).startswith("C")
-    ).replace("\r", "\n")
+    import unicodedata  # most texts are ASCII
+
+    # Controls, format characters (bidi, zero width), surrogates, private use: every category C.
+    hidden = {ord(character): None for character in set(text) if unicodedata.category(character).startswith("C")}
+    for character in _KEPT_CONTROLS:
+        hidden.pop(ord(character), None)
+    return text.translate(hidden) if hidden else text

@@ -12,9 +12,7 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.errors import DamagedError
-
-APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
-SCHEMA_VERSION = 1
+from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:

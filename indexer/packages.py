@@ -14,7 +14,7 @@ from ctxrank.indexer.reading import FileText, read_text_file
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.store import Change, Store
+from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
 PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -111,7 +111,7 @@ def save_package(
             root=artifacts.root_id(change, store.location.root, _project_root(store)),
             prepared=prepared,
         )
-    store.follow()
+    store.follow(FOLLOW_AFTER_WRITE_MS)
     return saved._replace(notes=tuple(notes))
 
 
@@ -234,7 +234,7 @@ def supersede(store: Store, old_id: int, new_id: int) -> None:
     """Say that one package replaces another. Raises NotFoundError, and UsageError for a circle or a repeat."""
     with store.write() as change:
         link_versions(change, old_id, new_id)
-    store.follow()
+    store.follow(FOLLOW_AFTER_WRITE_MS)
 
 
 def link_versions(change: Change, old_id: int, new_id: int) -> None:

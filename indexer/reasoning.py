@@ -1,6 +1,5 @@
 """Reasoning: what an agent thought, phase by phase, kept for the one that comes after it."""
 
-
 from ctxrank.indexer import documents
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple

@@ -1,6 +1,5 @@
 """Skill outputs: what a skill reported, every invocation kept."""
 
-
 from ctxrank.indexer import documents
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION

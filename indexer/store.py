@@ -20,12 +20,20 @@ import apsw
 
 from ctxrank.indexer import fts
 from ctxrank.indexer.connection import busy_timeout_ms, immediate, open_database, sqlite_errors, translate
-from ctxrank.indexer.errors import DamagedError
+from ctxrank.indexer.errors import CtxrankError, DamagedError
 from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-_CURRENT_SCHEMA = 1
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
+# A writer lets the index follow for about this long: what is left is applied by a later call.
+FOLLOW_AFTER_WRITE_MS = 250
+# Nobody waits longer than this to open or heal the index: there is an answer without it.
+_INDEX_WAIT_MS = 250
+
+
+_GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n"
 
 
 class Change:
@@ -77,7 +85,8 @@ class Store:
     def index(self) -> "fts.Index":
         """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""
         if self._index is None:
-            self._index = fts.open_index(self.location.index_file, self.location.truth, busy_ms=self.busy_ms)
+            wait = min(self.busy_ms, _INDEX_WAIT_MS)
+            self._index = fts.open_index(self.location.index_file, self.location.truth, busy_ms=wait)
         return self._index
 
     def reopen_index(self) -> "fts.Index":
@@ -90,8 +99,8 @@ class Store:
     def follow(self, bound_ms: int | None = None) -> int:
         """Let the index catch up with the feed; returns how many changes it still lacks.
 
-        Never fails because of the index and never waits for its lock: what is not applied now is
-        applied by a later call.
+        Never fails because of the index. With a bound it stops after about that time and does not wait
+        for the index's lock: what is not applied now is applied by a later call.
         """
         from ctxrank.indexer.follower import follow  # a query that is up to date needs no follower
 
@@ -127,17 +136,20 @@ def open_store(
 def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
     """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
     home = os.path.join(os.path.abspath(folder), FOLDER)
-    os.makedirs(home, mode=0o700, exist_ok=True)
-    ignore = os.path.join(home, ".gitignore")
-    if not os.path.exists(ignore):
-        with open(ignore, "w", encoding="utf-8") as file:
-            file.write("# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n")
+    try:
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        ignore = os.path.join(home, ".gitignore")
+        if not os.path.exists(ignore):
+            with open(os.open(ignore, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.write(_GITIGNORE)
+    except OSError as error:
+        raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
     return _open(at(os.path.join(home, TRUTH_FILE), root), busy_ms, create=True)
 
 
 def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
-    truth = open_database(location.truth, busy_ms=wait, create=create)
+    truth = open_database(location.truth, busy_ms=wait, create=create, check=_refuse_foreign)
     try:
         _bring_up_to_date(truth, location.truth)
     except BaseException:
@@ -146,9 +158,15 @@ def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
     return Store(location, truth, wait)
 
 
+def _refuse_foreign(truth: apsw.Connection) -> None:
+    from ctxrank.indexer.migrations import checked_version  # only a new or a foreign file comes here
+
+    checked_version(truth, truth.filename)
+
+
 def _bring_up_to_date(truth: apsw.Connection, path: str) -> None:
     try:
-        if int(truth.pragma("user_version")) == _CURRENT_SCHEMA:
+        if (truth.pragma("user_version"), truth.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
             return
         from ctxrank.indexer.migrations import migrate  # only a new or an old file needs it
 

@@ -1,6 +1,5 @@
 """Exact token counts for documents that were only estimated when they came."""
 
-
 from ctxrank.indexer import documents
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store

@@ -3,22 +3,22 @@
 Matches are enumerated by FTS5 and scored here, from the forward list and our own statistics: a scoped
 search never calls bm25(), which walks every posting list of the whole index. Where an unscoped query
 matches too many rows, bm25() picks the best of those that hold its rarest terms, and all terms are scored
-on these.
+on these. Filters are part of each of these questions: none is applied to what was picked already.
 """
 
-from collections.abc import Iterable
+import json
 from typing import cast
 
 import apsw
 
 from ctxrank.indexer.facets import session_range
-from ctxrank.indexer.forward import packed_count, unpack_counts
+from ctxrank.indexer.forward import packed_counts, unpack_counts
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import WEIGHTS, saturated
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
 
-# Above this many matching rows, scoring them one by one (about 3 µs a term and row) costs more than bm25().
+# Above this many matching rows, scoring them one by one (about 3 µs a row and more) costs more than bm25().
 MAX_ENUMERATED = 4000
 BEST_BY_BM25 = 500
 # Terms of an unscoped query that rows are fetched by: the rarest, until they promise this share of the rows.
@@ -28,13 +28,14 @@ _ALL_ROWIDS = (1, 2**63 - 1)
 
 
 class Scope(NamedTuple):
-    """Where to look: facets (each an OR of tokens, all of which must hold), one session's range, and truth
-    conditions on the owning document, which SQLite checks while it enumerates."""
+    """Where to look: facets (each an OR of tokens, all of which must hold), one session's range, the owning
+    documents, and truth conditions on these, which SQLite checks while it enumerates."""
 
     facets: tuple[str, ...] = ()
     session_id: int | None = None
     condition: str = ""  # SQL on truth.documents AS d
     values: tuple[object, ...] = ()
+    owner_ids: frozenset[int] | None = None  # None is all
 
 
 class Candidate(NamedTuple):
@@ -66,22 +67,18 @@ def find_candidates(index: Index, state: IndexState, plan: Plan, scope: Scope) -
     """All rows that match, or the best of them, scored; in no particular order."""
     if not plan.can_match:
         return Candidates([], True)
-    average = average_length(state)
-    if scope.session_id is not None or plan.required:
-        terms = plan.terms
-    else:
-        terms = _essential(plan.terms, state.documents)
-    expression = match_expression(plan, terms, scope.facets)
-    rows = _enumerate(index.connection, expression, scope, None if scope.session_id is not None else MAX_ENUMERATED + 1)
-    is_complete = len(terms) == len(plan.terms)
-    if scope.session_id is None and len(rows) > MAX_ENUMERATED:
-        rows = _best_by_bm25(index.connection, expression, scope)
+    is_scoped = scope.session_id is not None or scope.owner_ids is not None
+    terms = plan.terms if is_scoped or plan.required else _essential(plan.terms, state.documents)
+    rows, is_complete = _fetch(index.connection, plan, terms, scope, is_scoped)
+    if len(terms) < len(plan.terms):
         is_complete = False
-    scorer = _scorer(plan.terms)
-    return Candidates(
-        [Candidate(rowid, owner, _score(blob, length, average, scorer)) for rowid, owner, length, blob in rows],
-        is_complete,
-    )
+        if len(rows) < BEST_BY_BM25:
+            # The rare terms are not where the filters look, or nowhere much: the others must do.
+            rows, is_complete = _fetch(index.connection, plan, plan.terms, scope, is_scoped)
+    scorer = _Scorer(plan.terms, average_length(state))
+    scored = [Candidate(rowid, owner, scorer.score(blob, length)) for rowid, owner, length, blob in rows]
+    # A prefix selects by stems, and so may select a row that holds no word with that beginning.
+    return Candidates([row for row in scored if row.score or plan.required], is_complete)
 
 
 def average_length(state: IndexState) -> float:
@@ -91,16 +88,16 @@ def average_length(state: IndexState) -> float:
 
 def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list[TermScore]:
     """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    row = index.connection.execute("SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
+    row = index.connection.execute(
+        "SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)
+    ).fetchone()
     if row is None:
         return []
     average = average_length(state)
-    parts: list[TermScore] = []
-    for term in plan.terms:
-        tf = sum(_weighted(packed_count(row[1], key), term.column) for key in term.keys)
-        if tf:
-            score = term.value * saturated(tf, row[0], average)
-            parts.append(TermScore(term, tf, row[0], average, score))
+    parts = [
+        TermScore(plan.terms[at], tf, row[0], average, plan.terms[at].value * saturated(tf, row[0], average))
+        for at, tf in _Scorer(plan.terms, average).frequencies(row[1])
+    ]
     parts.sort(key=lambda part: (-part.score, part.term.text))
     return parts
 
@@ -108,18 +105,31 @@ def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list
 _Row = tuple[int, int, int, bytes]
 
 
-def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, limit: int | None) -> list[_Row]:
+def _fetch(
+    connection: apsw.Connection, plan: Plan, terms: tuple[QueryTerm, ...], scope: Scope, is_scoped: bool
+) -> tuple[list[_Row], bool]:
+    """The rows that hold any of these terms, and whether these are all of them."""
+    expression = match_expression(plan, terms, scope.facets)
+    rows = _enumerate(connection, expression, scope, -1 if is_scoped else MAX_ENUMERATED + 1)
+    if is_scoped or len(rows) <= MAX_ENUMERATED:
+        return rows, True
+    return _best_by_bm25(connection, expression, scope), False
+
+
+def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, limit: int) -> list[_Row]:
     first, last = _ALL_ROWIDS if scope.session_id is None else session_range(scope.session_id)
+    owners = None if scope.owner_ids is None else json.dumps(sorted(scope.owner_ids))
     query = f"""
         SELECT f.id, f.owner_id, f.length, f.terms
           FROM main.fts AS m
          CROSS JOIN main.forward AS f ON f.id = m.rowid
          {_join(scope)}
          WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ?
+           {"" if owners is None else "AND f.owner_id IN (SELECT value FROM json_each(?))"}
          LIMIT ?
     """
-    values = (*scope.values, expression, first, last, -1 if limit is None else limit)
-    return cast("list[_Row]", connection.execute(query, values).fetchall())
+    bound = [*scope.values, expression, first, last, *([] if owners is None else [owners]), limit]
+    return cast("list[_Row]", connection.execute(query, bound).fetchall())
 
 
 def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope) -> list[_Row]:
@@ -130,7 +140,7 @@ def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope) ->
          CROSS JOIN main.forward AS f ON f.id = fts.rowid
          {_join(scope)}
          WHERE fts MATCH ?
-         ORDER BY s
+         ORDER BY s, f.id
          LIMIT ?
     """
     rows = connection.execute(query, (*scope.values, expression, BEST_BY_BM25)).fetchall()
@@ -155,29 +165,44 @@ def _essential(terms: tuple[QueryTerm, ...], documents: int) -> tuple[QueryTerm,
     return tuple(essential)
 
 
-def _scorer(terms: tuple[QueryTerm, ...]) -> list[tuple[tuple[bytes, ...], float, str]]:
-    return [(term.keys, term.value, term.column) for term in terms]
+class _Scorer:
+    """Scores rows for the terms of one query, with what can be known before the first row."""
 
+    def __init__(self, terms: tuple[QueryTerm, ...], average: float) -> None:
+        self._average = average
+        self._values = [term.value for term in terms]
+        self._terms_of: dict[int, list[tuple[int, str]]] = {}  # term id → places in `terms`, with their column
+        for at, term in enumerate(terms):
+            for term_id in term.ids:
+                self._terms_of.setdefault(term_id, []).append((at, term.column))
+        self._wanted = frozenset(self._terms_of)
+        self._weighted: dict[tuple[int, str], float] = {}
 
-def _score(blob: bytes, length: int, average: float, terms: Iterable[tuple[tuple[bytes, ...], float, str]]) -> float:
-    score = 0.0
-    for keys, value, column in terms:
-        tf = 0.0
-        for key in keys:
-            packed = packed_count(blob, key)
-            if packed:
-                tf += _weighted(packed, column)
-        if tf:
-            score += value * saturated(tf, length, average)
-    return score
+    def score(self, blob: bytes, length: int) -> float:
+        """BM25 of one row."""
+        average, values = self._average, self._values
+        return sum(values[at] * saturated(tf, length, average) for at, tf in self.frequencies(blob))
+
+    def frequencies(self, blob: bytes) -> list[tuple[int, float]]:
+        """(place of the term, weighted tf) of the terms that occur in one row, in the order of the terms, so
+        that the same summands are added up in the same order on every machine."""
+        found: dict[int, float] = {}
+        for term_id, packed in packed_counts(blob, self._wanted):
+            for at, column in self._terms_of[term_id]:
+                tf = self._weighted.get((packed, column))
+                if tf is None:
+                    tf = self._weighted[packed, column] = _weighted(packed, column)
+                if tf:
+                    found[at] = found.get(at, 0.0) + tf
+        return sorted(found.items())
 
 
 def _weighted(packed: int, column: str) -> float:
-    if not packed:
-        return 0.0
     title, body, path, identifiers = unpack_counts(packed)
     if column == "title":
         return WEIGHTS.title * title
     if column == "body":
         return WEIGHTS.body * body
-    return WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
+    return (
+        WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
+    )

@@ -1,11 +1,11 @@
 """Owners: the documents that hits are shown as, read from the truth."""
 
+import json
 import os
 from collections.abc import Iterable
 
 import apsw
 
-from ctxrank.indexer.documents import MAX_QUERY_VARIABLES
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.explanation import Explanation
@@ -28,12 +28,22 @@ class OwnerRow(NamedTuple):
     priority: str
     created_at: int
     superseded_by: int | None
+    ruleset: int
     artifact_id: int | None
+
+
+class Standing(NamedTuple):
+    """What the blend and the order need of a document, without its text."""
+
+    id: int
+    priority: str
+    created_at: int
+    is_superseded: bool
 
 
 _QUERY = """
     SELECT d.id, d.kind, d.number, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
-           d.created_at, d.superseded_by,
+           d.created_at, d.superseded_by, d.ruleset,
            CASE d.kind WHEN 'artifact' THEN d.number
                        WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.number) END
       FROM {schema}.documents AS d
@@ -42,18 +52,20 @@ _QUERY = """
 """
 
 
-def read_owners(
-    connection: apsw.Connection, ids: Iterable[int], applied_seq: int, schema: str = "truth"
-) -> list[OwnerRow]:
-    """The documents of these ids that are still there and not newer than the index, in the order of `ids`."""
-    wanted = list(ids)
-    found: dict[int, OwnerRow] = {}
-    for start in range(0, len(wanted), MAX_QUERY_VARIABLES):
-        some = wanted[start : start + MAX_QUERY_VARIABLES]
-        query = f"{_QUERY.format(schema=schema)} WHERE d.id IN ({', '.join('?' * len(some))}) AND d.seq <= ?"
-        for row in connection.execute(query, (*some, applied_seq)):
-            found[int(row[0])] = OwnerRow(*row)
-    return [found[id_] for id_ in wanted if id_ in found]
+def read_standings(connection: apsw.Connection, ids: Iterable[int], applied_seq: int) -> list[Standing]:
+    """The documents of these ids that are still there and not newer than the index, in no particular order."""
+    query = """
+        SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
+          FROM json_each(?) AS wanted
+         CROSS JOIN truth.documents AS d ON d.id = wanted.value AND d.seq <= ?
+    """
+    return [Standing(*row) for row in connection.execute(query, (json.dumps(list(ids)), applied_seq))]
+
+
+def read_owners(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, OwnerRow]:
+    """These documents by their ids."""
+    query = f"{_QUERY.format(schema='truth')} WHERE d.id IN (SELECT value FROM json_each(?))"
+    return {int(row[0]): OwnerRow(*row) for row in connection.execute(query, (json.dumps(list(ids)),))}
 
 
 def all_owners(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> list[OwnerRow]:

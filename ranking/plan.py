@@ -4,10 +4,12 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
+import json
 from typing import cast
 
-from ctxrank.indexer.forward import term_key
-from ctxrank.indexer.fts import Index, IndexState
+import apsw
+
+from ctxrank.indexer.fts import TOKENIZER, Index, IndexState
 from ctxrank.indexer.identifiers import split_word
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency
@@ -16,21 +18,28 @@ from ctxrank.ranking.stopwords import STOPWORDS
 
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
 MAX_EXPANSIONS = 64  # terms a prefix stands for, the most frequent first
+# What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
+# begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
+_COMPLETIONS = (
+    "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
+    "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
+)  # fmt: skip
 # The parts of getUserById found one by one say less than the whole: measured on code search.
 PART_WEIGHT = 0.5
 _TEXT_COLUMNS = "{title body path identifiers}"
 
 
 class QueryTerm(NamedTuple):
-    """One term to score: `keys` are the forward-list keys it stands for (several for a prefix)."""
+    """One term to score; `ids` are the index's terms it stands for (several for a prefix)."""
 
-    text: str  # as FTS5 is asked for it, unquoted
-    keys: tuple[bytes, ...]
+    text: str  # as typed
+    ids: tuple[int, ...]
+    stems: tuple[str, ...]  # the same terms as the index writes them
     weight: float  # qtf: how often the query asks for it
     df: int
     idf: float
-    is_prefix: bool
     column: str
+    fragments: tuple[str, ...]  # what FTS5 is asked, any of them, without the column
 
     @property
     def value(self) -> float:
@@ -59,42 +68,42 @@ class Plan(NamedTuple):
 
 
 class _Wanted(NamedTuple):
+    """One token of a query, before it is looked up; `term` is as the index holds it."""
+
     surface: str
     term: str
     is_prefix: bool
     column: str
 
 
+class _Found(NamedTuple):
+    """What a token stands for in the index."""
+
+    ids: tuple[int, ...]
+    stems: tuple[str, ...]
+    df: int
+    fragments: tuple[str, ...]
+
+
 def make_plan(query: Query, index: Index, state: IndexState) -> Plan:
     """The plan of a query in the current snapshot of the index."""
-    wanted: dict[_Wanted, float] = {}
-    required: list[str] = []
-    only_stopwords = all(not term.is_phrase and term.text.lower() in STOPWORDS for term in query.terms)
-    for term in query.terms:
-        if not term.is_phrase and not term.is_prefix and term.text.lower() in STOPWORDS and not only_stopwords:
-            continue
-        if term.is_phrase:
-            fragment = _fragment(term, index)
-            if fragment:
-                required.append(fragment)
-        for piece, weight in _pieces(term, index):
-            wanted[piece] = wanted.get(piece, 0.0) + weight
-    terms: list[QueryTerm] = []
-    unknown: list[str] = []
-    for piece, weight in wanted.items():
-        found = _look_up(index, piece)
-        df = sum(count for _, count in found)
-        if not found:
-            unknown.append(piece.surface)
-            continue
-        df = min(df, state.documents)
-        terms.append(
-            QueryTerm(
-                piece.surface, tuple(term_key(term_id) for term_id, _ in found), weight, df,
-                inverse_document_frequency(state.documents, df), piece.is_prefix, piece.column,
-            )
-        )  # fmt: skip
+    wholes = [whole for term in query.terms for whole in _tokens(term, index)]
+    # A query of nothing but stop words keeps them all.
+    told = [whole for whole in wholes if whole.is_prefix or whole.surface.lower() not in STOPWORDS] or wholes
+    known: dict[_Wanted, _Found] = {}
+    weights: dict[_Wanted, float] = {}
+    unknown: dict[str, None] = {}
+    for whole in told:
+        parts = _parts(whole, index)
+        for wanted, weight in ((whole, 1.0), *((part, PART_WEIGHT) for part in parts)):
+            if wanted not in known:
+                known[wanted] = _look_up(index, wanted)
+            weights[wanted] = weights.get(wanted, 0.0) + weight
+        if not any(known[wanted].ids for wanted in (whole, *parts)):
+            unknown[whole.surface] = None
+    terms = [_term(wanted, weight, known[wanted], state) for wanted, weight in weights.items() if known[wanted].ids]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
+    required = [fragment for term in query.terms if term.is_phrase and (fragment := _fragment(term, index))]
     excluded = [fragment for term in query.excluded if (fragment := _fragment(term, index))]
     return Plan(
         tuple(terms[:MAX_TERMS]), tuple(required), tuple(excluded), tuple(unknown),
@@ -104,18 +113,12 @@ def make_plan(query: Query, index: Index, state: IndexState) -> Plan:
 
 def match_expression(plan: Plan, terms: tuple[QueryTerm, ...], scope: tuple[str, ...]) -> str:
     """FTS5's syntax for: any of these terms, all required phrases, none of the excluded, all facets."""
-    anything = " OR ".join(term_fragment(term) for term in terms)
     parts = [*plan.required]
-    if anything and not plan.required:
-        parts.append(f"({anything})")
+    if terms and not plan.required:
+        parts.append(f"({' OR '.join(map(_any_of, terms))})")
     parts += [f"scope:({facet})" for facet in scope]
     expression = " AND ".join(parts)
     return f"({expression}) NOT ({' OR '.join(plan.excluded)})" if plan.excluded else expression
-
-
-def term_fragment(term: QueryTerm) -> str:
-    """The MATCH fragment of one term."""
-    return f"{term.column or _TEXT_COLUMNS}:{quoted(term.text)}{'*' if term.is_prefix else ''}"
 
 
 def quoted(text: str) -> str:
@@ -123,38 +126,97 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _fragment(term: Term, index: Index) -> str:
-    """The fragment of a whole term as typed; empty where the tokenizer leaves nothing of it."""
-    if not index.tokens(term.text):
-        return ""
-    return f"{term.column or _TEXT_COLUMNS}:{quoted(term.text)}{'*' if term.is_prefix else ''}"
+def _any_of(term: QueryTerm) -> str:
+    return f"{term.column or _TEXT_COLUMNS}:({' OR '.join(term.fragments)})"
 
 
-def _pieces(term: Term, index: Index) -> list[tuple[_Wanted, float]]:
-    """The single tokens of a term, and the parts of the identifiers among them."""
+def _term(wanted: _Wanted, weight: float, found: _Found, state: IndexState) -> QueryTerm:
+    df = min(found.df, state.documents)
+    idf = inverse_document_frequency(state.documents, df)
+    return QueryTerm(wanted.surface, found.ids, found.stems, weight, df, idf, wanted.column, found.fragments)
+
+
+def _tokens(term: Term, index: Index) -> list[_Wanted]:
+    """The tokens of a term; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
     cuts = index.tokens_at(term.text)
-    pieces: list[tuple[_Wanted, float]] = []
-    for position, (start, end, token) in enumerate(cuts):
-        surface = encoded[start:end].decode("utf-8", "replace")
-        is_prefix = term.is_prefix and position == len(cuts) - 1
-        pieces.append((_Wanted(surface, surface.lower() if is_prefix else token, is_prefix, term.column), 1.0))
-        for part in split_word(surface):
-            for part_token in index.tokens(part):
-                pieces.append((_Wanted(part, part_token, False, term.column), PART_WEIGHT))
-    return pieces
+    return [
+        _Wanted(
+            encoded[start:end].decode("utf-8", "replace"), token, term.is_prefix and at == len(cuts), term.column
+        )
+        for at, (start, end, token) in enumerate(cuts, start=1)
+    ]
 
 
-def _look_up(index: Index, piece: _Wanted) -> list[tuple[int, int]]:
-    """(term id, df) of what a piece stands for."""
-    if piece.is_prefix:
-        query = """
-            SELECT id, df FROM main.terms
-             WHERE term >= ?1 AND term < ?1 || char(0x10ffff) AND df > 0
-             ORDER BY df DESC, id LIMIT ?2
+def _parts(whole: _Wanted, index: Index) -> list[_Wanted]:
+    """The parts of an identifier or of a CJK run, as they stand in the column of split identifiers."""
+    parts: list[_Wanted] = []
+    for part in split_word(whole.surface):
+        # A run of CJK is stored in pairs, so a single character is the beginning of a pair.
+        is_prefix = part == whole.surface and len(part) == 1
+        if is_prefix or part not in STOPWORDS:
+            parts += [_Wanted(part, token, is_prefix, whole.column) for token in index.tokens(part)]
+    return [part for part in parts if part != whole]
+
+
+def _fragment(term: Term, index: Index) -> str:
+    """The MATCH fragment of a whole term as typed; empty where the tokenizer leaves nothing of it."""
+    tokens = _tokens(term, index)
+    if not tokens:
+        return ""
+    whole = f"{term.column or _TEXT_COLUMNS}:{quoted(term.text)}{'*' if term.is_prefix else ''}"
+    if term.text.isascii() or term.column:
+        return whole
+    # The tokenizer takes a run of CJK as one token; its pairs one after the other find it inside a longer run.
+    pairs = [(token, split_word(token.surface)) for token in tokens]
+    if not any(parts for _, parts in pairs):
+        return whole
+    inside = " AND ".join(
+        f"identifiers:{quoted(' '.join(parts))}{'*' if len(parts) == 1 and len(parts[0]) == 1 else ''}"
+        if parts
+        else f"{_TEXT_COLUMNS}:{quoted(token.surface)}{'*' if token.is_prefix else ''}"
+        for token, parts in pairs
+    )
+    return f"({whole} OR ({inside}))"
+
+
+def _look_up(index: Index, wanted: _Wanted) -> _Found:
+    """The index's terms that a token stands for, and how FTS5 is asked for them."""
+    if wanted.is_prefix:
+        return _look_up_prefix(index, wanted)
+    rows = index.connection.execute(
+        "SELECT id, df, term FROM main.terms WHERE term = ? AND df > 0", (wanted.term,)
+    ).fetchall()
+    return _found(cast("list[tuple[int, int, str]]", rows), (quoted(wanted.surface),))
+
+
+def _look_up_prefix(index: Index, wanted: _Wanted) -> _Found:
+    """Terms that begin so, and the stems of words that do."""
+    beginning = _unstemmed(index, wanted.surface)
+    completed = {
+        stem: quoted(beginning + ending) for ending in _COMPLETIONS for stem in index.tokens(beginning + ending)
+    }
+    rows = index.connection.execute(
         """
-        rows = index.connection.execute(query, (piece.term, MAX_EXPANSIONS)).fetchall()
-    else:
-        query = "SELECT id, df FROM main.terms WHERE term = ? AND df > 0"
-        rows = index.connection.execute(query, (piece.term,)).fetchall()
-    return cast("list[tuple[int, int]]", rows)
+        SELECT id, df, term FROM main.terms
+         WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
+         ORDER BY df DESC, term LIMIT ?3
+        """,
+        (beginning, json.dumps(list(completed)), MAX_EXPANSIONS),
+    ).fetchall()
+    stems = [completed[term] for _, _, term in rows if term in completed]
+    return _found(cast("list[tuple[int, int, str]]", rows), (f"{quoted(wanted.surface)}*", *stems))
+
+
+def _unstemmed(index: Index, surface: str) -> str:
+    """A token without case and accents but not stemmed, as words begin in the index."""
+    name, arguments = TOKENIZER[1][0], list(TOKENIZER[1][1:])
+    tokenize = index.connection.fts5_tokenizer(name, arguments)
+    tokens = tokenize(
+        surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return " ".join(cast("list[str]", tokens))
+
+
+def _found(rows: list[tuple[int, int, str]], fragments: tuple[str, ...]) -> _Found:
+    return _Found(tuple(row[0] for row in rows), tuple(row[2] for row in rows), sum(row[1] for row in rows), fragments)

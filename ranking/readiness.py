@@ -26,7 +26,7 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
     """Let the index catch up and heal for at most about `bound_ms`; never raises because of the index."""
     if not is_enabled:
         return Readiness(fts.Trouble.OFF, 0)
-    index = store.index()
+    index = fts.current_index(store)
     try:
         if index.is_usable and not index.is_sound():
             index.trouble = fts.Trouble.DAMAGED
@@ -42,11 +42,20 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
 
 
 def recover(store: Store, error: apsw.Error, *, bound_ms: int) -> Readiness:
-    """After a query failed on the index: note why, reopen once, heal within the bound."""
-    store.index().trouble = fts.trouble_of(error)
-    if store.index().trouble is not fts.Trouble.DAMAGED:
-        store.reopen_index()
+    """After a query failed on the index: note why, then reopen or heal it within the bound."""
+    index = store.index()
+    if isinstance(error, apsw.SQLError) and _answers(index):
+        # The query's fault: rebuilding a sound index for it would not help.
+        return Readiness(fts.Trouble.REFUSED, 0)
+    index.trouble = fts.trouble_of(error)
     return make_ready(store, is_enabled=True, bound_ms=bound_ms)
+
+
+def _answers(index: fts.Index) -> bool:
+    try:
+        return index.is_usable and index.is_sound()
+    except apsw.Error:
+        return False
 
 
 def _is_current(index: fts.Index) -> bool:

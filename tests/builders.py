@@ -1,5 +1,8 @@
 """Stores, files and packages for tests, each in one call."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
@@ -58,3 +61,26 @@ def found(store: Store, query: str, **filters: object) -> SearchResult:
 def search_ids(store: Store, query: str, **filters: object) -> list[str]:
     """The ids of a query's hits, best first."""
     return [hit.id for hit in found(store, query, **filters).hits]
+
+
+def start_child(code: str, *arguments: object, **environment: str) -> "subprocess.Popen[str]":
+    """A second process that runs this Python text and sees what we can import; its stdout is piped."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run_child(code: str, *arguments: object, **environment: str) -> str:
+    """What such a process prints, once it has ended well."""
+    child = start_child(code, *arguments, **environment)
+    printed, _ = child.communicate(timeout=60)
+    assert child.returncode == 0, printed
+    return printed
+
+
+def word(number: int) -> str:
+    """A word that is this number's alone: only consonants, which no stemmer and no splitter touches."""
+    return "q" + str(number).translate(str.maketrans("0123456789", "bcdfghjkmp"))

@@ -1,0 +1,12 @@
+"""Cleaning: what was stored under older redaction rules is redacted again before anyone sees it."""
+
+from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+
+
+def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
+    """The text as today's rules leave it; what was stored under them is clean already."""
+    if ruleset >= RULESET_VERSION:
+        return text
+    from ctxrank.indexer.redaction import redact  # its patterns are compiled only where a row needs them
+
+    return redact(text, mode).text

@@ -1,0 +1,14 @@
+"""Every test runs without the settings of whoever runs it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("CTXRANK_")]:
+        monkeypatch.delenv(name)
+    empty: Path = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))

@@ -1,0 +1,174 @@
+"""What was acknowledged is there, once, and is found: whatever kills a process between its two commits."""
+
+import random
+import signal
+import threading
+from pathlib import Path
+
+from builders import make_store, open_again, run_child, save, search_ids, start_child
+from index_contents import has_no_ghosts
+
+from ctxrank.indexer.packages import list_packages
+
+# Saves, and dies after the truth's COMMIT, before the index has heard of it.
+_DIES_BEFORE_FOLLOWING = """
+import os, sys
+from pathlib import Path
+from builders import make_store, save
+from ctxrank.indexer.store import Store
+
+Store.follow = lambda store, bound_ms=None: os._exit(0)
+save(make_store(Path(sys.argv[1])), "found.md", "The zebra crossed.")
+"""
+
+# Saves for ever, and says the id of each once it is saved.
+_SAVES_FOR_EVER = """
+import itertools, sys
+from pathlib import Path
+from builders import make_store, save, word
+
+store = make_store(Path(sys.argv[1]), busy_ms=10_000)
+for number in itertools.count(int(sys.argv[2])):
+    saved = save(store, f"f{number}.md", f"finding {word(number)}")
+    print(saved.id, word(number), flush=True)
+"""
+
+
+def test_a_save_that_died_before_the_index_heard_of_it_is_found_by_the_next_search(tmp_path: Path) -> None:
+    run_child(_DIES_BEFORE_FOLLOWING, tmp_path)
+    with make_store(tmp_path) as store:
+        assert search_ids(store, "zebra") == ["package:1"]
+        assert has_no_ghosts(store)
+
+
+def test_every_acknowledged_save_survives_a_kill_at_any_moment(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    acknowledged: list[list[str]] = []
+    chance = random.Random(7)
+    for kill in range(25):
+        child = start_child(_SAVES_FOR_EVER, tmp_path, kill * 1000)
+        assert child.stdout is not None
+        acknowledged.append(child.stdout.readline().split())
+        timer = threading.Timer(chance.uniform(0, 0.03), child.send_signal, [signal.SIGKILL])
+        timer.start()
+        # A line that was cut by the kill acknowledges nothing.
+        acknowledged += [line.split() for line in child.stdout if line.endswith("\n")]
+        child.wait(timeout=30)
+        child.stdout.close()
+        timer.join()
+    with make_store(tmp_path) as store:
+        assert len(acknowledged) >= 25
+        for package_id, text in acknowledged:
+            assert search_ids(store, text) == [f"package:{package_id}"]
+        assert len({package_id for package_id, _ in acknowledged}) == len(acknowledged)
+        assert has_no_ghosts(store)
+
+
+_COLD_START = """
+import sys
+from pathlib import Path
+from builders import make_store, save, search_ids, word
+
+unique = word(int(sys.argv[2]))
+with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    saved = save(store, f"f{sys.argv[2]}.md", f"finding {unique}")
+    print(f"package:{saved.id}", *search_ids(store, unique))
+"""
+
+
+def test_eight_processes_may_start_on_a_new_store_at_once(tmp_path: Path) -> None:
+    for round_ in range(4):
+        folder = tmp_path / str(round_)
+        children = [start_child(_COLD_START, folder, number) for number in range(8)]
+        answers = [child.communicate(timeout=60)[0].split() for child in children]
+        assert [child.returncode for child in children] == [0] * 8
+        assert all(len(answer) == 2 and answer[0] == answer[1] for answer in answers), answers
+        with make_store(folder) as store:
+            assert len(list_packages(store.truth)) == 8
+            store.follow()
+            assert has_no_ghosts(store)
+
+
+_SAVES_TWENTY = """
+import sys
+from pathlib import Path
+from builders import make_store, save
+
+with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    for number in range(20):
+        save(store, f"p{sys.argv[2]}-{number}.md", f"common word{sys.argv[2]}x{number}")
+"""
+
+_SEARCHES = """
+import sys, time
+from pathlib import Path
+from builders import found, make_store
+
+with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    for _ in range(60):
+        print(found(store, "common").outcome)
+"""
+
+
+def test_saving_and_searching_go_on_side_by_side(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    writers = [start_child(_SAVES_TWENTY, tmp_path, number) for number in range(4)]
+    readers = [start_child(_SEARCHES, tmp_path) for _ in range(2)]
+    outcomes = {word for reader in readers for word in reader.communicate(timeout=60)[0].split()}
+    for child in (*writers, *readers):
+        child.communicate(timeout=60)
+        assert child.returncode == 0
+    assert outcomes <= {"matched", "no_match", "stale", "degraded"}
+    with make_store(tmp_path) as store:
+        assert len(search_ids(store, "common", limit=100)) == 80
+        assert {package.version for package in list_packages(store.truth)} == {1}
+        assert has_no_ghosts(store)
+
+
+_FOLLOWS = """
+import sys
+from pathlib import Path
+from builders import make_store
+
+with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    for _ in range(15):
+        store.follow(int(sys.argv[2]) or None)
+"""
+
+
+def test_six_followers_race_and_leave_no_ghosts(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        followers = [start_child(_FOLLOWS, tmp_path, 10 * (number % 2)) for number in range(6)]
+        for number in range(40):
+            save(store, f"f{number % 7}.md", f"round {number} of file {number % 7}")
+        for follower in followers:
+            follower.communicate(timeout=60)
+            assert follower.returncode == 0
+        store.follow()
+        assert has_no_ghosts(store)
+
+
+def test_a_second_store_sees_a_save_at_its_next_search(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store, open_again(store) as other:
+        assert search_ids(other, "zebra") == []
+        save(store, "a.md", "zebra")
+        assert search_ids(other, "zebra") == ["package:1"]
+
+
+def test_the_feed_counts_up_and_never_back(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        seen = [0]
+        for number in range(3):
+            save(store, "a.md", f"text {number}")
+            row = store.truth.execute("SELECT seq FROM store").fetchone()
+            assert row is not None
+            seen.append(int(row[0]))
+        assert seen == sorted(set(seen))
+
+
+def test_a_tombstone_keeps_no_content(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "a.md", "a secretive zebra")
+        save(store, "a.md", "nothing of it")
+        assert store.truth.execute("SELECT count(*) FROM tombstones").fetchone() == (1,)
+        assert search_ids(store, "zebra") == []
