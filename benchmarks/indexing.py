@@ -14,7 +14,7 @@ from generate import write_tree
 from timing import Run, ratios, run_alone, times
 from workspace import Workspace
 
-MIN_SHARE_OF_RAW = 0.1
+MIN_SHARE = 0.1  # of raw FTS5's speed
 _PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_index.py")
 
 
@@ -26,32 +26,31 @@ def measure(workspace: Workspace) -> Findings:
     raw_database = os.path.join(workspace.folder, "raw.db")
     ours: list[Run] = []
     raw: list[Run] = []
+    ours_bytes: list[float] = []
+    raw_bytes: list[float] = []
     for _ in range(workspace.sizes.index_rounds):
-        workspace.run("init", cwd=tree)
+        workspace.run("init", "--quiet", cwd=tree)
         ours.append(run_alone(workspace.ctxrank("index"), cwd=tree))
-        stored = _size(os.path.join(tree, ".ctxrank"))
+        ours_bytes.append(_size(os.path.join(tree, ".ctxrank")))
         shutil.rmtree(os.path.join(tree, ".ctxrank"))
         raw.append(run_alone([sys.executable, _PEER, tree, raw_database]))
-        raw_stored = os.path.getsize(raw_database)
+        raw_bytes.append(os.path.getsize(raw_database))
         os.remove(raw_database)
     figures: list[Figure] = [
         figure("index, speed by wall", "MB/s", [megabytes / run.wall_ms * 1000 for run in ours]),
         figure("index, speed by CPU", "MB/s", [megabytes / run.cpu_ms * 1000 for run in ours]),
         figure("peer: raw FTS5, speed by wall", "MB/s", [megabytes / run.wall_ms * 1000 for run in raw]),
         figure("peer: raw FTS5, speed by CPU", "MB/s", [megabytes / run.cpu_ms * 1000 for run in raw]),
-        figure(
-            "index over raw FTS5, by wall", "x", ratios(raw, ours, "wall_ms"), limit=MIN_SHARE_OF_RAW, is_minimum=True
-        ),
-        figure(
-            "index over raw FTS5, by CPU", "x", ratios(raw, ours, "cpu_ms"), limit=MIN_SHARE_OF_RAW, is_minimum=True
-        ),
+        figure("index over raw FTS5, by wall", "x", ratios(raw, ours, "wall_ms"), limit=MIN_SHARE, is_minimum=True),
+        figure("index over raw FTS5, by CPU", "x", ratios(raw, ours, "cpu_ms"), limit=MIN_SHARE, is_minimum=True),
         figure("index, whole time", "ms", times(ours, "wall_ms")),
         figure("index, memory", "MB", [run.rss_mb for run in ours]),
-        figure("store over text, bytes", "x", [stored / 1e6 / megabytes]),
-        figure("peer: raw FTS5 over text, bytes", "x", [raw_stored / 1e6 / megabytes]),
+        figure("store over text, bytes", "x", [size / 1e6 / megabytes for size in ours_bytes]),
+        figure("peer: raw FTS5 over text, bytes", "x", [size / 1e6 / megabytes for size in raw_bytes]),
     ]
     return Findings(figures, [f"{megabytes:.0f} MB in {shape.files:,} files of Markdown, Python and logs."])
 
 
 def _size(folder: str) -> int:
+    """Bytes of the files in a folder."""
     return sum(entry.stat().st_size for entry in os.scandir(folder))

@@ -24,7 +24,7 @@ def measure(workspace: Workspace) -> Findings:
     changing = os.path.join(tree, "changing.md")
     with open(changing, "w", encoding="utf-8") as file:
         file.write(TextMaker(Language(0)).text("md", shape.size_bytes // shape.files))
-    workspace.run("init", cwd=tree)
+    workspace.run("init", "--quiet", cwd=tree)
     workspace.run("index", cwd=tree)
     workspace.run("index", cwd=tree)  # reads again what was written within the clock's resolution of the first
     unchanged: list[Run] = []

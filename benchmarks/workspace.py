@@ -101,7 +101,7 @@ class Workspace:
             return self._fixtures()
         root = os.path.join(self.data, "predecessor")
         folder = self.new_folder("imported")
-        self.run("init", cwd=folder)
+        self.run("init", "--quiet", cwd=folder)
         self.run("import", "bazinga", os.path.join(root, "bazinga", "bazinga.db"), "--root", root, cwd=folder)
         with open_store(start=folder) as store:
             session, group, path = store.truth.execute(

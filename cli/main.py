@@ -84,13 +84,18 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str]) -> int:
     """Run one call; returns its exit code. Nothing that happens in a call leaves here as a traceback."""
     try:
-        result = cli.main(arguments, prog_name="ctxrank", standalone_mode=False)
+        # Not cli.main(): it would end the process with 1 where a reader closes the pipe.
+        with cli.make_context("ctxrank", list(arguments)) as context:
+            result: object = cli.invoke(context)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:
+        sys.stdout.flush()
+        return end.exit_code
     except CtxrankError as error:
         return _fail(error, arguments)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx is not None else error.format_message())
+        click.echo(error.format_message())
         return 2
     except click.ClickException as error:
         message = error.format_message()

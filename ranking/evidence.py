@@ -8,6 +8,7 @@ higher first: a file is found by its best passage, and what is said of the file 
 
 from collections.abc import Iterable
 
+from ctxrank.indexer.facets import document_id_of
 from ctxrank.ranking.candidates import Candidate
 
 SHOWN_PASSAGES = 3
@@ -54,7 +55,7 @@ def grouped(rows: Iterable[Candidate]) -> dict[int, Evidence]:
         entry = evidence.get(row.owner_id)
         if entry is None:
             entry = evidence[row.owner_id] = Evidence()
-        if row.rowid & 0xFFFFFFFF == row.owner_id:
+        if document_id_of(row.rowid) == row.owner_id:
             entry.own = row
         else:
             entry.passages.append(row)

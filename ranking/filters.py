@@ -1,7 +1,10 @@
 """Filters of a search, from the flags and from the query's own `field:value`, resolved against the truth.
 
-Values of one field are alternatives; different fields must all hold. A name that nothing has, filters
+Values of one field are alternatives; different fields must all hold. A name that nothing has filters
 everything out, with a note.
+
+    --path src/auth    a file or folder of that name, anywhere in the path
+    --path '*.sql'     a pattern for the file's name, or with a / for the whole path; * crosses /
 """
 
 import os
@@ -13,9 +16,10 @@ from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.facets import KINDS, kind_facet
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.sessions import is_session_wide
 from ctxrank.ranking.candidates import Scope
 from ctxrank.ranking.hits import SearchRequest
-from ctxrank.ranking.query import Query
+from ctxrank.ranking.query import Filter, Query, Term
 
 # A package or artifact is also found by its passages.
 _WITH_PASSAGES = ("package", "artifact")
@@ -37,14 +41,36 @@ class Filters(NamedTuple):
     notes: tuple[str, ...]
 
 
+def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
+    """The query without filters that cannot be: these are words after all, because no text is an error.
+
+    The notes name them.
+    """
+    real: list[Filter] = []
+    words: list[Term] = []
+    for condition in query.filters:
+        try:
+            if condition.field == "kind":
+                _checked_kind(condition.value)
+            elif condition.field in ("since", "until"):
+                parse_time(condition.value, now=now_us())
+            real.append(condition)
+        except UsageError:
+            words.append(Term(str(condition)))
+    notes = tuple(f"'{word.text}' is no filter and is taken as words." for word in words)
+    return query._replace(terms=(*query.terms, *words), filters=tuple(real)), notes
+
+
 def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query) -> Filters:
-    """Names to row ids. Raises UsageError for an unknown kind or a time that is none."""
+    """Names to row ids. Raises UsageError for a kind that is none."""
     values: dict[str, list[str]] = {}
     for field, value in (
         ("session", request.session), ("group", request.group), ("agent", request.agent),
         ("type", request.type), ("priority", request.priority), ("path", request.path),
     ):  # fmt: skip
         if value is not None:
+            # What the file system or a shell made of bytes that are not UTF-8 names nothing, but may be asked.
+            value = value.encode("utf-8", "replace").decode()
             values.setdefault(field, []).append(value)
     for kind in request.kinds:
         values.setdefault("kind", []).append(kind)
@@ -53,7 +79,17 @@ def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query
     notes: list[str] = []
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
     session_ids = _sessions(truth, values.get("session", []), notes)
-    group_ids = _groups(truth, values.get("group", []), session_ids, notes)
+    group_names = [name for name in values.get("group", []) if not is_session_wide(name)]
+    group_ids = _groups(truth, group_names, session_ids, notes)
+    labels = {
+        field: tuple(fold(value) for value in values.get(field, []))
+        for field, fold in (("agent", fold_agent), ("type", _folded), ("priority", _folded))
+    }
+    is_impossible = [
+        *(_is_unknown(truth, field, names, notes) for field, names in labels.items()),
+        bool(values.get("session")) and not session_ids,
+        bool(group_names) and not group_ids,
+    ]
     now = now_us()
     since = [parse_time(text, now=now) for text in values.get("since", [])]
     until = [parse_time(text, now=now) for text in values.get("until", [])]
@@ -61,12 +97,9 @@ def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query
     until += [] if request.until is None else [request.until]
     return Filters(
         kinds, session_ids, group_ids,
-        tuple(fold_agent(agent) for agent in values.get("agent", [])),
-        tuple(type_.strip().lower() for type_ in values.get("type", [])),
-        tuple(priority.strip().lower() for priority in values.get("priority", [])),
+        labels["agent"], labels["type"], labels["priority"],
         tuple(values.get("path", [])), max(since, default=None), min(until, default=None),
-        bool(values.get("session")) > bool(session_ids) or bool(values.get("group")) > bool(group_ids),
-        tuple(notes),
+        any(is_impossible), tuple(notes),
     )  # fmt: skip
 
 
@@ -85,7 +118,7 @@ def facet_scope(truth: apsw.Connection, filters: Filters) -> Scope:
         facets.append(" OR ".join(f"g{id_}" for id_ in filters.group_ids))
     for letter, names in (("a", filters.agents), ("t", filters.types), ("p", filters.priorities)):
         if names:
-            facets.append(" OR ".join(f"{letter}{_label(truth, name)}" for name in names))
+            facets.append(" OR ".join(f"{letter}{label}" for label in _labels(truth, names)))
     condition, values = truth_condition(filters)
     return Scope(tuple(facets), session, condition, values)
 
@@ -94,7 +127,7 @@ def truth_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """SQL on `truth.documents AS d` for what no facet can say: kind of the owner, time and path."""
     conditions: list[str] = []
     values: list[object] = []
-    if any(kind in filters.kinds for kind in _WITH_PASSAGES):
+    if "passage" not in filters.kinds and any(kind in filters.kinds for kind in _WITH_PASSAGES):
         conditions.append(f"d.kind IN ({', '.join('?' * len(filters.kinds))})")
         values += filters.kinds
     if filters.since is not None:
@@ -104,16 +137,20 @@ def truth_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
         conditions.append("d.created_at <= ?")
         values.append(filters.until)
     if filters.paths:
-        conditions.append(f"({' OR '.join('d.path GLOB ?' for _ in filters.paths)})")
-        values += [_glob(path) for path in filters.paths]
+        globs = [glob for path in filters.paths for glob in _globs(path)]
+        alternatives = ["d.path = ?"] * len(filters.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
+        conditions.append(f"({' OR '.join(alternatives)})")
+        values += [*filters.paths, *globs]
     return " AND ".join(conditions), tuple(values)
 
 
-def _glob(pattern: str) -> str:
-    """A path pattern as SQLite's GLOB takes it: `*` crosses `/`; a plain folder or name means what is in it."""
-    if any(character in pattern for character in "*?["):
-        return pattern if pattern.startswith(("*", "/")) else f"*{pattern}" if "/" not in pattern else pattern
-    return f"*{os.path.normpath(pattern) if pattern else ''}*"
+def _globs(pattern: str) -> list[str]:
+    """What SQLite's GLOB is asked of `/path/`, so that names match whole and not in part."""
+    if not any(character in pattern for character in "*?["):
+        return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
+    rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
+    # `**/` also stands for no folder at all.
+    return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
 
 
 def _checked_kind(text: str) -> str:
@@ -151,7 +188,19 @@ def _groups(
     return tuple(ids)
 
 
-def _label(truth: apsw.Connection, text: str) -> int | str:
-    """A label's id; one that no document has for a name that was never stored."""
-    row = truth.execute("SELECT id FROM labels WHERE text = ?", (text,)).fetchone()
-    return int(row[0]) if row else "0none0"
+def _is_unknown(truth: apsw.Connection, field: str, names: tuple[str, ...], notes: list[str]) -> bool:
+    """Whether nothing in the store has any of these names in this field."""
+    if not names or _labels(truth, names):
+        return False
+    notes.append(f"Nothing has the {field} {' or '.join(repr(name) for name in names)}.")
+    return True
+
+
+def _labels(truth: apsw.Connection, names: tuple[str, ...]) -> list[int]:
+    """The label ids of those names that were ever stored."""
+    query = f"SELECT id FROM labels WHERE text IN ({', '.join('?' * len(names))}) ORDER BY id"
+    return [int(row[0]) for row in truth.execute(query, names)]
+
+
+def _folded(text: str) -> str:
+    return text.strip().lower()

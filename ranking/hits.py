@@ -5,7 +5,7 @@ from ctxrank.ranking.explanation import Explanation
 
 
 class SearchRequest(NamedTuple):
-    """A query as typed, and filters beside it; moments are microseconds since 1970, UTC, 0 is no bound."""
+    """A query as typed, and filters beside it; moments are microseconds since 1970, UTC."""
 
     text: str
     limit: int = 10

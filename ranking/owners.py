@@ -7,7 +7,9 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Store
+from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.hits import Hit, PassageHit
 
@@ -72,6 +74,14 @@ def all_owners(connection: apsw.Connection, condition: str, values: tuple[object
     """Every document that can be a hit and meets an SQL condition on `d`, from the truth itself."""
     where = f" WHERE d.kind <> 'passage'{f' AND {condition}' if condition else ''}"
     return [OwnerRow(*row) for row in connection.execute(_QUERY.format(schema="main") + where, values)]
+
+
+def cleaned_owner(owner: OwnerRow, mode: RedactionMode) -> OwnerRow:
+    """The same document with its texts as today's redaction rules leave them."""
+    if owner.ruleset >= RULESET_VERSION:
+        return owner
+    title, body = (cleaned(text, owner.ruleset, mode) for text in (owner.title, owner.body))
+    return owner._replace(title=title, body=body)
 
 
 def make_hit(

@@ -1,8 +1,8 @@
 """Search: a query in, ranked hits with reasons out.
 
-FTS5 selects, our own score ranks: candidates by BM25, grouped into one hit a file or package, the best of
-them blended with what is known of them (blend.py). Without a usable index the same request is answered
-from the truth (scan.py), and the answer says so.
+FTS5 selects, our own score ranks: candidates by BM25, grouped into one hit a file or package, then
+blended with what is known of them (blend.py). Without a usable index the same request is answered
+from the truth (fallback.py), and the answer says so.
 """
 
 import apsw
@@ -13,14 +13,16 @@ from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import blended, calibrated, half_score
 from ctxrank.ranking.candidates import find_candidates
+from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
-from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters
-from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
+from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters, with_real_filters
+from ctxrank.ranking.heuristic import MAXIMUM, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.owners import OwnerRow, make_hit, read_owners
+from ctxrank.ranking.owners import OwnerRow, Standing, cleaned_owner, make_hit, read_owners, read_standings
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import Query, parse_query
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
@@ -28,12 +30,11 @@ from ctxrank.ranking.reasons import explain_blend
 from ctxrank.ranking.snippets import snippet
 
 CATCH_UP_MS = 2000
-# The blend can lift a document by at most (1 − w) over its text score; below this rank by text none can win.
-BLENDED_BEST = 200
+_CHUNK = 200  # documents blended at a time, best text score first
 
 
 def search(store: Store, request: SearchRequest, config: Config | None = None) -> SearchResult:
-    """Ranked past findings. Raises UsageError for a kind or a time that is none, CtxrankError.
+    """Ranked past findings. Raises UsageError for a kind that is none, CtxrankError.
 
     `config` is the store's own where none is given.
     """
@@ -41,36 +42,40 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
         from ctxrank.indexer.config import load_config
 
         config = load_config(store)
-    query = parse_query(request.text)
+    query, notes = with_real_filters(parse_query(request.text))
     filters = resolve_filters(store.truth, request, query)
+    filters = filters._replace(notes=(*notes, *filters.notes))
     readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
     for _ in range(2):
         if not readiness.is_usable:
             break
         try:
-            return _search_index(store, request, query, filters, readiness)
+            return _search_index(store, request, query, filters, readiness, config.redaction_mode)
         except apsw.Error as error:
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
-    from ctxrank.ranking.scan import scan  # only where the index cannot answer
+    from ctxrank.ranking.fallback import search_truth  # only where the index cannot answer
 
-    return scan(store, request, query, filters, readiness)
+    return search_truth(store, request, query, filters, readiness, config.redaction_mode)
 
 
 def _search_index(
-    store: Store, request: SearchRequest, query: Query, filters: Filters, readiness: Readiness
+    store: Store,
+    request: SearchRequest,
+    query: Query,
+    filters: Filters,
+    readiness: Readiness,
+    mode: RedactionMode,
 ) -> SearchResult:
     index = store.index()
     with snapshot(index.connection):
         state = index.state()  # pins the index first, the truth by the next read
         plan = make_plan(query, index, state)
-        if filters.is_impossible or query.is_empty:
-            evidence: dict[int, Evidence] = {}
-            is_complete = True
-        else:
+        evidence: dict[int, Evidence] = {}
+        is_complete = True
+        if not filters.is_impossible:
             found = find_candidates(index, state, plan, facet_scope(store.truth, filters))
             evidence, is_complete = grouped(found.rows), found.is_complete
-        half = half_score(plan.values)
-        hits = _ranked(store, index, state, plan, request, evidence, half)
+        hits = _hits(_Call(store, index, state, plan, request, half_score(plan.values), mode), evidence)
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.suggestions import near_terms  # only where nothing was found
@@ -84,68 +89,88 @@ def _search_index(
     )  # fmt: skip
 
 
-class _Ranked(NamedTuple):
-    """A hit before it is shown: its document, evidence and score."""
+class _Call(NamedTuple):
+    """What all steps of one search share."""
 
-    owner: OwnerRow
+    store: Store
+    index: Index
+    state: IndexState
+    plan: Plan
+    request: SearchRequest
+    half: float
+    mode: RedactionMode
+
+
+class _Ranked(NamedTuple):
+    """A document before it is shown: its evidence and its score."""
+
+    standing: Standing
     evidence: Evidence
     text: float
     parts: HeuristicParts
     score: float
 
 
-def _ranked(
-    store: Store,
-    index: Index,
-    state: IndexState,
-    plan: Plan,
-    request: SearchRequest,
-    evidence: dict[int, Evidence],
-    half: float,
-) -> list[Hit]:
-    best = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))[:BLENDED_BEST]
-    today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-    ranked: list[_Ranked] = []
-    for owner in read_owners(index.connection, best, state.applied_seq):
-        entry = evidence[owner.id]
-        text = calibrated(entry.score, half)
-        parts = heuristic(signals_of(owner, request, today))
-        ranked.append(_Ranked(owner, entry, text, parts, blended(text, parts.total)))
-    ranked.sort(key=lambda hit: order_of(hit.owner, hit.score))
-    terms = {token for term in plan.terms if not term.is_prefix for token in index.tokens(term.text)}
-    prefixes = {term.text.lower() for term in plan.terms if term.is_prefix}
+def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
+    ranked = _ranked(call, evidence)
+    owners = read_owners(call.index.connection, [row.standing.id for row in ranked])
+    stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
     hits: list[Hit] = []
-    for row in ranked[: max(request.limit, 0)]:
-        passages = _passage_hits(index, row, half, terms, prefixes)
-        shown = passages[0].snippet if passages else snippet(index, row.owner.body, terms, prefixes)
+    for row in ranked:
+        owner = cleaned_owner(owners[row.standing.id], call.mode)
+        passages = _passage_hits(call, row, stems)
+        shown = passages[0].snippet if passages else snippet(call.index, owner.body, stems)
         explanation = None
-        if request.is_explained:
-            explanation = explain_blend(index, state, plan, row.evidence, row.text, row.parts)
-        hits.append(make_hit(store, row.owner, row.score, shown, passages, explanation))
+        if call.request.is_explained:
+            explanation = explain_blend(call.index, call.state, call.plan, row.evidence, row.text, row.parts)
+        hits.append(make_hit(call.store, owner, row.score, shown, passages, explanation))
     return hits
 
 
-def signals_of(owner: OwnerRow, request: SearchRequest, today: int) -> Signals:
+def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
+    """The best documents in order, as many as were asked for.
+
+    They are blended by falling text score, until no heuristic could lift what is left above what is found.
+    """
+    limit = max(call.request.limit, 0)
+    today = (now_us() if call.request.as_of is None else call.request.as_of) // DAY_US
+    by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
+    best: list[_Ranked] = []
+    for start in range(0, len(by_text) if limit else 0, _CHUNK):
+        highest = blended(calibrated(evidence[by_text[start]].score, call.half), MAXIMUM)
+        if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
+            break
+        some = by_text[start : start + _CHUNK]
+        for standing in read_standings(call.index.connection, some, call.state.applied_seq):
+            entry = evidence[standing.id]
+            text = calibrated(entry.score, call.half)
+            parts = heuristic(known_of(standing.priority, standing.created_at, today))
+            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total)))
+        best.sort(key=lambda row: order_of(row.standing, row.score))
+        del best[limit:]
+    return best
+
+
+def known_of(priority: str, created_at: int, today: int) -> Signals:
     """What the heuristic may use in a search: nobody asks, so no group or agent is favoured."""
-    return Signals(owner.priority, False, False, today - owner.created_at // DAY_US)
+    return Signals(priority, is_same_group=False, is_designated=False, days=today - created_at // DAY_US)
 
 
-def order_of(owner: OwnerRow, score: float) -> tuple[bool, float, int, int]:
+def order_of(standing: Standing, score: float) -> tuple[bool, float, int, int]:
     """Best first; what is superseded never stands before what is current; then the newest."""
-    return owner.superseded_by is not None, -score, -owner.created_at, -owner.id
+    return standing.is_superseded, -score, -standing.created_at, -standing.id
 
 
-def _passage_hits(
-    index: Index, row: _Ranked, half: float, terms: set[str], prefixes: set[str]
-) -> tuple[PassageHit, ...]:
+def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHit, ...]:
     shown: list[PassageHit] = []
     for candidate in row.evidence.passages[:SHOWN_PASSAGES]:
-        found = index.connection.execute(
-            "SELECT id, title, start_line, end_line, body FROM truth.documents WHERE id = ?",
+        found = call.index.connection.execute(
+            "SELECT id, title, start_line, end_line, body, ruleset FROM truth.documents WHERE id = ?",
             (document_id_of(candidate.rowid),),
         ).fetchone()
         if found is not None:
-            id_, heading, start, end, body = found
-            text = snippet(index, body, terms, prefixes)
-            shown.append(PassageHit(id_, heading, start, end, text, round(calibrated(candidate.score, half), 6)))
+            id_, heading, start, end, body, ruleset = found
+            text = snippet(call.index, cleaned(body, ruleset, call.mode), stems)
+            score = round(calibrated(candidate.score, call.half), 6)
+            shown.append(PassageHit(id_, cleaned(heading, ruleset, call.mode), start, end, text, score))
     return tuple(shown)
