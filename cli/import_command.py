@@ -39,3 +39,36 @@ def bazinga(call: Call, database: str) -> None:
         _print_json(report)
     else:
         _print_text(call, report)
+
+
+def _print_json(report: "ImportReport") -> None:
+    from ctxrank.cli.envelope import emit_json
+
+    emit_json(
+        {
+            "schema": report.schema,
+            "is_noop": report.is_noop,
+            "counts": {kind: count._asdict() for kind, count in report.counts.items()},
+            "skipped": [row._asdict() for row in report.skipped],
+            "files_indexed": report.files_indexed,
+            "files_missing": report.files_missing,
+            "recounted": report.recounted,
+            "notes": list(report.notes),
+        }
+    )
+
+
+def _print_text(call: Call, report: "ImportReport") -> None:
+    for note in report.notes:
+        call.note(note)
+    for row in report.skipped[:_SHOWN_SKIPPED]:
+        call.note(f"skipped {row.kind} {row.key}: {row.reason}")
+    if len(report.skipped) > _SHOWN_SKIPPED:
+        call.note(f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them.")
+    if report.is_noop:
+        print(f"Nothing new: {sum(count.unchanged for count in report.counts.values())} rows are here already")
+        return
+    for kind, count in report.counts.items():
+        if any(count):
+            print(f"{kind:<14} {count.new} new, {count.updated} updated, {count.unchanged} unchanged")
+    print(f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing")

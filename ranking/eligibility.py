@@ -79,7 +79,7 @@ def eligible_packages(
 def _of_session(
     truth: apsw.Connection, session_id: int, group: Group | None, agent: str, iteration: int, reach: str
 ) -> list[EligiblePackage]:
-    values = {
+    values: dict[str, str | int] = {
         "agent": agent,
         "group": group.id if group is not None else 0,
         "iteration": iteration,

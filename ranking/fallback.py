@@ -7,7 +7,6 @@ the result says that it did.
 """
 
 import re
-from collections.abc import Iterable
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.lines import one_line
@@ -95,9 +94,13 @@ def search_truth(
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
         condition, values = _condition(filters)
         owners = [cleaned_owner(owner, mode) for owner in all_owners(store.truth, condition, values)]
-        matches = {owner.id: match for owner in owners if (match := _match(store, owner, words, filters))}
+        matches = {owner.id: match for owner in owners if (match := _match(owner, _passages(store, owner), words, filters))}
         if not matches and not words.phrases:
-            matches = _alike(owners, words)
+            matches = {
+                owner.id: match
+                for owner, match in _alike(owners, words)
+                if not _is_excluded(_texts(owner, _passages(store, owner)), words)
+            }
         for owner in owners:
             if owner.id in matches:
                 days = today - owner.created_at // DAY_US
@@ -143,20 +146,22 @@ def _condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return " AND ".join([*conditions, more] if more else conditions), (*values, *more_values)
 
 
-def _match(store: Store, owner: OwnerRow, words: _Words, filters: Filters) -> _Match | None:
+def _passages(store: Store, owner: OwnerRow) -> list[_StoredPassage]:
+    query = """
+        SELECT id, title, start_line, end_line, body, ruleset FROM documents
+         WHERE owner_id = ? ORDER BY start_line, id
+    """
+    return [_StoredPassage(*row) for row in store.truth.execute(query, (owner.id,))]
+
+
+def _match(
+    owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filters: Filters
+) -> _Match | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
-    rows = store.truth.execute(
-        "SELECT id, title, start_line, end_line, body, ruleset FROM documents WHERE owner_id = ?"
-        " ORDER BY start_line, id",
-        (owner.id,),
-    )
-    passages = [_StoredPassage(*row) for row in rows]
-    own = _Texts(owner.title.lower(), owner.body.lower(), owner.path.lower())
-    texts = [own, *(_Texts(passage.heading.lower(), passage.body.lower(), "") for passage in passages)]
-    if any(_occurs(term, texts) for term in words.excluded):
+    texts = _texts(owner, passages)
+    if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
         return None
-    if not all(_occurs(term, texts) for term in words.phrases):
-        return None
+    own = texts[0]
     whole = sum(map(len, words.column_of))
     is_own_wanted = not filters.kinds or owner.kind in filters.kinds
     best, best_at = 0.0, -1
@@ -175,25 +180,35 @@ def _match(store: Store, owner: OwnerRow, words: _Words, filters: Filters) -> _M
     return _Match(best, passages[best_at - 1] if best_at > 0 else None)
 
 
-def _occurs(term: Term, texts: Iterable[_Texts]) -> bool:
-    return any(text.hold(term.text.lower(), term.column) for text in texts)
+def _texts(owner: OwnerRow, passages: list[_StoredPassage]) -> list[_Texts]:
+    """The document's own row, then its passages."""
+    own = _Texts(_folded(owner.title), _folded(owner.body), _folded(owner.path))
+    return [own, *(_Texts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
 
 
-def _alike(owners: list[OwnerRow], words: _Words) -> dict[int, _Match]:
+def _is_excluded(texts: list[_Texts], words: _Words) -> bool:
+    return any(_occurs(term, texts) for term in words.excluded)
+
+
+def _occurs(term: Term, texts: list[_Texts]) -> bool:
+    return any(text.hold(_folded(term.text), term.column) for text in texts)
+
+
+def _folded(text: str) -> str:
+    """Lower case, on one line."""
+    return " ".join(text.lower().split())
+
+
+def _alike(owners: list[OwnerRow], words: _Words) -> list[tuple[OwnerRow, _Match]]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # 22 ms, and only where no substring was found
 
-    texts = {owner.id: f"{owner.title} {owner.body[:_SNIPPET_CHARS]}".lower() for owner in owners}
+    texts = [f"{owner.title} {owner.body[:_SNIPPET_CHARS]}".lower() for owner in owners]
     wanted = " ".join(words.column_of)
     near = process.extract(
         wanted, texts, scorer=fuzz.partial_ratio, limit=_MAX_ALIKE, score_cutoff=_LIKE_ENOUGH
     )
-    unwanted = [term.text.lower() for term in words.excluded]
-    return {
-        owner_id: _Match(_LIKENESS_WEIGHT * ratio / 100, None)
-        for text, ratio, owner_id in near
-        if not any(word in text for word in unwanted)
-    }
+    return [(owners[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near]
 
 
 def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Hit:

@@ -93,7 +93,7 @@ class _Call(NamedTuple):
     """What all steps of one search share."""
 
     store: Store
-    index: Index
+    fts: Index
     state: IndexState
     plan: Plan
     request: SearchRequest
@@ -113,16 +113,16 @@ class _Ranked(NamedTuple):
 
 def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
     ranked = _ranked(call, evidence)
-    owners = read_owners(call.index.connection, [row.standing.id for row in ranked])
+    owners = read_owners(call.fts.connection, [row.standing.id for row in ranked])
     stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
     hits: list[Hit] = []
     for row in ranked:
         owner = cleaned_owner(owners[row.standing.id], call.mode)
         passages = _passage_hits(call, row, stems)
-        shown = passages[0].snippet if passages else snippet(call.index, owner.body, stems)
+        shown = passages[0].snippet if passages else snippet(call.fts, owner.body, stems)
         explanation = None
         if call.request.is_explained:
-            explanation = explain_blend(call.index, call.state, call.plan, row.evidence, row.text, row.parts)
+            explanation = explain_blend(call.fts, call.state, call.plan, row.evidence, row.text, row.parts)
         hits.append(make_hit(call.store, owner, row.score, shown, passages, explanation))
     return hits
 
@@ -141,7 +141,7 @@ def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
         if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
             break
         some = by_text[start : start + _CHUNK]
-        for standing in read_standings(call.index.connection, some, call.state.applied_seq):
+        for standing in read_standings(call.fts.connection, some, call.state.applied_seq):
             entry = evidence[standing.id]
             text = calibrated(entry.score, call.half)
             parts = heuristic(known_of(standing.priority, standing.created_at, today))
@@ -164,13 +164,13 @@ def order_of(standing: Standing, score: float) -> tuple[bool, float, int, int]:
 def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHit, ...]:
     shown: list[PassageHit] = []
     for candidate in row.evidence.passages[:SHOWN_PASSAGES]:
-        found = call.index.connection.execute(
+        found = call.fts.connection.execute(
             "SELECT id, title, start_line, end_line, body, ruleset FROM truth.documents WHERE id = ?",
             (document_id_of(candidate.rowid),),
         ).fetchone()
         if found is not None:
             id_, heading, start, end, body, ruleset = found
-            text = snippet(call.index, cleaned(body, ruleset, call.mode), stems)
+            text = snippet(call.fts, cleaned(body, ruleset, call.mode), stems)
             score = round(calibrated(candidate.score, call.half), 6)
             shown.append(PassageHit(id_, cleaned(heading, ruleset, call.mode), start, end, text, score))
     return tuple(shown)
