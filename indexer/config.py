@@ -8,11 +8,12 @@ What a file says is cached in the store by size, mtime and hash, so that a query
 """
 
 import os
+import time
 from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
@@ -27,7 +28,8 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
-_STRENGTH = (RedactionMode.OFF, RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH)
+# A file that was written less than this ago may change again without a change of its mtime.
+_MTIME_RESOLUTION_NS = 2 * 10**9
 _KNOWN_KEYS = (
     "fts5",
     "redaction_mode",
@@ -59,10 +61,18 @@ def load_config(store: Store) -> Config:
     predecessor = _cached(store, predecessor_path) or _imported(store.truth)
     config = _with_predecessor(config, predecessor, predecessor_path)
     config = _merged(config, _own_values(_cached(store, project_path)), project_path)
-    if _STRENGTH.index(config.redaction_mode) < _STRENGTH.index(user_mode):
-        note = f"redaction_mode stays '{user_mode.value}': a project cannot weaken the user's."
-        config = config._replace(redaction_mode=user_mode, notes=(*config.notes, note))
+    covering = _covering(user_mode, config.redaction_mode)
+    if covering is not config.redaction_mode:
+        note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
+        config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
     return _merged(config, _environment(), "the environment")
+
+
+def _covering(user: RedactionMode, project: RedactionMode) -> RedactionMode:
+    """The mode that redacts whatever either of the two would: known forms and entropy are two things."""
+    if RedactionMode.OFF in (user, project):
+        return user if project is RedactionMode.OFF else project
+    return user if user is project else RedactionMode.BOTH
 
 
 def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
@@ -186,13 +196,18 @@ def _cached(store: Store, path: str) -> object:
     from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
     value, sha256 = read_config_file(path)
+    if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
+        return value
+    # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
+    store.truth.set_busy_timeout(0)
     try:
         with store.write() as change:
             change.connection.execute(
                 "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
                 (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
             )
-    except Exception as error:  # the cache is a convenience: a read-only or locked store still answers
-        if not hasattr(error, "exit_code"):
-            raise
+    except CtxrankError:
+        pass
+    finally:
+        store.truth.set_busy_timeout(store.busy_ms)
     return value

@@ -11,8 +11,10 @@ def contained_path(root: str, path: str) -> str:
     Raises UsageError for an absolute path, one that leaves the root (by `..` or through a link), or an
     empty one.
     """
-    if not path.strip() or "\0" in path:
+    if not path.strip():
         raise UsageError("The file's path is empty.", "Give a path relative to the root.")
+    if "\0" in path or not _is_text(path):
+        raise UsageError(f"{path!a} is not a path that can be stored.", "Rename the file to a name in UTF-8.")
     slashed = path.replace("\\", "/")
     if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
         raise UsageError(
@@ -25,9 +27,18 @@ def contained_path(root: str, path: str) -> str:
             f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..' or links that leave it."
         )
     normal = os.path.normpath(slashed)
-    if normal.startswith(".."):
+    if normal == ".." or normal.startswith("../"):
         raise UsageError(f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..'.")
     return normal.replace(os.sep, "/")
+
+
+def _is_text(path: str) -> bool:
+    """Whether it has a form in UTF-8; a name of other bytes reaches us with surrogates in it."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_inside(folder: str, path: str) -> bool:

@@ -128,8 +128,9 @@ class _Follower:
         end = min(live_end, gone_end)
         rows = sorted((row for seq, row in live if seq <= end), key=lambda row: row.rowid)
         removed = sorted(rowid for seq, rowid in gone if seq <= end)
-        if rows or removed:
-            self._apply(state, rows, removed, min(end, self._last_seq()))
+        end = min(end, self._last_seq())
+        if end > state.applied_seq:  # even with no rows: those of the last numbers may have changed again
+            self._apply(state, rows, removed, end)
         return len(rows) + len(removed) == len(live) + len(gone) and len(live) < size and len(gone) < size
 
     def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:

@@ -103,6 +103,18 @@ class Index:
         ).fetchone()
         return found == (1,)
 
+    def is_whole(self) -> bool:
+        """Whether it is sound and every table and column is there: preparing a statement asks for them."""
+        self.connection.execute(
+            """
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df
+              FROM main.state AS s, main.forward AS f, main.terms AS t
+             LIMIT 0
+            """
+        ).fetchall()
+        self.state()
+        return self.is_sound()
+
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
         return cast("list[str]", self._tokenize(text, include_offsets=False))

@@ -30,19 +30,17 @@ def heal(store: fts.IndexHolder) -> fts.Index:
             index.trouble = fts.Trouble.DAMAGED
         if not is_ours:
             return index
+        if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING, fts.Trouble.LOCKED):
+            return index
         for step in (_empty_in_place, _reset_in_place):
-            if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
-                return index
             if not index.is_open:
                 break
             try:
                 step(index)
             except apsw.BusyError:
-                # Somebody writes to it: not a reason to take the file away from under them.
-                index.trouble = fts.Trouble.LOCKED
-                return index
+                break  # whoever holds the lock goes on with a file that nobody else sees, and notices
             except apsw.Error:
-                pass  # too damaged for this step; the next one takes less for granted
+                continue  # too damaged for this step; the next one takes less for granted
             index = store.reopen_index()
             if index.is_usable and _answers(index):
                 return index

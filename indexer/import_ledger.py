@@ -7,7 +7,7 @@ and two that grew apart from one copy do not overwrite each other's rows.
 
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import apsw
 
@@ -52,7 +52,7 @@ class Ledger:
         return None if entry is None else entry.target_id
 
     @contextlib.contextmanager
-    def writing(self, change: Change) -> Iterator[None]:
+    def writing(self, change: Change) -> Generator[None]:
         """What is recorded inside is written at its end, in the caller's transaction."""
         self._unwritten.clear()
         # It changes as soon as anybody else has committed anything; from then on every row is looked up.

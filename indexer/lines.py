@@ -9,6 +9,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def is_one_line(text: str) -> bool:
+    """Whether a text stands on one line as it is, with nothing in it that hides or reorders."""
+    return text.isprintable() or (printable(text) == text and "\n" not in text and "\t" not in text)
+
+
 def printable(text: str) -> str:
     """The text without terminal escapes, control characters (but newline and tab) and bidi overrides."""
     text = text.replace("\r\n", "\n").translate(_CONTROLS)

@@ -53,8 +53,9 @@ def at(truth: str, root: str | None = None) -> Location:
         index = os.path.splitext(truth)[0] + ".index.db"
     beside = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
     chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or beside)
-    if root is not None and not os.path.isdir(chosen):
-        raise UsageError(f"--root {root} is not a folder.", "Give the folder that the artifacts' paths start from.")
+    if not os.path.isdir(chosen):
+        source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
+        raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
     return Location(folder, truth, index, chosen)
 
 
@@ -75,9 +76,13 @@ def _main_worktree(here: str) -> str | None:
         marker = os.path.join(folder, ".git")
         if not os.path.isfile(marker):
             continue
-        with open(marker, encoding="utf-8", errors="replace") as file:
-            line = file.readline().strip()
+        try:
+            with open(marker, encoding="utf-8", errors="surrogateescape") as file:
+                line = file.readline().strip()
+        except OSError:
+            return None
         gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
         common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
-        return os.path.dirname(common) if common and name else None
+        # A worktree of a bare repository has no main one: what lies beside that repository is not ours.
+        return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
     return None

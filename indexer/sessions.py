@@ -5,6 +5,7 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
@@ -85,6 +86,12 @@ def create_session(change: Change, new: NewSession) -> int:
     """Write a session; returns its id. Raises UsageError for bad values or a name that is taken."""
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
+    if not is_one_line(new.name):
+        raise UsageError(f"{new.name!a} is not a session's name.", "Choose one line of printable characters.")
+    if new.status not in SESSION_STATUSES:
+        raise UsageError(
+            f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}."
+        )
     if new.mode not in MODES:
         raise UsageError(f"'{new.mode}' is not a session's mode.", f"Modes are {', '.join(MODES)}.")
     if change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (new.name,)).fetchone():
@@ -152,6 +159,8 @@ def create_group(
         raise UsageError(
             f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH."
         )
+    if not is_one_line(name):
+        raise UsageError(f"{name!a} is not a group's name.", "Choose one line of printable characters.")
     if status not in GROUP_STATUSES:
         raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
     if find_group(change.connection, session_id, name) is not None:

@@ -7,6 +7,7 @@ on these. Filters are part of each of these questions: none is applied to what w
 """
 
 import json
+from math import fsum
 from typing import cast
 
 import apsw
@@ -88,9 +89,7 @@ def average_length(state: IndexState) -> float:
 
 def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list[TermScore]:
     """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    row = index.connection.execute(
-        "SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)
-    ).fetchone()
+    row = index.connection.execute("SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
     if row is None:
         return []
     average = average_length(state)
@@ -171,38 +170,50 @@ class _Scorer:
     def __init__(self, terms: tuple[QueryTerm, ...], average: float) -> None:
         self._average = average
         self._values = [term.value for term in terms]
-        self._terms_of: dict[int, list[tuple[int, str]]] = {}  # term id → places in `terms`, with their column
-        for at, term in enumerate(terms):
+        self._columns = [term.column for term in terms]
+        self._places: dict[int, list[int]] = {}  # term id → which of the query's terms it counts for
+        for place, term in enumerate(terms):
             for term_id in term.ids:
-                self._terms_of.setdefault(term_id, []).append((at, term.column))
-        self._wanted = frozenset(self._terms_of)
-        self._weighted: dict[tuple[int, str], float] = {}
+                self._places.setdefault(term_id, []).append(place)
+        self._wanted = frozenset(self._places)
+        self._weighted = _Weighted()
+        # The usual query, where each id is one term in any column, is counted without adding up.
+        self._is_plain = not any(self._columns) and sum(len(term.ids) for term in terms) == len(self._wanted) == len(
+            terms
+        )
+        self._place = {term_id: places[0] for term_id, places in self._places.items()}
 
     def score(self, blob: bytes, length: int) -> float:
-        """BM25 of one row."""
+        """BM25 of one row; `fsum`, because ids and with them the order of the summands differ by machine."""
         average, values = self._average, self._values
-        return sum(values[at] * saturated(tf, length, average) for at, tf in self.frequencies(blob))
+        return fsum([values[place] * saturated(tf, length, average) for place, tf in self.frequencies(blob)])
 
     def frequencies(self, blob: bytes) -> list[tuple[int, float]]:
-        """(place of the term, weighted tf) of the terms that occur in one row, in the order of the terms, so
-        that the same summands are added up in the same order on every machine."""
+        """(place of the term, weighted tf) of the query's terms that occur in one row."""
+        counts = packed_counts(blob, self._wanted)
+        if self._is_plain:
+            place, weighted = self._place, self._weighted
+            return [(place[term_id], weighted[packed, ""]) for term_id, packed in counts]
         found: dict[int, float] = {}
-        for term_id, packed in packed_counts(blob, self._wanted):
-            for at, column in self._terms_of[term_id]:
-                tf = self._weighted.get((packed, column))
-                if tf is None:
-                    tf = self._weighted[packed, column] = _weighted(packed, column)
+        for term_id, packed in counts:
+            for at in self._places[term_id]:
+                tf = self._weighted[packed, self._columns[at]]
                 if tf:
                     found[at] = found.get(at, 0.0) + tf
-        return sorted(found.items())
+        return list(found.items())
 
 
-def _weighted(packed: int, column: str) -> float:
-    title, body, path, identifiers = unpack_counts(packed)
-    if column == "title":
-        return WEIGHTS.title * title
-    if column == "body":
-        return WEIGHTS.body * body
-    return (
-        WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
-    )
+class _Weighted(dict[tuple[int, str], float]):
+    """The weighted tf of packed counts in a column, '' for all; few different ones occur."""
+
+    def __missing__(self, key: tuple[int, str]) -> float:
+        packed, column = key
+        title, body, path, identifiers = unpack_counts(packed)
+        if column == "title":
+            tf = WEIGHTS.title * title
+        elif column == "body":
+            tf = WEIGHTS.body * body
+        else:
+            tf = WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
+        self[key] = tf
+        return tf

@@ -6,6 +6,8 @@
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
+from typing import cast
+
 import apsw
 
 from ctxrank.indexer.records import NamedTuple
@@ -62,36 +64,32 @@ def eligible_packages(
     truth: apsw.Connection, session: Session, group: Group | None, agent: str, iteration: int, reach: str
 ) -> list[EligiblePackage]:
     """All packages that the request may see, in no particular order."""
-    packages = _of_session(truth, session.id, group, agent, iteration, reach)
+    packages = _of_session(truth, session.id, group, agent, iteration)
+    if reach == "group":
+        return [package for package in packages if not package.is_foreign]
     if reach == "project":
         earlier = truth.execute(
-            "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?)",
+            "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
             (session.project, session.id, session.created_at, session.id),
         ).fetchall()
-        for row in earlier:
+        for session_id in cast("list[int]", [row[0] for row in earlier]):
             packages += [
                 package._replace(is_own_group=False)
-                for package in _of_session(truth, row[0], None, agent, iteration, "session")
+                for package in _of_session(truth, session_id, None, agent, iteration)
             ]
     return packages
 
 
 def _of_session(
-    truth: apsw.Connection, session_id: int, group: Group | None, agent: str, iteration: int, reach: str
+    truth: apsw.Connection, session_id: int, group: Group | None, agent: str, iteration: int
 ) -> list[EligiblePackage]:
-    values: dict[str, str | int] = {
-        "agent": agent,
-        "group": group.id if group is not None else 0,
-        "iteration": iteration,
-        "session": session_id,
-    }
+    values = {"agent": agent, "group": group.id if group else 0, "iteration": iteration, "session": session_id}
     referenced = group.context_references if group is not None else ()
     packages: list[EligiblePackage] = []
     for row in truth.execute(_QUERY, values):
         is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
         is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
-        if not is_own_group and reach == "group":
-            continue
-        facts = (bool(is_designated), bool(has_consumers) and not is_designated, bool(is_delivered), is_own_group)
-        packages.append(EligiblePackage(*row[:12], *facts))
+        is_for_others = bool(has_consumers) and not is_designated
+        facts = (bool(is_designated), is_for_others, bool(is_delivered), is_own_group)
+        packages.append(EligiblePackage._make((*row[:12], *facts)))
     return packages

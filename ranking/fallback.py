@@ -94,7 +94,9 @@ def search_truth(
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
         condition, values = _condition(filters)
         owners = [cleaned_owner(owner, mode) for owner in all_owners(store.truth, condition, values)]
-        matches = {owner.id: match for owner in owners if (match := _match(owner, _passages(store, owner), words, filters))}
+        matches = {
+            owner.id: match for owner in owners if (match := _match(owner, _passages(store, owner), words, filters))
+        }
         if not matches and not words.phrases:
             matches = {
                 owner.id: match
@@ -154,9 +156,7 @@ def _passages(store: Store, owner: OwnerRow) -> list[_StoredPassage]:
     return [_StoredPassage(*row) for row in store.truth.execute(query, (owner.id,))]
 
 
-def _match(
-    owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filters: Filters
-) -> _Match | None:
+def _match(owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filters: Filters) -> _Match | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
     texts = _texts(owner, passages)
     if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
@@ -169,9 +169,7 @@ def _match(
         if at == 0 and not is_own_wanted:
             continue
         held = [word for word, column in words.column_of.items() if text.hold(word, column)]
-        also = [
-            word for word, column in words.column_of.items() if word not in held and own.hold(word, column)
-        ]
+        also = [word for word, column in words.column_of.items() if word not in held and own.hold(word, column)]
         share = sum(map(len, held + also)) / whole
         if held and share > best:
             best, best_at = share, at
@@ -205,9 +203,7 @@ def _alike(owners: list[OwnerRow], words: _Words) -> list[tuple[OwnerRow, _Match
 
     texts = [f"{owner.title} {owner.body[:_SNIPPET_CHARS]}".lower() for owner in owners]
     wanted = " ".join(words.column_of)
-    near = process.extract(
-        wanted, texts, scorer=fuzz.partial_ratio, limit=_MAX_ALIKE, score_cutoff=_LIKE_ENOUGH
-    )
+    near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=_MAX_ALIKE, score_cutoff=_LIKE_ENOUGH)
     return [(owners[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near]
 
 

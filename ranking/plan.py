@@ -141,9 +141,7 @@ def _tokens(term: Term, index: Index) -> list[_Wanted]:
     encoded = term.text.encode("utf-8", "replace")
     cuts = index.tokens_at(term.text)
     return [
-        _Wanted(
-            encoded[start:end].decode("utf-8", "replace"), token, term.is_prefix and at == len(cuts), term.column
-        )
+        _Wanted(encoded[start:end].decode("utf-8", "replace"), token, term.is_prefix and at == len(cuts), term.column)
         for at, (start, end, token) in enumerate(cuts, start=1)
     ]
 

@@ -44,16 +44,16 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
 def recover(store: Store, error: apsw.Error, *, bound_ms: int) -> Readiness:
     """After a query failed on the index: note why, then reopen or heal it within the bound."""
     index = store.index()
-    if isinstance(error, apsw.SQLError) and _answers(index):
+    if isinstance(error, apsw.SQLError) and _is_whole(index):
         # The query's fault: rebuilding a sound index for it would not help.
         return Readiness(fts.Trouble.REFUSED, 0)
     index.trouble = fts.trouble_of(error)
     return make_ready(store, is_enabled=True, bound_ms=bound_ms)
 
 
-def _answers(index: fts.Index) -> bool:
+def _is_whole(index: fts.Index) -> bool:
     try:
-        return index.is_usable and index.is_sound()
+        return index.is_usable and index.is_whole()
     except apsw.Error:
         return False
 

@@ -99,9 +99,7 @@ def _window(matches: list[_Match], length: int) -> tuple[int, int]:
     best, best_key = matches[0].position, (-1, -1)
     for at, match in enumerate(matches):
         inside = [
-            other.term
-            for other in matches[at : at + WINDOW_TOKENS]
-            if other.position < match.position + WINDOW_TOKENS
+            other.term for other in matches[at : at + WINDOW_TOKENS] if other.position < match.position + WINDOW_TOKENS
         ]
         key = (len(set(inside)), len(inside))
         if key > best_key:

@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of, kind_facet
-from ctxrank.indexer.fts import IndexState
+from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import calibrated, half_score
 from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
@@ -41,29 +39,27 @@ class TaskMatches(NamedTuple):
         return [document_id_of(row.rowid) for row in entry.passages[:SHOWN_PASSAGES] if row.score >= least]
 
 
-def match_task(store: Store, task: str, session_ids: Sequence[int], document_ids: frozenset[int]) -> TaskMatches:
-    """Match these packages of these sessions with a task text, on the index. Raises apsw.Error.
+def match_task(index: Index, task: str, session_ids: Sequence[int], document_ids: frozenset[int]) -> TaskMatches:
+    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises apsw.Error.
 
     The text is taken as plain words: nothing in a description is a filter, an exclusion or a must.
     """
-    index = store.index()
-    with snapshot(index.connection):
-        state = index.state()
-        query = Query(tuple(Term(word) for word in task.split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]), (), ())
-        plan = make_plan(query, index, state)
-        facets = [f"{kind_facet('package')} OR {kind_facet('passage')}", "c1"]
-        if len(session_ids) > 1:
-            facets.append(" OR ".join(f"s{id_}" for id_ in session_ids))
-        scope = Scope(tuple(facets), session_ids[0] if len(session_ids) == 1 else None)
-        found = find_candidates(index, state, plan, scope)
-    evidence = grouped(row for row in found.rows if row.owner_id in document_ids)
-    return TaskMatches(evidence, half_score(plan.values), plan, state)
+    state = index.state()
+    query = Query(tuple(Term(word) for word in task.split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]), (), ())
+    plan = make_plan(query, index, state)
+    facets = [f"{kind_facet('package')} OR {kind_facet('passage')}", "c1"]
+    if len(session_ids) > 1:
+        facets.append(" OR ".join(f"s{id_}" for id_ in session_ids))
+    session_id = session_ids[0] if len(session_ids) == 1 else None
+    found = find_candidates(index, state, plan, Scope(tuple(facets), session_id, owner_ids=document_ids))
+    return TaskMatches(grouped(found.rows), half_score(plan.values), plan, state)
 
 
-def matched_words(store: Store, matches: TaskMatches, document_id: int) -> list[str]:
+def matched_words(index: Index, matches: TaskMatches, document_id: int) -> tuple[str, ...]:
     """The words of the task that the package's best row rests on, the most telling first."""
     entry = matches.evidence.get(document_id)
     if entry is None:
-        return []
-    scores = term_scores(store.index(), matches.state, matches.plan, entry.best.rowid)
-    return [part.term.text.lower() for part in scores[:_NAMED_WORDS]]
+        return ()
+    scores = term_scores(index, matches.state, matches.plan, entry.best.rowid)
+    words = dict.fromkeys(part.term.text.lower() for part in scores)
+    return tuple(words)[:_NAMED_WORDS]

@@ -1,0 +1,103 @@
+"""Material: what could stand in a block, read from the truth before the budget chooses.
+
+Texts were redacted when they were stored; rows of an older rule set are redacted again here, before
+anything is truncated, counted or packed.
+"""
+
+from ctxrank.indexer.config import Config
+from ctxrank.indexer.documents import ESTIMATE
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.sessions import Group, Session
+from ctxrank.indexer.store import Store
+from ctxrank.indexer.tokens import estimate_tokens
+from ctxrank.ranking import memory
+from ctxrank.ranking.cleaning import cleaned
+from ctxrank.ranking.composition import PackagePieces, Pieces, StoredPassage
+from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.placement import Placed, label, reason
+from ctxrank.ranking.request import AssembleRequest, IncludedPassage
+from ctxrank.ranking.zones import Zone, truncated
+
+
+class Spawn(NamedTuple):
+    """Who asks, resolved: what all steps of one assembly share."""
+
+    store: Store
+    request: AssembleRequest
+    config: Config
+    agent: str
+    session: Session
+    group: Group | None
+    zone: Zone
+    now: int
+
+
+class Chosen(NamedTuple):
+    """A package within the limit, and why: `words` of the task and passages that match, None without a task."""
+
+    placed: Placed
+    words: tuple[str, ...] | None
+    passage_ids: tuple[int, ...]
+    explanation: Explanation
+
+
+def gather(spawn: Spawn, chosen: list[Chosen]) -> Pieces:
+    """What the chosen packages and the agent's memory hold; Conservative shows packages alone."""
+    packages = tuple(_package(spawn, one) for one in chosen)
+    if spawn.zone is Zone.CONSERVATIVE:
+        return Pieces(packages)
+    truth, request, mode = spawn.store.truth, spawn.request, spawn.config.redaction_mode
+    reasoning: list[memory.ReasoningEntry] = []
+    if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
+        reasoning = memory.prior_reasoning(truth, spawn.session, spawn.group, spawn.agent, mode)
+    project = request.project or spawn.session.project
+    errors = memory.known_errors(truth, project, request.lang, spawn.now, mode)
+    strategies = memory.strategies(truth, project, request.lang, request.framework, mode)
+    return Pieces(packages, tuple(reasoning), tuple(errors), tuple(strategies))
+
+
+def _package(spawn: Spawn, chosen: Chosen) -> PackagePieces:
+    package = chosen.placed.package
+    detail = spawn.request.detail or ("passage" if spawn.request.task.strip() else "summary")
+    passages: list[StoredPassage] = []
+    count = 0
+    if detail != "summary" and spawn.zone is Zone.NORMAL:
+        stored = _stored_passages(spawn, package.document_id)
+        count = len(stored)
+        passages = _wanted(stored, chosen, is_full=detail == "full")
+    labels = label(package, spawn.session.name)
+    why = reason(package, chosen.words, spawn.group)
+    summary = cleaned(package.summary, package.ruleset, spawn.config.redaction_mode)
+    return PackagePieces(
+        package.id, package.path, package.priority, package.type, package.producer,
+        truncated(summary, spawn.zone), package.created_at, chosen.placed.score, labels,
+        f"{labels}; {why}" if labels else why, chosen.explanation, tuple(passages), count,
+    )  # fmt: skip
+
+
+def _stored_passages(spawn: Spawn, document_id: int) -> dict[int, StoredPassage]:
+    """All passages of a package by id, in the file's order."""
+    query = """
+        SELECT id, title, start_line, end_line, body, ruleset, tokens, counter
+          FROM documents WHERE owner_id = ? ORDER BY start_line, id
+    """
+    mode = spawn.config.redaction_mode
+    stored: dict[int, StoredPassage] = {}
+    for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.truth.execute(query, (document_id,)):
+        text = cleaned(body, ruleset, mode)
+        if text != body:  # what was counted is not what is shown
+            tokens, counter = estimate_tokens(text), ESTIMATE
+        shown = IncludedPassage(id_, cleaned(heading, ruleset, mode), start, end, text)
+        stored[id_] = StoredPassage(shown, tokens, counter)
+    return stored
+
+
+def _wanted(stored: dict[int, StoredPassage], chosen: Chosen, *, is_full: bool) -> list[StoredPassage]:
+    """The passages in the order they are wanted: the best matching ones first."""
+    best = [stored[id_] for id_ in chosen.passage_ids if id_ in stored]
+    if is_full:
+        return best + [passage for id_, passage in stored.items() if id_ not in chosen.passage_ids]
+    if chosen.words is None:
+        return list(stored.values())[:1]  # nothing says which passage, so the file's beginning
+    return best
