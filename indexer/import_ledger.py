@@ -52,7 +52,7 @@ class Ledger:
         return None if entry is None else entry.target_id
 
     @contextlib.contextmanager
-    def writing(self, change: Change) -> Generator[None]:
+    def writing(self, change: Change) -> Generator[None, None, None]:
         """What is recorded inside is written at its end, in the caller's transaction."""
         self._unwritten.clear()
         # It changes as soon as anybody else has committed anything; from then on every row is looked up.

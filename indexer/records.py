@@ -38,9 +38,19 @@ else:
         _field_defaults: dict[str, Any] = {}  # noqa: RUF012  # one for each class, made by the metaclass
 
         def __new__(cls, *values: Any, **named: Any) -> Any:
-            if not named and len(values) == len(cls._fields):
+            fields = cls._fields
+            if not named and len(values) == len(fields):
                 return tuple.__new__(cls, values)
-            return tuple.__new__(cls, _completed(cls, values, named))
+            try:
+                filled = {**cls._field_defaults, **named}
+                rest = [filled[field] for field in fields[len(values) :]]
+            except KeyError:
+                raise _wrong_values(cls, values, named) from None
+            if len(values) > len(fields) or len(filled) > len(rest) and not filled.keys() <= set(fields):
+                raise _wrong_values(cls, values, named)
+            if values and named and not named.keys().isdisjoint(fields[: len(values)]):
+                raise _wrong_values(cls, values, named)
+            return tuple.__new__(cls, (*values, *rest))
 
         @classmethod
         def _make(cls, values: Any) -> Any:
@@ -62,20 +72,16 @@ else:
             inner = ", ".join(f"{field}={value!r}" for field, value in zip(self._fields, self, strict=True))
             return f"{type(self).__name__}({inner})"
 
-    def _completed(cls: Any, values: tuple[Any, ...], named: dict[str, Any]) -> list[Any]:
-        """The values in the order of the fields, with those given by name and the defaults filled in."""
+    def _wrong_values(cls: Any, values: tuple[Any, ...], named: dict[str, Any]) -> TypeError:
+        """What is wrong with values that do not make a record."""
+        given = cls._fields[: len(values)]
         if len(values) > len(cls._fields):
-            raise TypeError(f"{cls.__name__} takes {len(cls._fields)} values, {len(values)} were given")
-        given = dict(zip(cls._fields, values, strict=False))
-        twice = given.keys() & named.keys()
-        unknown = named.keys() - set(cls._fields)
-        if twice or unknown:
-            raise TypeError(f"{cls.__name__}: {', '.join(sorted(twice | unknown))} given twice or unknown")
-        filled = {**cls._field_defaults, **given, **named}
-        missing = [field for field in cls._fields if field not in filled]
-        if missing:
-            raise TypeError(f"{cls.__name__} needs {', '.join(missing)}")
-        return [filled[field] for field in cls._fields]
+            return TypeError(f"{cls.__name__} takes {len(cls._fields)} values, {len(values)} were given")
+        odd = sorted((named.keys() & set(given)) | (named.keys() - set(cls._fields)))
+        if odd:
+            return TypeError(f"{cls.__name__}: {', '.join(odd)} given twice or unknown")
+        missing = set(cls._fields) - set(given) - named.keys() - cls._field_defaults.keys()
+        return TypeError(f"{cls.__name__} needs {', '.join(sorted(missing))}")
 
 
 __all__ = ["NamedTuple"]

@@ -68,8 +68,12 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
 
 def _redact_forms(text: str, names: set[str]) -> str:
     lower = _lower(text)
+    # Most texts hold no keyword at all; what a replacement brings in is seen by the next pass.
+    present = {keyword for keyword in _keywords() if keyword in lower}
     found: dict[str, list[int]] = {}
-    for rule in RULES:
+    for rule in RULES if present else ():
+        if present.isdisjoint(rule.keywords):
+            continue
         for keyword in rule.keywords:
             if keyword not in found:
                 found[keyword] = _places(lower, keyword)
@@ -89,6 +93,11 @@ def _redact_forms(text: str, names: set[str]) -> str:
             lower = _lower(text)
             found.clear()
     return text
+
+
+@cache
+def _keywords() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(keyword for rule in RULES for keyword in rule.keywords))
 
 
 def _lower(text: str) -> str:

@@ -1,14 +1,10 @@
 """Composition: pieces become steps with a price, the budget takes what fits, and the block is written.
 
-Prices are for the rendered text. Passages were counted when they were stored; the few lines around them
-are estimated, with a margin, so that the sum is never below what the named counter says of the whole text.
+Prices are for the rendered text (prices.py), so that their sum is not below what the whole text costs.
 """
-
-from math import ceil
 
 from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import Budget, Packed, Step, pack
 from ctxrank.ranking.explanation import Explanation
@@ -24,16 +20,6 @@ from ctxrank.ranking.request import (
 from ctxrank.ranking.zones import Usage, Zone
 
 MAX_REASONING_CHARS = 300
-# The estimator is within 6 % of the real count; what is rendered is priced above that.
-_ESTIMATE_MARGIN = 1.1
-
-
-class StoredPassage(NamedTuple):
-    """A passage that could be shown, with its stored token count and who counted."""
-
-    shown: IncludedPassage
-    tokens: int
-    counter: str
 
 
 class PackagePieces(NamedTuple):
@@ -89,7 +75,7 @@ class Frame(NamedTuple):
 
 def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
     """Fill the budget with pieces and write the block. A budget too small for the frame gives a heading, or ''."""
-    price = _Prices(frame.factor)
+    price = Prices(frame.factor)
     base = price.of(
         block.opening(frame.agent), block.zone_line(frame.usage), block.REFERENCE_LINE,
         block.packages_heading(frame.available, frame.available, frame.level) if frame.available else block.EMPTY,
@@ -138,26 +124,7 @@ def overflow(frame: Frame, shown: int) -> int:
     return frame.available - shown if frame.usage.zone in (Zone.NORMAL, Zone.SOFT_WARNING) else 0
 
 
-def price_of_fixed(text: str, factor: float) -> int:
-    """What a block without pieces costs."""
-    return _Prices(factor).of(text)
-
-
-class _Prices:
-    """Prices in tokens of the model: never below what the counter says."""
-
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
-
-    def of(self, *texts: str) -> int:
-        return sum(ceil(estimate_tokens(text) * _ESTIMATE_MARGIN * self._factor) + 1 for text in texts if text)
-
-    def of_passage(self, passage: StoredPassage) -> int:
-        around = block.passage(passage.shown._replace(text=""))
-        return ceil(passage.tokens * self._factor) + self.of(around)
-
-
-def _steps(pieces: Pieces, price: _Prices) -> list[Step]:
+def _steps(pieces: Pieces, price: Prices) -> list[Step]:
     """All steps, each class in the order it is wanted: titles, then summaries, then passages by turns."""
     steps: list[Step] = []
     for at, package in enumerate(pieces.packages):
@@ -245,7 +212,7 @@ def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, .
     return tuple(omitted)
 
 
-def _bare(frame: Frame, budget: Budget, price: _Prices) -> Composed:
+def _bare(frame: Frame, budget: Budget, price: Prices) -> Composed:
     """What is left where not even the frame fits."""
     heading = block.opening(frame.agent)
     text = heading if price.of(heading) <= budget.limit else ""
