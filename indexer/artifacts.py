@@ -10,7 +10,6 @@ import apsw
 
 from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.location import Location, at
 from ctxrank.indexer.passages import Passage, split_passages
 from ctxrank.indexer.reading import FileText
 from ctxrank.indexer.records import NamedTuple
@@ -72,11 +71,6 @@ def _title(path: str, text: str) -> str:
             if line.startswith("# ") and line[2:].strip():
                 return line[2:].strip()[:_TITLE_MAX_CHARS]
     return os.path.basename(path)
-
-
-def project_root(location: Location) -> str:
-    """The folder that the root '.' stands for."""
-    return at(location.truth).root
 
 
 def root_name(root: str, project_root: str) -> str:

@@ -178,7 +178,7 @@ class ImportRun:
         """The root that the artifacts' paths start from."""
         if self._root_id is None:
             location = self.store.location
-            self._root_id = artifacts.root_id(change, location.root, artifacts.project_root(location))
+            self._root_id = artifacts.root_id(change, location.root, location.project)
         return self._root_id
 
     def counts(self) -> dict[str, KindCount]:

@@ -14,12 +14,17 @@ INDEX_FILE = "index.db"
 
 
 class Location(NamedTuple):
-    """The files of one store, all absolute: its folder, its truth, its index, and the project's root."""
+    """The files of one store, all absolute.
+
+    `root` is where this call's artifact paths start; `project` is the folder beside the store, which the stored root
+    '.' stands for, whatever this call's root is.
+    """
 
     folder: str
     truth: str
     index_file: str
     root: str
+    project: str
 
 
 def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
@@ -56,7 +61,7 @@ def at(truth: str, root: str | None = None) -> Location:
     if not os.path.isdir(chosen):
         source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
         raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
-    return Location(folder, truth, index, chosen)
+    return Location(folder, truth, index, chosen, beside)
 
 
 def _upwards(folder: str) -> list[str]:

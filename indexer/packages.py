@@ -108,17 +108,11 @@ def save_package(
             change,
             checked._replace(summary=one_line(summary.text), path=path),
             session.id,
-            root=artifacts.root_id(change, store.location.root, _project_root(store)),
+            root=artifacts.root_id(change, store.location.root, store.location.project),
             prepared=prepared,
         )
     store.follow(FOLLOW_AFTER_WRITE_MS)
     return saved._replace(notes=tuple(notes))
-
-
-def _project_root(store: Store) -> str:
-    from ctxrank.indexer.location import at
-
-    return at(store.location.truth).root
 
 
 def _checked(new: NewPackage) -> NewPackage:

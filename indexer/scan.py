@@ -112,7 +112,7 @@ class _Root(NamedTuple):
 
 def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
-    project = artifacts.project_root(store.location)
+    project = store.location.project
     main = artifacts.root_name(store.location.root, project)
     ids = {str(name): int(id_) for id_, name in store.truth.execute("SELECT id, path FROM roots ORDER BY id")}
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
@@ -174,7 +174,7 @@ class _Scan:
         self._mode = mode
         self._is_dry_run = is_dry_run
         self._progress = progress
-        self._project = artifacts.project_root(store.location)
+        self._project = store.location.project
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._added: list[str] = []

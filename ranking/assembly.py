@@ -18,11 +18,12 @@ from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import model_factor, model_limit
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import CLASSES, Budget, make_budget
-from ctxrank.ranking.composition import Composed, Frame, compose, overflow, price_of_fixed
+from ctxrank.ranking.composition import Composed, Frame, compose, fitting, overflow
 from ctxrank.ranking.delivery import LOCK_WAIT_MS, mark_delivered
 from ctxrank.ranking.eligibility import EligiblePackage, eligible_packages
 from ctxrank.ranking.material import Chosen, Spawn, gather
 from ctxrank.ranking.placement import Shown, placed, shown_in
+from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
 from ctxrank.ranking.reasons import explain_blend, explain_heuristic
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
@@ -54,12 +55,14 @@ def assemble(store: Store, request: AssembleRequest, config: Config | None = Non
     used = usage(limit, config.token_safety_margin, max(request.current_tokens, 0))
     budget = make_budget(agent, used.remaining, request.reasoning_level, total=request.budget)
     empty = _without_packages(agent, used, model, budget, tuple(notes))
+    is_bound = request.budget is not None
     if not config.enable_context_assembler:
-        return _fixed(empty, block.switched_off(agent))._replace(reason="switched off in the configuration")
+        off = _fixed(empty, block.switched_off(agent), is_bound=is_bound)
+        return off._replace(reason="switched off in the configuration")
     if used.zone is Zone.EMERGENCY:
-        return _fixed(empty, block.emergency(agent, used))
+        return _fixed(empty, block.emergency(agent, used), is_bound=is_bound)
     if used.zone is Zone.WRAP_UP:
-        return _fixed(empty, block.wrap_up(agent, used))
+        return _fixed(empty, block.wrap_up(agent, used), is_bound=is_bound)
     return _assemble(store, request, config, agent, used, model, budget, notes)
 
 
@@ -71,9 +74,13 @@ def _without_packages(agent: str, used: Usage, model: str, budget: Budget, notes
     )  # fmt: skip
 
 
-def _fixed(empty: Assembly, text: str) -> Assembly:
-    """A block of a fixed text, counted."""
-    return empty._replace(text=text, used=price_of_fixed(text, model_factor(empty.model)))
+def _fixed(empty: Assembly, text: str, *, is_bound: bool) -> Assembly:
+    """A block of a fixed text, which only a budget that was asked for can shorten: what is left of the
+    context in these zones is smaller than any text."""
+    price = Prices(model_factor(empty.model))
+    if is_bound:
+        text = fitting(text, empty.agent, empty.budget, price)
+    return empty._replace(text=text, used=price.of(text))
 
 
 def _assemble(

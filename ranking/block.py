@@ -25,7 +25,8 @@ EMPTY = (
 )
 NOTHING_FITS = "No package fits into the token budget.\n"
 _BACKTICKS = re.compile(r"`{3,}")
-_STRUCTURE = ("#", ">", "`", "~", "|", "=", "- ", "* ", "+ ")
+# What begins a heading, quotation, fence, table, list, rule, HTML block or link reference.
+_STRUCTURE = re.compile(r"[#>`~|=<]|[-*+](?=[\s*+-]|$)|___|\[[^\]]*\]:")
 
 
 def opening(agent: str) -> str:
@@ -196,7 +197,7 @@ def _package(package: IncludedPackage) -> str:
 def quoted_line(text: str) -> str:
     """One line for a quotation, whose first characters cannot be taken for Markdown structure."""
     line = one_line(text)
-    return f"\\{line}" if line.startswith(_STRUCTURE) else line
+    return f"\\{line}" if _STRUCTURE.match(line) else line
 
 
 def _joined(*parts: str) -> str:

@@ -15,7 +15,7 @@ and Shenker 1989, section 2). It follows that
 * what does not fit is lowered before it is dropped: a title is an earlier step than its summary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ctxrank.indexer.records import NamedTuple
 
@@ -75,15 +75,18 @@ def make_budget(agent: str, remaining: int, level: str, *, total: int | None) ->
     return Budget(min(limit, remaining) if total is None else min(total, remaining), shares, caps)
 
 
-def pack(budget: Budget, base: int, steps: Sequence[Step]) -> Packed:
+def pack(budget: Budget, base: int, steps: Sequence[Step], headings: Mapping[str, int] = {}) -> Packed:
     """Take steps until the next one does not fit; `base` tokens are spent already.
 
-    The steps of one class are in the order they are wanted, and later ones build on earlier ones.
+    The steps of one class are in the order they are wanted, and later ones build on earlier ones. `headings`
+    is what the first step of a class costs beside itself.
     """
     spent: dict[str, int] = dict.fromkeys(CLASSES, 0)
     queue: list[tuple[float, int, int, Step]] = []
     left: list[Step] = []
     for number, step in enumerate(steps):
+        if not spent[step.kind]:
+            step = step._replace(cost=step.cost + headings.get(step.kind, 0))
         cap = budget.caps.get(step.kind)
         if cap is not None and spent[step.kind] + step.cost > cap:
             left.append(step)

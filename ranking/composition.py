@@ -6,13 +6,13 @@ Prices are for the rendered text (prices.py), so that their sum is not below wha
 from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking import block
-from ctxrank.ranking.budget import Budget, Packed, Step, pack
+from ctxrank.ranking.budget import CLASSES, Budget, Packed, Step, pack
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.memory import Pattern, ReasoningEntry, Strategy
+from ctxrank.ranking.prices import Prices, StoredPassage
 from ctxrank.ranking.request import (
     IncludedError,
     IncludedPackage,
-    IncludedPassage,
     IncludedReasoning,
     IncludedStrategy,
     Omitted,
@@ -74,16 +74,17 @@ class Frame(NamedTuple):
 
 
 def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
-    """Fill the budget with pieces and write the block. A budget too small for the frame gives a heading, or ''."""
+    """Fill the budget with pieces and write the block. A budget too small for the frame gives a heading or ''."""
     price = Prices(frame.factor)
     base = price.of(
         block.opening(frame.agent), block.zone_line(frame.usage), block.REFERENCE_LINE,
         block.packages_heading(frame.available, frame.available, frame.level) if frame.available else block.EMPTY,
         block.overflow_line(frame.available) if frame.available else "",
     )  # fmt: skip
+    steps = _steps(pieces, price)
     if base > budget.limit:
-        return _bare(frame, budget, price)
-    packed = pack(budget, base, _steps(pieces, price))
+        return _bare(frame, budget, price, pieces, steps)
+    packed = pack(budget, base, steps, _headings(pieces, price))
     taken: dict[tuple[str, int], list[Step]] = {}
     for step in packed.taken:
         taken.setdefault((step.kind, step.key), []).append(step)
@@ -108,14 +109,15 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
         if ("strategies", at) in taken
     )
     # Where no package fits, saying so is the last thing that the budget is spent on.
-    says_so = not packages and packed.used + price.of(block.NOTHING_FITS) <= budget.limit
+    note = price.of(block.NOTHING_FITS) if frame.available and not packages else 0
+    says_so = 0 < note <= budget.limit - packed.used
     text = block.render(
         frame.agent, frame.usage, packages, reasoning, errors, strategies, available=frame.available,
         level=frame.level, overflow=overflow(frame, len(packages)), says_nothing_fits=says_so,
     )  # fmt: skip
     return Composed(
-        text, packed.used + (price.of(block.NOTHING_FITS) if says_so and frame.available else 0), packed.by_class, _counter(pieces, packages), packages, reasoning, errors, strategies,
-        _omitted(pieces, packed, budget),
+        text, packed.used + (note if says_so else 0), packed.by_class, _counter(pieces, packages), packages,
+        reasoning, errors, strategies, _omitted(pieces, packed, budget),
     )  # fmt: skip
 
 
@@ -138,17 +140,23 @@ def _steps(pieces: Pieces, price: Prices) -> list[Step]:
                 steps.append(Step("packages", at, "passage", price.of_passage(package.passages[turn])))
     for at, entry in enumerate(pieces.reasoning):
         line = block.reasoning_entry(entry.agent, entry.phase, _cut(entry.content))
-        heading = block.reasoning_heading(len(pieces.reasoning)) if at == 0 else ""
-        steps.append(Step("reasoning", at, "entry", price.of(line, heading)))
+        steps.append(Step("reasoning", at, "entry", price.of(line)))
     for at, pattern in enumerate(pieces.errors):
         line = block.error_entry(_signature(pattern), pattern.solution, pattern.confidence, pattern.occurrences)
-        heading = block.errors_heading(len(pieces.errors)) if at == 0 else ""
-        steps.append(Step("errors", at, "entry", price.of(line, heading)))
+        steps.append(Step("errors", at, "entry", price.of(line)))
     for at, strategy in enumerate(pieces.strategies):
         line = block.strategy_entry(strategy.topic, strategy.insight)
-        heading = block.strategies_heading(len(pieces.strategies)) if at == 0 else ""
-        steps.append(Step("strategies", at, "entry", price.of(line, heading)))
+        steps.append(Step("strategies", at, "entry", price.of(line)))
     return steps
+
+
+def _headings(pieces: Pieces, price: Prices) -> dict[str, int]:
+    """What the first entry of a class costs beside itself; the packages' heading is always there."""
+    return {
+        "reasoning": price.of(block.reasoning_heading(len(pieces.reasoning))),
+        "errors": price.of(block.errors_heading(len(pieces.errors))),
+        "strategies": price.of(block.strategies_heading(len(pieces.strategies))),
+    }
 
 
 def _summary(package: PackagePieces) -> str:
@@ -212,8 +220,15 @@ def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, .
     return tuple(omitted)
 
 
-def _bare(frame: Frame, budget: Budget, price: Prices) -> Composed:
+def _bare(frame: Frame, budget: Budget, price: Prices, pieces: Pieces, steps: list[Step]) -> Composed:
     """What is left where not even the frame fits."""
-    heading = block.opening(frame.agent)
-    text = heading if price.of(heading) <= budget.limit else ""
-    return Composed(text, price.of(text), {}, ESTIMATE, (), (), (), (), ())
+    text = fitting("", frame.agent, budget, price)
+    nothing = Packed((), tuple(steps), price.of(text), dict.fromkeys(CLASSES, 0))
+    omitted = _omitted(pieces, nothing, budget)
+    return Composed(text, nothing.used, nothing.by_class, ESTIMATE, (), (), (), (), omitted)
+
+
+def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:
+    """A block of a fixed text if the budget has room for it, else the heading alone, else ''."""
+    heading = block.opening(agent)
+    return next((some for some in (text, heading) if some and price.of(some) <= budget.limit), "")

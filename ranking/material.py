@@ -7,15 +7,15 @@ anything is truncated, counted or packed.
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.sessions import Group, Session
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking import memory
 from ctxrank.ranking.cleaning import cleaned
-from ctxrank.ranking.composition import PackagePieces, Pieces, StoredPassage
+from ctxrank.ranking.composition import PackagePieces, Pieces
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.placement import Placed, label, reason
+from ctxrank.ranking.prices import StoredPassage
 from ctxrank.ranking.request import AssembleRequest, IncludedPassage
 from ctxrank.ranking.zones import Zone, truncated
 

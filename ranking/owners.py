@@ -120,7 +120,7 @@ def file_state(store: Store, artifact_id: int | None) -> str:
     if row is None:
         return ""
     root, path, size, mtime_ns, inode, sha256 = row
-    full = os.path.join(store.location.root if root == "." else str(root), str(path))
+    full = os.path.join(store.location.project if root == "." else str(root), str(path))
     try:
         info = os.stat(full)
     except OSError:

@@ -13,9 +13,10 @@ import re
 from math import ceil
 
 from ctxrank.indexer.documents import ESTIMATE
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking import block
-from ctxrank.ranking.request import StoredPassage
+from ctxrank.ranking.request import IncludedPassage
 
 MARGIN = 1.15
 PER_LATER_CAPITAL = 0.35  # ORCHESTRATOR is four tokens, Orchestrator two
@@ -29,6 +30,14 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]{3}([!-/:-@\[-`{-~]+)")
 _MACHINE_WORD = re.compile("[A-Za-z0-9+/=]{12}([A-Za-z0-9+/=]{12,})")
 _LONE_DIGIT = re.compile(" [0-9]")
 _FIRST_DENSE, _LAST_PLAIN = "\u2190", "\uffff"
+
+
+class StoredPassage(NamedTuple):
+    """A passage that could be shown, with its stored token count and who counted."""
+
+    shown: IncludedPassage
+    tokens: int
+    counter: str
 
 
 class Prices:

@@ -22,7 +22,7 @@ from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
 from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters, with_real_filters
 from ctxrank.ranking.heuristic import MAXIMUM, HeuristicParts, Signals, heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.owners import OwnerRow, Standing, cleaned_owner, make_hit, read_owners, read_standings
+from ctxrank.ranking.owners import Standing, cleaned_owner, make_hit, read_owners, read_standings
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import Query, parse_query
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
