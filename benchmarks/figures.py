@@ -51,8 +51,8 @@ def table(figures: list[Figure]) -> str:
         mark = {True: "met", False: "MISSED", None: ""}[one.is_met]
         rows.append(
             (
-                one.name, f"{_short(one.value)} {one.unit}", _target(one), mark, _short(median(list(one.values))),
-                _short(min(one.values)), _short(max(one.values)), str(len(one.values)),
+                one.name, f"{short(one.value)} {one.unit}", _target(one), mark, short(median(list(one.values))),
+                short(min(one.values)), short(max(one.values)), str(len(one.values)),
             )
         )  # fmt: skip
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -67,7 +67,8 @@ def _target(one: Figure) -> str:
     return f"{'≥' if one.is_minimum else '≤'} {one.limit:g} {one.unit}"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """A number with as many digits as mean something."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.4f}"

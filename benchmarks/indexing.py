@@ -21,21 +21,21 @@ _PEER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peer_index.py"
 def measure(workspace: Workspace) -> Findings:
     """Index the same tree by turns, each time from nothing."""
     shape = workspace.sizes.indexed
-    tree = workspace.new_folder("indexed")
-    megabytes = write_tree(tree, shape) / 1e6
-    raw_database = os.path.join(workspace.folder, "raw.db")
     ours: list[Run] = []
     raw: list[Run] = []
     ours_bytes: list[float] = []
     raw_bytes: list[float] = []
-    for _ in range(workspace.sizes.index_rounds):
-        workspace.run("init", "--quiet", cwd=tree)
-        ours.append(run_alone(workspace.ctxrank("index"), cwd=tree))
-        ours_bytes.append(_size(os.path.join(tree, ".ctxrank")))
-        shutil.rmtree(os.path.join(tree, ".ctxrank"))
-        raw.append(run_alone([sys.executable, _PEER, tree, raw_database]))
-        raw_bytes.append(os.path.getsize(raw_database))
-        os.remove(raw_database)
+    with workspace.scratch("indexed") as folder:
+        tree, raw_database = os.path.join(folder, "tree"), os.path.join(folder, "raw.db")
+        megabytes = write_tree(tree, shape) / 1e6
+        for _ in range(workspace.sizes.index_rounds):
+            workspace.run("init", "--quiet", cwd=tree)
+            ours.append(run_alone(workspace.ctxrank("index"), cwd=tree))
+            ours_bytes.append(_size(os.path.join(tree, ".ctxrank")))
+            shutil.rmtree(os.path.join(tree, ".ctxrank"))
+            raw.append(run_alone([sys.executable, _PEER, tree, raw_database]))
+            raw_bytes.append(os.path.getsize(raw_database))
+            os.remove(raw_database)
     figures: list[Figure] = [
         figure("index, speed by wall", "MB/s", [megabytes / run.wall_ms * 1000 for run in ours]),
         figure("index, speed by CPU", "MB/s", [megabytes / run.cpu_ms * 1000 for run in ours]),

@@ -11,11 +11,11 @@ MAX_RSS_MB = 200.0
 def measure(workspace: Workspace) -> Findings:
     """Index the tree from nothing, and once more unchanged."""
     shape = workspace.sizes.huge
-    tree = workspace.new_folder("huge")
-    written = write_tree(tree, shape) / 1e6
-    workspace.run("init", "--quiet", cwd=tree)
-    first = run_alone(workspace.ctxrank("index"), cwd=tree)
-    second = run_alone(workspace.ctxrank("index"), cwd=tree)
+    with workspace.scratch("huge") as tree:
+        written = write_tree(tree, shape) / 1e6
+        workspace.run("init", "--quiet", cwd=tree)
+        first = run_alone(workspace.ctxrank("index"), cwd=tree)
+        second = run_alone(workspace.ctxrank("index"), cwd=tree)
     figures = [
         figure("index of a huge tree, memory", "MB", [first.rss_mb], limit=MAX_RSS_MB),
         figure("index of a huge tree, wall", "s", [first.wall_ms / 1000]),

@@ -19,23 +19,23 @@ _LINE = "\nA line that was added, in round {}.\n"
 def measure(workspace: Workspace) -> Findings:
     """Index once, then time runs over the unchanged tree and, in turns, runs that find one changed file."""
     shape = workspace.sizes.unchanged
-    tree = workspace.new_folder("unchanged")
-    write_tree(tree, shape)
-    changing = os.path.join(tree, "changing.md")
-    with open(changing, "w", encoding="utf-8") as file:
-        file.write(TextMaker(Language(0)).text("md", shape.size_bytes // shape.files))
-    workspace.run("init", "--quiet", cwd=tree)
-    workspace.run("index", cwd=tree)
-    workspace.run("index", cwd=tree)  # reads again what was written within the clock's resolution of the first
     unchanged: list[Run] = []
     changed: list[Run] = []
-    for number in range(workspace.sizes.rounds):
-        unchanged.append(run_alone(workspace.ctxrank("index"), cwd=tree))
-        _append(changing, number)
-        changed.append(run_alone(workspace.ctxrank("index"), cwd=tree))
-    _append(changing, -1)
-    with open_store(start=tree) as store:
-        report = index_artifacts(store)
+    with workspace.scratch("unchanged") as tree:
+        write_tree(tree, shape)
+        changing = os.path.join(tree, "changing.md")
+        with open(changing, "w", encoding="utf-8") as file:
+            file.write(TextMaker(Language(0)).text("md", shape.size_bytes // shape.files))
+        workspace.run("init", "--quiet", cwd=tree)
+        workspace.run("index", cwd=tree)
+        workspace.run("index", cwd=tree)  # reads again what was written within the clock's resolution of the first
+        for number in range(workspace.sizes.rounds):
+            unchanged.append(run_alone(workspace.ctxrank("index"), cwd=tree))
+            _append(changing, number)
+            changed.append(run_alone(workspace.ctxrank("index"), cwd=tree))
+        _append(changing, -1)
+        with open_store(start=tree) as store:
+            report = index_artifacts(store)
     extra = [one.wall_ms - other.wall_ms for one, other in zip(changed, unchanged, strict=True)]
     figures: list[Figure] = [
         figure("index, nothing changed, wall", "ms", times(unchanged, "wall_ms"), limit=MAX_UNCHANGED_MS),

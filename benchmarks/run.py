@@ -40,18 +40,16 @@ def main(arguments: list[str] | None = None) -> int:
         print("The installed package has no compiled bytecode: start-up times are too long.", file=sys.stderr)
     out = options.out or (None if options.quick else _RESULTS)
     is_met = True
-    for name in options.only or _BENCHMARKS:
-        # A folder for each: what one leaves behind is gone before the next begins.
-        with tempfile.TemporaryDirectory(prefix="ctxrank-bench-") as folder:
-            workspace = Workspace(folder, QUICK if options.quick else FULL, options.data, is_offline=options.quick)
+    with tempfile.TemporaryDirectory(prefix="ctxrank-bench-") as folder:
+        workspace = Workspace(folder, QUICK if options.quick else FULL, options.data, is_offline=options.quick)
+        for name in options.only or _BENCHMARKS:
             started = time.monotonic()
             found = _BENCHMARKS[name](workspace)
-        print(f"\n{name} ({time.monotonic() - started:.0f} s)\n\n{figures.table(found.figures)}")
-        for note in found.notes:
-            print(f"  {note}")
-        is_met = is_met and all(one.is_met is not False for one in found.figures)
-        if out is not None:
-            _write(out, name, options, facts, found)
+            print(f"\n{name} ({time.monotonic() - started:.0f} s)\n\n{figures.table(found.figures)}")
+            print("".join(f"  {note}\n" for note in found.notes), end="", flush=True)
+            is_met = is_met and all(one.is_met is not False for one in found.figures)
+            if out is not None:
+                _write(out, name, options, facts, found)
     return 0 if is_met or options.quick else 1
 
 

@@ -1,8 +1,11 @@
 """What the benchmarks of one run share: a temporary folder, sizes, the command, and stores made once."""
 
+import contextlib
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Generator
 from typing import NamedTuple
 
 from generate import StoreShape, TreeShape, write_store
@@ -80,6 +83,15 @@ class Workspace:
             self.ctxrank(*words), cwd=cwd, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             env=clean_environment(),
         )  # fmt: skip
+
+    @contextlib.contextmanager
+    def scratch(self, name: str) -> Generator[str, None, None]:
+        """An empty folder for a while: a gigabyte is not kept until the end of the run."""
+        folder = self.new_folder(name)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder)
 
     def new_folder(self, name: str) -> str:
         """An empty folder."""

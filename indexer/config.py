@@ -186,9 +186,7 @@ def _cached(store: Store, path: str) -> object:
         info = os.stat(path)
     except OSError:
         return None
-    row = store.truth.execute(
-        "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
-    ).fetchone()
+    row = store.truth.execute("SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
         return _parsed(row[2])
     import json
@@ -203,7 +201,8 @@ def _cached(store: Store, path: str) -> object:
     try:
         with store.write() as change:
             change.connection.execute(
-                "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value) VALUES (?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value)"
+                " VALUES (?, ?, ?, ?, ?)",
                 (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
             )
     except CtxrankError:

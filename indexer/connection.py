@@ -19,9 +19,7 @@ def busy_timeout_ms() -> int:
     if not text:
         return BUSY_TIMEOUT_MS
     if not text.isdigit():
-        raise UsageError(
-            f"CTXRANK_BUSY_TIMEOUT_MS is '{text}'.", "Give a whole number of milliseconds, such as 30000."
-        )
+        raise UsageError(f"CTXRANK_BUSY_TIMEOUT_MS is '{text}'.", "Give a whole number of milliseconds, such as 30000.")
     return int(text)
 
 
@@ -94,9 +92,7 @@ def _open_unwritable(path: str) -> apsw.Connection:
             f"{path} cannot be written, and changes that were never merged into it lie in {wal}.",
             "Make the folder writable once, so that they can be merged.",
         )
-    return apsw.Connection(
-        file_uri(path, "immutable=1"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    )
+    return apsw.Connection(file_uri(path, "immutable=1"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _create_private(path: str) -> None:
@@ -156,9 +152,7 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             "Try again; CTXRANK_BUSY_TIMEOUT_MS sets how long a call waits.",
         )
     if isinstance(error, apsw.NotADBError):
-        return DamagedError(
-            f"{what} is not an SQLite database.", "Restore it from a backup or point --db elsewhere."
-        )
+        return DamagedError(f"{what} is not an SQLite database.", "Restore it from a backup or point --db elsewhere.")
     if isinstance(error, apsw.CorruptError):
         return DamagedError(f"{what} is damaged ({error}).", "Restore it from a backup.")
     if isinstance(error, apsw.FullError):

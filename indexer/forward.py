@@ -20,8 +20,8 @@ TITLE_UNIT, PATH_UNIT, IDENTIFIERS_UNIT = 1 << _TITLE_SHIFT, 1 << _PATH_SHIFT, 1
 _ENTRY_BYTES = 6
 _ID_UNIT = 1 << 32
 _IS_BIG_ENDIAN = sys.byteorder == "big"
-# Up to so many terms, one byte search each is faster than decoding all ids of a document (0.8 against 4 µs).
-_FEW_TERMS = 4
+# Up to so many terms, one byte search each is faster than decoding all ids of a document (1 against 4 µs).
+_FEW_TERMS = 3
 
 
 def pack_counts(title: int, body: int, path: int, identifiers: int) -> int:
@@ -86,9 +86,11 @@ def packed_count(blob: bytes, key: bytes) -> int:
 def packed_counts(blob: bytes, wanted: frozenset[int]) -> list[tuple[int, int]]:
     """(term id, packed counts) of those of the wanted terms that occur in one document."""
     if len(wanted) <= _FEW_TERMS:
-        found = ((term_id, packed_count(blob, term_key(term_id))) for term_id in wanted)
-        return [(term_id, packed) for term_id, packed in found if packed]
+        return [(id_, packed) for id_ in wanted if (packed := packed_count(blob, term_key(id_)))]
     ids = term_ids(blob)
     counts = 4 * len(ids)
-    places = ((term_id, counts + 2 * bisect_left(ids, term_id)) for term_id in wanted.intersection(ids))
-    return [(term_id, blob[at] | blob[at + 1] << 8) for term_id, at in places]
+    found: list[tuple[int, int]] = []
+    for id_ in wanted.intersection(ids):
+        at = counts + 2 * bisect_left(ids, id_)
+        found.append((id_, blob[at] | blob[at + 1] << 8))
+    return found

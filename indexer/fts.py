@@ -204,8 +204,8 @@ def current_index(store: IndexHolder) -> Index:
 def _attach(connection: apsw.Connection, truth_path: str) -> None:
     try:
         connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "mode=ro"),))
-    except apsw.CantOpenError:
-        if os.access(os.path.dirname(truth_path), os.W_OK):
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        if os.access(os.path.dirname(truth_path), os.W_OK) and os.access(truth_path, os.W_OK):
             raise
         # On a read-only file system nobody can make the -shm; the truth was opened the same way.
         connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "immutable=1"),))

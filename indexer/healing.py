@@ -14,6 +14,9 @@ import apsw
 from ctxrank.indexer import fts
 from ctxrank.indexer.connection import immediate
 
+# Emptying writes every page once more, about 7 ms a MB, and an assembly waits for it: a larger file is removed.
+_EMPTIED_IN_PLACE_MAX_BYTES = 8 * 2**20
+
 
 def heal(store: fts.IndexHolder) -> fts.Index:
     """Bring the store's index to an empty, sound state; returns it on a fresh connection.
@@ -33,7 +36,7 @@ def heal(store: fts.IndexHolder) -> fts.Index:
         if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING, fts.Trouble.LOCKED):
             return index
         for step in (_empty_in_place, _reset_in_place):
-            if not index.is_open:
+            if not index.is_open or _is_large(store.location.index_file):
                 break
             try:
                 step(index)
@@ -66,6 +69,13 @@ def _reset_in_place(index: fts.Index) -> None:
         connection.execute("VACUUM main")
     finally:
         connection.config(apsw.SQLITE_DBCONFIG_RESET_DATABASE, 0)
+
+
+def _is_large(path: str) -> bool:
+    try:
+        return os.path.getsize(path) > _EMPTIED_IN_PLACE_MAX_BYTES
+    except OSError:
+        return False
 
 
 def _answers(index: fts.Index) -> bool:

@@ -1,6 +1,5 @@
 """Sessions and groups: what packages hang on."""
 
-
 import apsw
 
 from ctxrank.indexer.clock import now_us
@@ -89,9 +88,7 @@ def create_session(change: Change, new: NewSession) -> int:
     if not is_one_line(new.name):
         raise UsageError(f"{new.name!a} is not a session's name.", "Choose one line of printable characters.")
     if new.status not in SESSION_STATUSES:
-        raise UsageError(
-            f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}."
-        )
+        raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
     if new.mode not in MODES:
         raise UsageError(f"'{new.mode}' is not a session's mode.", f"Modes are {', '.join(MODES)}.")
     if change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (new.name,)).fetchone():
@@ -156,9 +153,7 @@ def create_group(
 ) -> int:
     """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
     if is_session_wide(name):
-        raise UsageError(
-            f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH."
-        )
+        raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
     if not is_one_line(name):
         raise UsageError(f"{name!a} is not a group's name.", "Choose one line of printable characters.")
     if status not in GROUP_STATUSES:

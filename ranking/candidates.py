@@ -109,47 +109,76 @@ def _fetch(
 ) -> tuple[list[_Row], bool]:
     """The rows that hold any of these terms, and whether these are all of them."""
     expression = match_expression(plan, terms, scope.facets)
-    rows = _enumerate(connection, expression, scope, -1 if is_scoped else MAX_ENUMERATED + 1)
+    where = _where(plan, scope)
+    rows = _enumerate(connection, expression, scope, where, -1 if is_scoped else MAX_ENUMERATED + 1)
     if is_scoped or len(rows) <= MAX_ENUMERATED:
         return rows, True
-    return _best_by_bm25(connection, expression, scope), False
+    return _best_by_bm25(connection, expression, scope, where), False
 
 
-def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, limit: int) -> list[_Row]:
-    first, last = _ALL_ROWIDS if scope.session_id is None else session_range(scope.session_id)
-    owners = None if scope.owner_ids is None else json.dumps(sorted(scope.owner_ids))
+class _Where(NamedTuple):
+    """Conditions on a row's owning document, as SQL with its values."""
+
+    sql: str
+    values: tuple[object, ...]
+
+
+def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, where: _Where, limit: int) -> list[_Row]:
     query = f"""
         SELECT f.id, f.owner_id, f.length, f.terms
           FROM main.fts AS m
          CROSS JOIN main.forward AS f ON f.id = m.rowid
          {_join(scope)}
-         WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ?
-           {"" if owners is None else "AND f.owner_id IN (SELECT value FROM json_each(?))"}
+         WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
          LIMIT ?
     """
-    bound = [*scope.values, expression, first, last, *([] if owners is None else [owners]), limit]
-    return cast("list[_Row]", connection.execute(query, bound).fetchall())
+    values = (*scope.values, expression, *_rowids(scope), *where.values, limit)
+    return cast("list[_Row]", connection.execute(query, values).fetchall())
 
 
-def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope) -> list[_Row]:
+def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope, where: _Where) -> list[_Row]:
     query = f"""
         SELECT f.id, f.owner_id, f.length, f.terms,
                bm25(fts, {WEIGHTS.title}, {WEIGHTS.body}, {WEIGHTS.path}, {WEIGHTS.identifiers}, 0) AS s
           FROM main.fts
          CROSS JOIN main.forward AS f ON f.id = fts.rowid
          {_join(scope)}
-         WHERE fts MATCH ?
+         WHERE fts MATCH ? {where.sql}
          ORDER BY s, f.id
          LIMIT ?
     """
-    rows = connection.execute(query, (*scope.values, expression, BEST_BY_BM25)).fetchall()
+    rows = connection.execute(query, (*scope.values, expression, *where.values, BEST_BY_BM25)).fetchall()
     return [cast("_Row", row[:4]) for row in rows]
+
+
+def _rowids(scope: Scope) -> tuple[int, int]:
+    return _ALL_ROWIDS if scope.session_id is None else session_range(scope.session_id)
 
 
 def _join(scope: Scope) -> str:
     if not scope.condition:
         return ""
     return f"CROSS JOIN truth.documents AS d ON d.id = f.owner_id AND {scope.condition}"
+
+
+def _where(plan: Plan, scope: Scope) -> _Where:
+    """What must hold for the whole document: its passages may each hold another phrase, or the excluded word."""
+    conditions: list[str] = []
+    values: list[object] = []
+    if scope.owner_ids is not None:
+        conditions.append("AND f.owner_id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(sorted(scope.owner_ids)))
+    asked = [("IN", phrase) for phrase in plan.required if len(plan.required) > 1]
+    if plan.excluded:
+        asked.append(("NOT IN", " OR ".join(plan.excluded)))
+    for operator, expression in asked:
+        conditions.append(
+            f"""AND f.owner_id {operator} (
+                SELECT o.owner_id FROM main.fts AS x CROSS JOIN main.forward AS o ON o.id = x.rowid
+                 WHERE x.fts MATCH ? AND x.rowid BETWEEN ? AND ?)"""
+        )
+        values += [expression, *_rowids(scope)]
+    return _Where(" ".join(conditions), tuple(values))
 
 
 def _essential(terms: tuple[QueryTerm, ...], documents: int) -> tuple[QueryTerm, ...]:

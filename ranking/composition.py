@@ -168,10 +168,9 @@ def _summary(package: PackagePieces) -> str:
 def _included(package: PackagePieces, steps: list[Step]) -> IncludedPackage:
     count = sum(step.level == "passage" for step in steps)
     passages = sorted((p.shown for p in package.passages[:count]), key=lambda p: (p.start_line, p.id))
-    if count:
-        detail = "full" if count == package.passage_count else "passage"
-    else:
-        detail = steps[-1].level
+    detail = steps[-1].level
+    if count and count == package.passage_count:
+        detail = "full"
     return IncludedPackage(
         package.id, package.path, package.priority, package.type, package.producer, package.summary,
         tuple(passages), detail, sum(step.cost for step in steps), round(package.score, 6), package.label,

@@ -51,8 +51,8 @@ class Plan(NamedTuple):
     """What a query comes down to on this index; `unknown` are words that no document holds."""
 
     terms: tuple[QueryTerm, ...]  # the most valuable first
-    required: tuple[str, ...]  # MATCH fragments of phrases, all of which must occur
-    excluded: tuple[str, ...]  # MATCH fragments, none of which may occur
+    required: tuple[str, ...]  # MATCH fragments of phrases, all of which a document must hold somewhere
+    excluded: tuple[str, ...]  # MATCH fragments, none of which it may hold anywhere
     unknown: tuple[str, ...]
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
 
@@ -112,13 +112,9 @@ def make_plan(query: Query, index: Index, state: IndexState) -> Plan:
 
 
 def match_expression(plan: Plan, terms: tuple[QueryTerm, ...], scope: tuple[str, ...]) -> str:
-    """FTS5's syntax for: any of these terms, all required phrases, none of the excluded, all facets."""
-    parts = [*plan.required]
-    if terms and not plan.required:
-        parts.append(f"({' OR '.join(map(_any_of, terms))})")
-    parts += [f"scope:({facet})" for facet in scope]
-    expression = " AND ".join(parts)
-    return f"({expression}) NOT ({' OR '.join(plan.excluded)})" if plan.excluded else expression
+    """FTS5's syntax for: any of the required phrases, or else of these terms, and all facets."""
+    parts = [f"({' OR '.join(plan.required or map(_any_of, terms))})", *(f"scope:({facet})" for facet in scope)]
+    return " AND ".join(parts)
 
 
 def quoted(text: str) -> str:

@@ -29,7 +29,8 @@ _CAPITALS = re.compile("[A-Z]{3}([A-Z]+)")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]{3}([!-/:-@\[-`{-~]+)")
 _MACHINE_WORD = re.compile("[A-Za-z0-9+/=]{12}([A-Za-z0-9+/=]{12,})")
 _LONE_DIGIT = re.compile(" [0-9]")
-_FIRST_DENSE, _LAST_PLAIN = "\u2190", "\uffff"
+_DENSE = re.compile("[\u2190-\U0010ffff]")
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
 
 
 class StoredPassage(NamedTuple):
@@ -67,8 +68,7 @@ def cautious_tokens(text: str) -> float:
         + PER_LONE_DIGIT * len(_LONE_DIGIT.findall(text))
     )
     if not text.isascii():
-        tokens += PER_DENSE_CHARACTER * sum(character >= _FIRST_DENSE for character in text)
-        tokens += PER_ASTRAL_CHARACTER * sum(character > _LAST_PLAIN for character in text)
+        tokens += PER_DENSE_CHARACTER * len(_DENSE.findall(text)) + PER_ASTRAL_CHARACTER * len(_ASTRAL.findall(text))
     return tokens
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store import Store, create_store, open_store
@@ -53,12 +54,12 @@ def save(
     return save_package(store, new, create_session=True)
 
 
-def found(store: Store, query: str, **filters: object) -> SearchResult:
+def found(store: Store, query: str, **filters: Any) -> SearchResult:
     """The whole answer to a query; filters are the fields of a SearchRequest."""
     return search(store, SearchRequest(query)._replace(**filters))
 
 
-def search_ids(store: Store, query: str, **filters: object) -> list[str]:
+def search_ids(store: Store, query: str, **filters: Any) -> list[str]:
     """The ids of a query's hits, best first."""
     return [hit.id for hit in found(store, query, **filters).hits]
 

@@ -1,12 +1,13 @@
 """Damage on purpose: whatever is done to the index, a call or two later it answers rightly again."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
 import pytest
-from builders import found, make_store, open_again, run_child, save, search_ids
+from builders import found, make_store, open_again, run_child, save, search_ids, start_child
 from index_contents import has_no_ghosts, index_contents
 
 from ctxrank.indexer import fts
@@ -119,7 +120,7 @@ def deleted_wal(store: Store) -> None:
 DAMAGES = [
     garbage, garbage_after_the_header, truncated_to_nothing, truncated_by_half, zeroed_structure, zeroed_leaves,
     bad_config, no_state_row, no_forward_list, another_fingerprint, a_layout_without_generation, deleted,
-    deleted_alone,
+    deleted_alone, deleted_wal,
 ]  # fmt: skip
 
 
@@ -239,6 +240,18 @@ def test_a_restored_truth_that_is_behind_its_index_leaves_no_ghosts(tmp_path: Pa
         assert has_no_ghosts(store)
 
 
+def test_a_large_index_is_taken_away_and_not_emptied(store: Store) -> None:
+    with open_again(store) as other:
+        assert is_well(other)
+        another_fingerprint(store)
+        os.truncate(store.location.index_file, 9 * 2**20)
+        before = os.stat(store.location.index_file).st_ino
+        with open_again(store) as late:
+            assert is_well(late)
+        assert os.stat(store.location.index_file).st_ino != before
+        assert is_well(other)
+
+
 def test_only_one_process_heals_at_a_time(store: Store) -> None:
     with open_again(store) as other:
         zeroed_structure(store)
@@ -259,8 +272,6 @@ with make_store(Path(sys.argv[1])) as store:
 
 
 def test_processes_that_meet_the_same_damage_all_answer(store: Store) -> None:
-    from builders import start_child
-
     zeroed_structure(store)
     children = [start_child(_HEALS, store.location.root) for _ in range(4)]
     for child in children:

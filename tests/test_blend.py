@@ -1,0 +1,43 @@
+"""The blend: how a text score and what is known of a document become one number."""
+
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.ranking.blend import IDEAL_TERMS, TEXT_WEIGHT, blended, calibrated, half_score
+from ctxrank.ranking.heuristic import MAXIMUM
+
+
+def test_a_strong_match_of_low_priority_outranks_an_unrelated_critical_package() -> None:
+    strong = blended(0.7, 4 + 1)
+    unrelated = blended(0.0, MAXIMUM)
+    assert isclose(strong, 0.7 * 0.7 + 0.3 * 5 / 20.5) and isclose(unrelated, 0.3)
+    assert strong > unrelated
+
+
+def test_between_equal_matches_priority_decides() -> None:
+    assert blended(0.5, 16) > blended(0.5, 12) > blended(0.5, 8) > blended(0.5, 4)
+
+
+def test_without_any_match_the_order_is_the_heuristic_s() -> None:
+    assert blended(0, 20.5) == pytest.approx(1 - TEXT_WEIGHT)
+    assert blended(0, 10) < blended(0, 11)
+
+
+def test_half_of_what_the_rarest_terms_are_worth_is_a_text_score_of_one_half() -> None:
+    half = half_score([4.0, 2.0, 2.0])
+    assert half == 4.0
+    assert calibrated(4.0, half) == 0.5
+    assert calibrated(0.0, half) == 0.0 == calibrated(0.0, 0.0)
+
+
+def test_a_long_question_is_measured_by_its_eight_rarest_terms() -> None:
+    assert half_score([3.0] * IDEAL_TERMS + [0.1] * 40) == half_score([3.0] * IDEAL_TERMS)
+
+
+@given(st.floats(0, 1e6), st.floats(0, 1e6), st.floats(1e-6, 1e4))
+def test_calibration_keeps_the_order_and_stays_below_one(first: float, second: float, half: float) -> None:
+    low, high = sorted((first, second))
+    assert 0 <= calibrated(low, half) <= calibrated(high, half) <= 1
