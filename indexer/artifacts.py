@@ -262,10 +262,10 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     for passage in prepared.passages:
         known = kept.pop(passage.key, None)
         if known is None:
-            documents.put(change, _passage_document(owner, prepared.path, passage))
+            documents.put(change, _passage_document(owner, prepared, passage))
             written += 1
         elif known[1] != prepared.path:
-            documents.replace(change, known[0], _passage_document(owner, prepared.path, passage))
+            documents.replace(change, known[0], _passage_document(owner, prepared, passage))
             written += 1
         elif known[2:] != (passage.start_line, RULESET_VERSION):
             change.connection.execute(
@@ -277,9 +277,11 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     return written
 
 
-def _passage_document(owner: Owner, path: str, passage: Passage) -> documents.Document:
+def _passage_document(owner: Owner, prepared: PreparedFile, passage: Passage) -> documents.Document:
+    # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
+    heading = passage.heading.removeprefix(f"{prepared.title} > ")
     return documents.Document(
-        kind="passage", number=None, title=passage.heading, body=passage.text, path=path,
+        kind="passage", number=None, title=heading, body=passage.text, path=prepared.path,
         owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
         type=owner.type, priority=owner.priority, passage_key=passage.key, start_line=passage.start_line,
         end_line=passage.end_line, created_at=owner.created_at, ruleset=RULESET_VERSION,

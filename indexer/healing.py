@@ -1,4 +1,4 @@
-"""Healing a derived file: empty it in place, else reset it in place, else remove it.
+"""Healing a derived file: empty it in place, else reset it in place, else (or if it is large) remove it.
 
 The caller feeds it again afterwards. Under one lock file, so that two processes never heal at once; the
 three files go together, because removing `index.db` alone under open processes gives I/O errors.
@@ -49,7 +49,7 @@ def heal(store: fts.IndexHolder) -> fts.Index:
                 return index
         index.close()
         for suffix in ("", "-wal", "-shm"):
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):  # gone already, or not ours to remove: opening says which
                 os.unlink(store.location.index_file + suffix)
         return store.reopen_index()
 

@@ -40,11 +40,13 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
         truth = os.path.join(folder, FOLDER, TRUTH_FILE)
         if os.path.exists(truth):
             return at(truth, root)
-    main = _main_worktree(here)
-    if main is not None:
+    linked = _linked_worktree(here)
+    if linked is not None:
+        main, top = linked
         truth = os.path.join(main, FOLDER, TRUTH_FILE)
         if os.path.exists(truth):
-            return at(truth, root)
+            # The store is shared; the files are the worktree's own.
+            return at(truth, root or os.environ.get("CTXRANK_ROOT") or top)
     raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
 
 
@@ -72,8 +74,8 @@ def _upwards(folder: str) -> list[str]:
     return folders
 
 
-def _main_worktree(here: str) -> str | None:
-    """The main worktree's folder if `here` lies in a linked one.
+def _linked_worktree(here: str) -> tuple[str, str] | None:
+    """(the main worktree's folder, the linked one's) if `here` lies in a linked one.
 
     There `.git` is a file, `gitdir: <main>/.git/worktrees/<name>`.
     """
@@ -89,5 +91,5 @@ def _main_worktree(here: str) -> str | None:
         gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
         common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
         # A worktree of a bare repository has no main one: what lies beside that repository is not ours.
-        return os.path.dirname(common) if name and os.path.basename(common) == ".git" else None
+        return (os.path.dirname(common), folder) if name and os.path.basename(common) == ".git" else None
     return None

@@ -154,7 +154,7 @@ def insert(
     if not is_session_wide(new.group):
         assert new.group is not None, "a session-wide package has no group"
         group_id = require_group(change, session_id, new.group, created_at=new.created_at)
-    previous = _current_at(connection, session_id, new.path) if supersede_same_path else None
+    previous = _current_at(connection, session_id, group_id, new.path) if supersede_same_path else None
     known = artifacts.artifact_at(connection, root, new.path)
     artifact_id = known.id if known is not None else None
     if prepared is not None:
@@ -206,12 +206,19 @@ def insert(
     )  # fmt: skip
 
 
-def _current_at(connection: apsw.Connection, session_id: int, path: str) -> tuple[int, int] | None:
-    """(id, version) of the current package of a path in a session."""
+def _current_at(
+    connection: apsw.Connection, session_id: int, group_id: int | None, path: str
+) -> tuple[int, int] | None:
+    """(id, version) of the current package that a new one of this path replaces: of the same group, and for a
+    session-wide one of any. A file that a second group saves is that group's package, and the first keeps its own.
+    """
     row = connection.execute(
-        "SELECT id, version FROM packages WHERE session_id = ? AND path = ? AND superseded_by IS NULL"
-        " ORDER BY id DESC LIMIT 1",
-        (session_id, path),
+        """
+        SELECT id, version FROM packages
+         WHERE session_id = ?1 AND path = ?2 AND superseded_by IS NULL AND (?3 IS NULL OR group_id IS ?3)
+         ORDER BY group_id IS NOT ?3, id DESC LIMIT 1
+        """,
+        (session_id, path, group_id),
     ).fetchone()
     return None if row is None else (int(row[0]), int(row[1]))
 

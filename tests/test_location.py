@@ -69,6 +69,13 @@ def test_a_linked_worktree_shares_the_main_ones_store(tmp_path: Path) -> None:
     assert find_store(start=str(linked / "src")).truth == str(tmp_path / "main/.ctxrank/ctxrank.db")
 
 
+def test_files_of_a_linked_worktree_are_its_own(tmp_path: Path) -> None:
+    make_store(tmp_path / "main").close()
+    linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")
+    location = find_store(start=str(linked))
+    assert (location.root, location.project) == (str(linked), str(tmp_path / "main"))
+
+
 def test_a_worktree_of_its_own_store_keeps_it(tmp_path: Path) -> None:
     make_store(tmp_path / "main").close()
     linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")

@@ -256,3 +256,10 @@ def test_the_schema_refuses_what_the_code_would_never_write(store: Store) -> Non
     for column, value in (("type", "rumour"), ("priority", "urgent"), ("scope", "world"), ("type", None)):
         with pytest.raises(apsw.ConstraintError):
             store.truth.execute(f"UPDATE packages SET {column} = ?", (value,))
+
+
+def test_a_file_saved_by_a_second_group_leaves_the_first_its_package(store: Store) -> None:
+    first = save(store, "a.md", group="A")
+    second = save(store, "a.md", group="B")
+    again = save(store, "a.md", group="A")
+    assert (second.supersedes, again.supersedes) == (None, first.id)
