@@ -69,6 +69,7 @@ def _target(one: Figure) -> str:
 
 def short(value: float) -> str:
     """A number with as many digits as mean something."""
-    if value >= 1000:
+    size = abs(value)
+    if size >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.4f}"
+    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.4f}"

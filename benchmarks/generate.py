@@ -1,7 +1,7 @@
 """Stores and file trees to measure on, the same for the same seed.
 
-    write_store("/tmp/s", StoreShape(packages=100_000, sessions=400))     # /tmp/s/.ctxrank, indexed
-    write_tree("/tmp/t", TreeShape(size_bytes=64_000_000, files=4000))    # Markdown, Python and logs
+    write_store(folder, StoreShape(packages=100_000, sessions=400))      # folder/.ctxrank, indexed
+    write_tree(folder, TreeShape(size_bytes=64_000_000, files=4000))     # Markdown, Python and logs
 
 Nothing here is real: words, sessions and files are made up, with the frequencies of language.py.
 """

@@ -4,6 +4,7 @@
 5 damaged         6 the system refused             7 locked     130 Ctrl-C
 """
 
+import contextlib
 import os
 import sys
 
@@ -75,10 +76,16 @@ def cli(
 cli.params += global_options()
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run one call and exit with its code."""
-    given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(run(given))
+def main() -> None:
+    """Run one call and exit with its code, without taking the interpreter apart.
+
+    Stores are closed and streams flushed by then; freeing every module would cost a fifth of a query.
+    """
+    code = run(sys.argv[1:])
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def run(arguments: list[str]) -> int:

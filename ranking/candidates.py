@@ -6,7 +6,6 @@ matches too many rows, bm25() picks the best of those that hold its rarest terms
 on these. Filters are part of each of these questions: none is applied to what was picked already.
 """
 
-import json
 from math import fsum
 from typing import cast
 
@@ -167,7 +166,7 @@ def _where(plan: Plan, scope: Scope) -> _Where:
     values: list[object] = []
     if scope.owner_ids is not None:
         conditions.append("AND f.owner_id IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(sorted(scope.owner_ids)))
+        values.append(f"[{','.join(map(str, sorted(scope.owner_ids)))}]")
     asked = [("IN", phrase) for phrase in plan.required if len(plan.required) > 1]
     if plan.excluded:
         asked.append(("NOT IN", " OR ".join(plan.excluded)))

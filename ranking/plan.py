@@ -4,7 +4,6 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
-import json
 from typing import cast
 
 import apsw
@@ -186,6 +185,8 @@ def _look_up(index: Index, wanted: _Wanted) -> _Found:
 
 def _look_up_prefix(index: Index, wanted: _Wanted) -> _Found:
     """Terms that begin so, and the stems of words that do."""
+    import json  # a millisecond that only a prefix pays
+
     beginning = _unstemmed(index, wanted.surface)
     completed = {
         stem: quoted(beginning + ending) for ending in _COMPLETIONS for stem in index.tokens(beginning + ending)

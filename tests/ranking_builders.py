@@ -1,5 +1,7 @@
 """Blocks and an agent's memory for tests, each in one call."""
 
+from typing import Any
+
 from ctxrank.indexer import error_patterns, reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.config import Config
@@ -11,13 +13,13 @@ from ctxrank.ranking.request import AssembleRequest, Assembly
 TODAY = 20_000 * DAY_US  # a day for `as_of`, so that recency is arithmetic
 
 
-def block_for(store: Store, agent: str = "developer", *, config: Config | None = None, **values: object) -> Assembly:
+def block_for(store: Store, agent: str = "developer", *, config: Config | None = None, **values: Any) -> Assembly:
     """The assembly of session S and group G as of TODAY; values are the fields of an AssembleRequest."""
     request = AssembleRequest("S", agent, "G", as_of=TODAY)._replace(**values)
     return assemble(store, request, Config() if config is None else config)
 
 
-def files_for(store: Store, agent: str = "developer", **values: object) -> list[str]:
+def files_for(store: Store, agent: str = "developer", **values: Any) -> list[str]:
     """The paths of the packages in the block, in order."""
     return [package.path for package in block_for(store, agent, **values).packages]
 

@@ -2,10 +2,11 @@
 
 import random
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from builders import make_store, save
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
 
@@ -15,6 +16,7 @@ from ctxrank.indexer.tokens import model_factor
 from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.ranking.prices import Prices, cautious_tokens
 from ctxrank.ranking.request import Assembly
+from ctxrank.ranking.zones import WITH_PACKAGES
 
 _LEVELS = {"title": 0, "summary": 1, "passage": 2, "full": 3}
 _KINDS = {
@@ -64,7 +66,7 @@ _REQUESTS = st.fixed_dictionaries({
     "limit": st.integers(0, 14),
     "detail": st.sampled_from([None, "summary", "passage", "full"]),
     "model": st.sampled_from(["sonnet", "gpt-4o", "claude-sonnet-4-5"]),
-    "current_tokens": st.sampled_from([0, 110_000, 130_000]),
+    "current_tokens": st.sampled_from([0, 70_000, 110_000, 130_000]),
     "reasoning_level": st.sampled_from(["minimal", "full"]),
     "include_reasoning": st.booleans(),
     "is_marking": st.just(False),
@@ -74,7 +76,7 @@ _REQUESTS = st.fixed_dictionaries({
 @settings(max_examples=60, deadline=None)
 @given(_REQUESTS, st.integers(0, 9000))
 def test_the_budget_is_hard_by_the_exact_counter_too(
-    rich: Store, counter: Callable[[str], int], request_: dict[str, object], budget: int
+    rich: Store, counter: Callable[[str], int], request_: dict[str, Any], budget: int
 ) -> None:
     block = block_for(rich, "tech_lead", budget=budget, **request_)
     assert block.used <= budget
@@ -84,7 +86,7 @@ def test_the_budget_is_hard_by_the_exact_counter_too(
 @settings(max_examples=60, deadline=None)
 @given(_REQUESTS, st.integers(0, 5000), st.integers(0, 4000))
 def test_a_larger_budget_never_removes_or_lowers_an_item(
-    rich: Store, request_: dict[str, object], budget: int, more: int
+    rich: Store, request_: dict[str, Any], budget: int, more: int
 ) -> None:
     small, large = (block_for(rich, "tech_lead", budget=limit, **request_) for limit in (budget, budget + more))
     assert _items(small).keys() <= _items(large).keys()
@@ -94,16 +96,13 @@ def test_a_larger_budget_never_removes_or_lowers_an_item(
 
 @settings(max_examples=40, deadline=None)
 @given(_REQUESTS, st.integers(0, 5000))
-def test_everything_that_is_left_out_is_named_with_a_reason(
-    rich: Store, request_: dict[str, object], budget: int
-) -> None:
+def test_everything_that_is_left_out_is_named_with_a_reason(rich: Store, request_: dict[str, Any], budget: int) -> None:
     block, all_of_it = (block_for(rich, "tech_lead", budget=limit, **request_) for limit in (budget, 10**6))
+    assume(block.usage.zone in WITH_PACKAGES)
     named = {omitted.id: omitted.reason for omitted in block.omitted}
     assert all(named.values())
-    known = {package.id for package in block.packages}
-    assert {f"package:{n}" for n in range(1, len(_KINDS) + 1)} == named.keys() & {
-        f"package:{n}" for n in range(1, len(_KINDS) + 1)
-    } | {f"package:{id_}" for id_ in known}
+    for number in range(1, len(_KINDS) + 1):
+        assert f"package:{number}" in named.keys() | _items(block).keys()
     for key in _items(all_of_it).keys() - _items(block).keys():
         assert key in named
     for key, level in _items(block).items():
@@ -133,7 +132,7 @@ def test_used_is_the_frame_and_the_sum_of_the_classes(rich: Store) -> None:
 
 
 def test_exact_counts_are_used_where_they_were_taken(rich: Store, counter: Callable[[str], int]) -> None:
-    values = {"task": "walrus", "limit": 5, "model": "gpt-4o", "is_marking": False}
+    values: dict[str, Any] = {"task": "walrus", "limit": 5, "model": "gpt-4o", "is_marking": False}
     before = block_for(rich, "tech_lead", **values)
     backfill_counts(rich)
     after = block_for(rich, "tech_lead", **values)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import make_store, save
@@ -24,11 +25,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def _search(store: Store, query: str, **filters: object) -> SearchResult:
+def _search(store: Store, query: str, **filters: Any) -> SearchResult:
     return search(store, SearchRequest(query)._replace(**filters), _OFF)
 
 
-def _files(store: Store, query: str, **filters: object) -> list[str]:
+def _files(store: Store, query: str, **filters: Any) -> list[str]:
     return [hit.path for hit in _search(store, query, **filters).hits]
 
 
@@ -103,7 +104,7 @@ def test_a_column_narrows_here_too(store: Store) -> None:
         ({"limit": 1}, ["b.md"]),
     ],
 )
-def test_the_filters_are_those_of_the_index(store: Store, filters: dict[str, object], files: list[str]) -> None:
+def test_the_filters_are_those_of_the_index(store: Store, filters: dict[str, Any], files: list[str]) -> None:
     save(store, "a.md", "walrus\n", group="A", type="decisions", priority="low", created_at=DAY_US)
     save(store, "b.md", "walrus\n", session="S2", producer="qa_expert", priority="high", created_at=9 * DAY_US)
     assert _files(store, "walrus", **filters) == files

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from builders import found, make_store, save, search_ids, write_file
@@ -40,7 +41,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-def _files(store: Store, query: str, **filters: object) -> list[str]:
+def _files(store: Store, query: str, **filters: Any) -> list[str]:
     return [hit.path for hit in found(store, query, **filters).hits]
 
 
@@ -195,9 +196,7 @@ def test_a_session_wide_group_filters_nothing(store: Store, group: str) -> None:
         ({"path": "b.md"}, ["b.md"]),
     ],
 )
-def test_each_filter_keeps_exactly_what_has_the_value(
-    store: Store, filters: dict[str, object], files: list[str]
-) -> None:
+def test_each_filter_keeps_exactly_what_has_the_value(store: Store, filters: dict[str, Any], files: list[str]) -> None:
     save(store, "a.md", "walrus\n", type="decisions", priority="low", created_at=DAY_US)
     save(store, "b.md", "walrus\n", producer="qa_expert", priority="high", created_at=9 * DAY_US)
     assert _files(store, "walrus", **filters) == files
@@ -282,7 +281,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 @pytest.mark.parametrize("query", ["walrus", "zebra yak walrus", "yak zebra somewhere walrus"])
 @pytest.mark.parametrize("filters", [{"path": "deep"}, {"group": "MINE"}, {"session": "S2"}, {"kinds": ("package",)}])
 def test_thousands_of_foreign_matches_do_not_hide_the_filtered_one(
-    crowd: Store, query: str, filters: dict[str, object]
+    crowd: Store, query: str, filters: dict[str, Any]
 ) -> None:
     assert _files(crowd, query, **filters) == ["deep/mine.md"]
 
