@@ -9,7 +9,7 @@ T is in [0, 1): ½ for that document, and it does not depend on which other docu
 because no document holds all terms of a long task text, and a sum over all of them would push every T
 towards 0, where the heuristic decides alone.
 
-w = 0.7 lets a strong match of low priority outrank an unrelated critical package:
+In an assembly w = 0.7. It lets a strong match of low priority outrank an unrelated critical package:
 0.7·0.7 + 0.3·5/20.5 = 0.56 against 0 + 0.3·20.5/20.5 = 0.30; between equal matches H decides.
 """
 
@@ -18,6 +18,9 @@ from collections.abc import Iterable
 from ctxrank.ranking.heuristic import MAXIMUM
 
 TEXT_WEIGHT = 0.7
+# Who searches named what is wanted; priority says what an agent should read unasked. Finding 249 notes by words of
+# their own titles (2026-11, MRR at 10): 0.79 with w = 0.7, 0.90 with 0.8, 0.97 with 0.9, 0.99 with 1.
+SEARCH_TEXT_WEIGHT = 0.9
 IDEAL_TERMS = 8
 HALF = 0.5
 

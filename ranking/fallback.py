@@ -13,7 +13,7 @@ from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.blend import TEXT_WEIGHT, blended
+from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.filters import Filters, truth_condition
@@ -108,7 +108,7 @@ def search_truth(
                 days = today - owner.created_at // DAY_US
                 parts = heuristic(Signals(owner.priority, is_same_group=False, is_designated=False, days=days))
                 match = matches[owner.id]
-                found.append(_Found(owner, match, parts, blended(match.text, parts.total)))
+                found.append(_Found(owner, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
     found.sort(
         key=lambda hit: (
             hit.owner.superseded_by is not None,
@@ -222,8 +222,8 @@ def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mod
             found.score,
             "score = words that occur + what is known",
             (
-                Explanation(TEXT_WEIGHT * match.text, f"{match.text:.2f} of the query's words, by length"),
-                explain_heuristic(found.parts, 1 - TEXT_WEIGHT),
+                Explanation(SEARCH_TEXT_WEIGHT * match.text, f"{match.text:.2f} of the query's words, by length"),
+                explain_heuristic(found.parts, 1 - SEARCH_TEXT_WEIGHT),
             ),
         )
     return make_hit(store, owner, found.score, text, shown, explanation)

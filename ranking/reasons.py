@@ -10,10 +10,16 @@ from ctxrank.ranking.plan import Plan
 
 
 def explain_blend(
-    index: Index, state: IndexState, plan: Plan, evidence: Evidence | None, text: float, parts: HeuristicParts
+    index: Index,
+    state: IndexState,
+    plan: Plan,
+    evidence: Evidence | None,
+    text: float,
+    parts: HeuristicParts,
+    weight: float = TEXT_WEIGHT,
 ) -> Explanation:
     """score = text + what is known; the text down to what each term gave to each row."""
-    text_value = TEXT_WEIGHT * text
+    text_value = weight * text
     rows: list[Explanation] = []
     total = evidence.score if evidence is not None else 0.0
     for share, candidate, name in evidence.shares() if evidence is not None and total else ():
@@ -28,11 +34,11 @@ def explain_blend(
         )
         rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
     return Explanation(
-        blended(text, parts.total),
+        blended(text, parts.total, weight),
         "score = text + what is known",
         (
-            Explanation(text_value, f"text: {TEXT_WEIGHT:g} × {text:.3f} (BM25 {total:.2f}, calibrated)", tuple(rows)),
-            explain_heuristic(parts, 1 - TEXT_WEIGHT),
+            Explanation(text_value, f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}, calibrated)", tuple(rows)),
+            explain_heuristic(parts, 1 - weight),
         ),
     )
 

@@ -15,7 +15,7 @@ from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.blend import blended, calibrated, half_score
+from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended, calibrated, half_score
 from ctxrank.ranking.candidates import find_candidates
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
@@ -122,7 +122,9 @@ def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
         shown = passages[0].snippet if passages else snippet(call.fts, owner.body, stems)
         explanation = None
         if call.request.is_explained:
-            explanation = explain_blend(call.fts, call.state, call.plan, row.evidence, row.text, row.parts)
+            explanation = explain_blend(
+                call.fts, call.state, call.plan, row.evidence, row.text, row.parts, SEARCH_TEXT_WEIGHT
+            )
         hits.append(make_hit(call.store, owner, row.score, shown, passages, explanation))
     return hits
 
@@ -137,7 +139,7 @@ def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
     by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
     best: list[_Ranked] = []
     for start in range(0, len(by_text) if limit else 0, _CHUNK):
-        highest = blended(calibrated(evidence[by_text[start]].score, call.half), MAXIMUM)
+        highest = blended(calibrated(evidence[by_text[start]].score, call.half), MAXIMUM, SEARCH_TEXT_WEIGHT)
         if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
             break
         some = by_text[start : start + _CHUNK]
@@ -145,7 +147,7 @@ def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
             entry = evidence[standing.id]
             text = calibrated(entry.score, call.half)
             parts = heuristic(known_of(standing.priority, standing.created_at, today))
-            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total)))
+            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total, SEARCH_TEXT_WEIGHT)))
         best.sort(key=lambda row: order_of(row.standing, row.score))
         del best[limit:]
     return best
