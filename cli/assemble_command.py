@@ -216,7 +216,8 @@ def _compact(result: "Assembly") -> str:
         f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
     ]
     lines += [
-        f"package:{package.id} [{package.priority}] {package.path} · {package.detail} · {package.score:.3f} · {package.reason}"
+        f"package:{package.id} [{package.priority}] {package.path} · {package.detail} · {package.score:.3f}"
+        f" · {package.reason}"
         for package in result.packages
     ]
     lines += [f"reasoning:{entry.id} [{entry.agent}] {entry.phase}" for entry in result.reasoning]

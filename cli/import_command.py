@@ -8,7 +8,7 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
-    pass
+    from ctxrank.indexer.import_run import ImportReport
 
 _SHOWN_SKIPPED = 10
 

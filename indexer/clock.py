@@ -1,9 +1,9 @@
 """Time as the store keeps it: microseconds since 1970, UTC, in one integer.
 
-    now_us()                             1795299000123456
-    format_us(1795299000123456)          "2026-11-21T22:10:00.123456Z"
-    parse_time("7d", now=now_us())       seven days before now
-    parse_time("2026-11-21", now=...)    midnight UTC of that day
+now_us()                             1795299000123456
+format_us(1795299000123456)          "2026-11-21T22:10:00.123456Z"
+parse_time("7d", now=now_us())       seven days before now
+parse_time("2026-11-21", now=...)    midnight UTC of that day
 """
 
 import re

@@ -11,6 +11,7 @@ from ctxrank.indexer.errors import CtxrankError, DamagedError, LockedError, Usag
 
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
+_WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 
 def busy_timeout_ms() -> int:
@@ -67,6 +68,8 @@ def _prepare(
     connection.pragma("foreign_keys", True)
     # What is deleted is overwritten: a forgotten secret does not stay in free pages.
     connection.pragma("secure_delete", True)
+    # A long run behind a reader lets the WAL grow; once it is merged, most of it is given back to the disk.
+    connection.pragma("journal_size_limit", _WAL_KEPT_BYTES)
     # Nothing in the file's own schema may call functions with side effects.
     connection.pragma("trusted_schema", False)
     return connection

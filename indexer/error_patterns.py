@@ -1,6 +1,5 @@
 """Error patterns: a known error, its variable parts masked, with what fixed it."""
 
-
 from ctxrank.indexer import documents
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION

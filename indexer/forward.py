@@ -21,7 +21,7 @@ _ENTRY_BYTES = 6
 _ID_UNIT = 1 << 32
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 # Up to so many terms, one byte search each is faster than decoding all ids of a document (1 against 4 µs).
-_FEW_TERMS = 3
+_FEW_TERMS = 5
 
 
 def pack_counts(title: int, body: int, path: int, identifiers: int) -> int:

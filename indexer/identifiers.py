@@ -33,11 +33,13 @@ _CJK_CHARACTERS = (
 )
 
 
+_FIRST_CJK = "\u1100"
+
+
 class _Patterns:
-    """Compiled when the first compound word is met: the sets of CJK characters alone cost half a bare start."""
+    """Compiled when the first text asks for them: the sets of CJK characters cost half a bare start."""
 
     def __init__(self) -> None:
-        self.word = re.compile(r"[^\W_]+")
         self.cjk = re.compile(f"[{_CJK_CHARACTERS}]")
         self.cjk_or_not = re.compile(f"[{_CJK_CHARACTERS}]+|[^{_CJK_CHARACTERS}]+")
 
@@ -45,6 +47,11 @@ class _Patterns:
 @cache
 def _patterns() -> _Patterns:
     return _Patterns()
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    return re.compile(r"[^\W_]+")
 
 
 @cache
@@ -86,7 +93,7 @@ def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
         if word.isascii():
             words[word] += count
         else:
-            for piece in _patterns().word.findall(word.decode("utf-8", "surrogatepass")):
+            for piece in _word().findall(word.decode("utf-8", "surrogatepass")):
                 words[piece.encode()] += count
     return words
 
@@ -97,7 +104,7 @@ def _split(word: bytes) -> str:
     if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
         return ""
     text = word.decode()
-    if text.isascii() or not _patterns().cjk.search(text):
+    if text.isascii() or max(text) < _FIRST_CJK or not _patterns().cjk.search(text):
         return " ".join(_cased_parts(text))
     parts: list[str] = []
     for stretch in _patterns().cjk_or_not.findall(text):

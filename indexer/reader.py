@@ -1,6 +1,5 @@
 """One document as the truth holds it, for showing."""
 
-
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.documents import DocumentRef, document_id
 from ctxrank.indexer.errors import NotFoundError

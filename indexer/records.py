@@ -46,7 +46,7 @@ else:
                 rest = [filled[field] for field in fields[len(values) :]]
             except KeyError:
                 raise _wrong_values(cls, values, named) from None
-            if len(values) > len(fields) or len(filled) > len(rest) and not filled.keys() <= set(fields):
+            if len(values) > len(fields) or not filled.keys() <= set(fields):
                 raise _wrong_values(cls, values, named)
             if values and named and not named.keys().isdisjoint(fields[: len(values)]):
                 raise _wrong_values(cls, values, named)

@@ -1,6 +1,5 @@
 """How a store and its index are, without changing either."""
 
-
 import apsw
 
 from ctxrank.indexer.config import load_config, says_no_fts5
@@ -40,7 +39,10 @@ def read_status(store: Store) -> Status:
     if not config.fts5:
         trouble = trouble or "FTS5 is switched off in the configuration"
     if says_no_fts5(store):
-        notes.append("skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used. 'fts5: off' in config.yaml switches it off.")
+        notes.append(
+            "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
+            " 'fts5: off' in config.yaml switches it off."
+        )
     (older,) = store.truth.execute(
         "SELECT count(*) FROM documents WHERE ruleset < ?", (RULESET_VERSION,)
     ).fetchone() or (0,)

@@ -1,6 +1,5 @@
 """Strategies: what worked, kept for a project."""
 
-
 from ctxrank.indexer import documents
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION

@@ -74,8 +74,7 @@ _PUNCTUATION = _marking(
     lambda byte: byte < 0x80 and not chr(byte).isalnum() and byte not in _SPACE_BYTES + _NEWLINE_BYTES
 )
 _CASES = bytes(
-    0x20 if byte >= 0x80 or not chr(byte).isalpha() else 0x41 if chr(byte).isupper() else 0x61
-    for byte in range(256)
+    0x20 if byte >= 0x80 or not chr(byte).isalpha() else 0x41 if chr(byte).isupper() else 0x61 for byte in range(256)
 )
 
 _LONG_RUN = re.compile(b"xxxxxxx+")  # spelled out: a search for seven fixed bytes is twice as fast as x{7,}

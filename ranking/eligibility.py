@@ -64,9 +64,7 @@ def eligible_packages(
     truth: apsw.Connection, session: Session, group: Group | None, agent: str, iteration: int, reach: str
 ) -> list[EligiblePackage]:
     """All packages that the request may see, in no particular order."""
-    packages = _of_session(truth, session.id, group, agent, iteration)
-    if reach == "group":
-        return [package for package in packages if not package.is_foreign]
+    packages = _of_session(truth, session.id, group, agent, iteration, only_own_group=reach == "group")
     if reach == "project":
         earlier = truth.execute(
             "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
@@ -81,12 +79,27 @@ def eligible_packages(
 
 
 def _of_session(
-    truth: apsw.Connection, session_id: int, group: Group | None, agent: str, iteration: int
+    truth: apsw.Connection,
+    session_id: int,
+    group: Group | None,
+    agent: str,
+    iteration: int,
+    *,
+    only_own_group: bool = False,
 ) -> list[EligiblePackage]:
-    values = {"agent": agent, "group": group.id if group else 0, "iteration": iteration, "session": session_id}
+    values: dict[str, str | int] = {
+        "agent": agent,
+        "group": group.id if group else 0,
+        "iteration": iteration,
+        "session": session_id,
+    }
     referenced = group.context_references if group is not None else ()
     packages: list[EligiblePackage] = []
-    for row in truth.execute(_QUERY, values):
+    query = _QUERY
+    if only_own_group and group is not None:
+        # In SQL, because a session's other groups are most of its packages.
+        query += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
+    for row in truth.execute(query, values):
         is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
         is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
         is_for_others = bool(has_consumers) and not is_designated

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import apsw
 import pytest
-from ctxrank.cli.main import run
 from load import load
+
+from ctxrank.cli.main import run
 
 SESSION = "shop-2026-10"
 ASSEMBLE = ("assemble", "--session", SESSION, "--agent", "developer", "--group", "AUTH")

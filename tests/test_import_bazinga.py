@@ -9,6 +9,8 @@ from pathlib import Path
 
 import apsw
 import pytest
+from builders import found, make_store, save, write_file
+from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
 from ctxrank.indexer.bazinga import import_bazinga
 from ctxrank.indexer.clock import format_us
@@ -19,8 +21,6 @@ from ctxrank.indexer.sessions import find_group, find_session
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.vocabulary import ENCODING, local_counter
-from builders import found, make_store, save, write_file
-from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
 TABLES = (
     "store", "feed_marks", "settings", "sessions", "groups", "artifacts", "packages", "package_consumers",

@@ -127,9 +127,7 @@ def test_other_languages_are_cut_at_definitions_too(line: str, heading: str) -> 
     assert headings(f"int x;\n{line}\n{paragraphs(1)}", "a.c") == ["", heading]
 
 
-@pytest.mark.parametrize(
-    "line", ["    return load(x)", "print(x)", "struct stat info;", "if (x) {", "// class of"]
-)
+@pytest.mark.parametrize("line", ["    return load(x)", "print(x)", "struct stat info;", "if (x) {", "// class of"])
 def test_calls_and_declarations_are_no_definitions(line: str) -> None:
     assert headings(f"int x;\n{line}\n", "a.c") == [""]
 

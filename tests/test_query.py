@@ -142,9 +142,7 @@ def test_a_term_can_be_encoded_and_has_no_control_character(text: str) -> None:
         assert term.text.encode() and not any(c < " " for c in term.text)
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", " ", '"', '""" ', '"a ""', "-", "*", "title:", 'kind:"', "a:b ", "\x00", '-"']
-)
+@pytest.mark.parametrize("piece", ["a", " ", '"', '""" ', '"a ""', "-", "*", "title:", 'kind:"', "a:b ", "\x00", '-"'])
 def test_a_megabyte_of_anything_parses_in_linear_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     start = time.process_time()

@@ -61,9 +61,7 @@ def test_every_kind_of_line_end_becomes_one_line_feed(written: Callable[[bytes],
         ("¿Qué pasó?".encode("latin-1"), "¿Qué pasó?", "cp1252"),
     ],
 )
-def test_an_encoding_is_recognised(
-    written: Callable[[bytes], str], data: bytes, text: str, encoding: str
-) -> None:
+def test_an_encoding_is_recognised(written: Callable[[bytes], str], data: bytes, text: str, encoding: str) -> None:
     found = text_of(written(data))
     assert (found.text, found.encoding) == (text, encoding)
 
@@ -86,9 +84,7 @@ def test_utf8_with_one_broken_character_stays_utf8(written: Callable[[bytes], st
         (codecs.BOM_UTF16_LE + b"odd", "encoding not recognised"),
     ],
 )
-def test_what_is_not_text_is_skipped_with_its_hash(
-    written: Callable[[bytes], str], data: bytes, reason: str
-) -> None:
+def test_what_is_not_text_is_skipped_with_its_hash(written: Callable[[bytes], str], data: bytes, reason: str) -> None:
     assert read_text_file(written(data)) == ReadSkip(reason, hashlib.sha256(data).hexdigest())
 
 

@@ -5,6 +5,7 @@ import pickle
 import typing
 
 import pytest
+
 from ctxrank.indexer.records import NamedTuple
 
 

@@ -178,9 +178,7 @@ _FRAGMENTS = st.sampled_from([
     "12345", "\u0130", "\u212a",
 ])  # fmt: skip
 _TEXTS = st.one_of(st.text(), st.lists(_FRAGMENTS, max_size=14).map("".join))
-_VALUES = st.one_of(
-    _TEXTS.filter(lambda text: "private>" not in text), st.integers(), st.floats(allow_nan=False)
-)
+_VALUES = st.one_of(_TEXTS.filter(lambda text: "private>" not in text), st.integers(), st.floats(allow_nan=False))
 _MODES = st.sampled_from(RedactionMode)
 
 
@@ -230,9 +228,7 @@ def test_a_random_word_goes_only_where_a_value_or_a_part_of_a_url_stands() -> No
 
 
 def test_entropy_keeps_paths_lines_and_digests() -> None:
-    text = (
-        "at: src/auth/OAuth2ProviderFactory.ts:12:3 sum=sha256-" + _fake(43) + " id=" + "0123456789ABCDEF" * 3
-    )
+    text = "at: src/auth/OAuth2ProviderFactory.ts:12:3 sum=sha256-" + _fake(43) + " id=" + "0123456789ABCDEF" * 3
     assert redact(text, RedactionMode.ENTROPY).text == text
 
 

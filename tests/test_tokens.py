@@ -98,9 +98,7 @@ def test_an_exact_count_is_that_of_tiktoken(exact: TokenCounter) -> None:
     assert exact.count("<|endoftext|>") > 1
 
 
-@pytest.mark.parametrize(
-    "unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"]
-)
+@pytest.mark.parametrize("unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"])
 def test_an_exact_count_survives_a_million_of_anything(unit: str, exact: TokenCounter) -> None:
     started = time.process_time()
     text = unit * (1_000_000 // len(unit))
