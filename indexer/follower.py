@@ -51,7 +51,7 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
         if not index.is_usable:
             return lag(store, index)
         index.connection.set_busy_timeout(0 if bound_ms is not None else store.busy_ms)
-        return _Follower(index).run(deadline)
+        return Follower(index).run(deadline)
     except (apsw.BusyError, apsw.ReadOnlyError):
         return lag(store, index)  # it answers as it is
     except apsw.Error as error:
@@ -93,7 +93,7 @@ def changes_after(truth: apsw.Connection, seq: int, schema: str = "main") -> int
     return int(row[0]) if row else 0
 
 
-class _Follower:
+class Follower:
     """One run: keeps the ids of terms it has seen, so that a rebuild looks each up once."""
 
     def __init__(self, index: fts.Index) -> None:
@@ -105,6 +105,7 @@ class _Follower:
         self._path_tokens: list[str] = []
 
     def run(self, deadline: float | None) -> int:
+        """Apply batches until nothing is missing or the deadline (monotonic seconds) has passed; returns the lag."""
         size = _BATCH_DOCUMENTS if deadline is None else _BOUNDED_BATCH_DOCUMENTS
         applied = 0
         while True:

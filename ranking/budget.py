@@ -32,7 +32,7 @@ REASONING_TOKENS = {"minimal": 400, "medium": 800, "full": 1200}
 # In a tight budget reasoning gets this share beside the table's: it has a reserve of its own, capped by its level.
 REASONING_SHARE = 0.15
 STRATEGY_SHARE = 0.05
-CLASSES = ("packages", "reasoning", "errors", "strategies")
+CLASSES: tuple[str, ...] = ("packages", "reasoning", "errors", "strategies")
 
 
 class Step(NamedTuple):

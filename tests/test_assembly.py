@@ -27,7 +27,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def _note(store: Store, path: str, **values: Any) -> int:
     """A package without a file, for the developer and of TODAY unless said otherwise; returns its id."""
-    return save(store, path, None, **{"consumers": ("developer",), "created_at": TODAY, **values}).id
+    chosen: dict[str, Any] = {"consumers": ("developer",), "created_at": TODAY, **values}
+    return save(store, path, None, **chosen).id
 
 
 # Who is eligible

@@ -95,13 +95,13 @@ def test_a_bounded_follow_does_a_part_and_says_what_is_left(tmp_path: Path) -> N
 
 def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_batches(store: Store) -> None:
     """The follower remembers the ids of terms; those of an index that was emptied in between are others."""
-    from ctxrank.indexer.follower import _Follower
+    from ctxrank.indexer.follower import Follower
 
     save(store, "0.md", "zebra")
     holder = hold_the_index(store)
     save(store, "1.md", "walrus heron")
     holder.close()
-    follower = _Follower(store.index())
+    follower = Follower(store.index())
     follower.run(None)
     with open_again(store) as other:
         rebuild(other)
