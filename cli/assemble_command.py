@@ -50,7 +50,7 @@ def command(call: Call, /, session: str, agent: str, format_: str, strict: bool,
     """
     is_json = call.is_json or format_ == "json"
     try:
-        result = _assembled(call, session, agent, options)
+        result = _assembled(call, session, agent, options, is_json=is_json)
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
@@ -68,11 +68,11 @@ def command(call: Call, /, session: str, agent: str, format_: str, strict: bool,
     return 4 if strict and result.outcome in ("degraded", "stale") else 0
 
 
-def _assembled(call: Call, session: str, agent: str, options: dict[str, object]) -> "Assembly":
+def _assembled(call: Call, session: str, agent: str, options: dict[str, object], *, is_json: bool) -> "Assembly":
     from ctxrank.indexer.config import load_config
     from ctxrank.ranking.assembly import LOCK_WAIT_MS, assemble
 
-    request = _request(call, session, agent, options)
+    request = _request(call, session, agent, options, is_json=is_json)
     from ctxrank.indexer.store import open_store
 
     with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
@@ -82,7 +82,7 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object])
     return result
 
 
-def _request(call: Call, session: str, agent: str, options: dict[str, object]) -> "AssembleRequest":
+def _request(call: Call, session: str, agent: str, options: dict[str, object], *, is_json: bool) -> "AssembleRequest":
     """The request, with values forgiven where a spawn depends on it."""
     import os
 
@@ -108,6 +108,7 @@ def _request(call: Call, session: str, agent: str, options: dict[str, object]) -
         detail=_text(options["detail"]), include_reasoning=_flag(options["reasoning"]), reasoning_level=level,
         project=_text(options["project"]), lang=_text(options["lang"]), framework=_text(options["framework"]),
         as_of=parse_time(as_of, now=now_us()) if as_of else None, is_marking=not options["no_mark"],
+        is_explained=is_json,
     )  # fmt: skip
 
 
@@ -206,7 +207,7 @@ def _package_json(package: "IncludedPackage") -> dict[str, object]:
         "producer": package.producer, "summary": package.summary,
         "passages": [passage._asdict() for passage in package.passages], "detail": package.detail,
         "tokens": package.tokens, "score": package.score, "label": package.label or None, "reason": package.reason,
-        "created_at": format_us(package.created_at), "explanation": package.explanation.as_json(),
+        "created_at": format_us(package.created_at), "explanation": package.explanation.as_json() if package.explanation else None,
     }  # fmt: skip
 
 

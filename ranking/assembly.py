@@ -167,9 +167,10 @@ def _choose_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
         chosen: list[Chosen] = []
         for row in shown.packages[:limit]:
             id_ = row.package.document_id
-            explanation = explain_blend(
-                index, matches.state, matches.plan, matches.evidence.get(id_), row.text or 0.0, row.parts
-            )
+            explanation = None
+            if spawn.request.is_explained:
+                evidence = matches.evidence.get(id_)
+                explanation = explain_blend(index, matches.state, matches.plan, evidence, row.text or 0.0, row.parts)
             words = matched_words(index, matches, id_)
             chosen.append(Chosen(row, words, tuple(matches.passage_ids(id_)), explanation))
     return shown, chosen

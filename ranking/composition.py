@@ -35,7 +35,7 @@ class PackagePieces(NamedTuple):
     score: float
     label: str
     reason: str
-    explanation: Explanation
+    explanation: Explanation | None
     passages: tuple[StoredPassage, ...]
     passage_count: int  # of the whole file: all of them shown is full detail
 

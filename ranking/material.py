@@ -39,7 +39,7 @@ class Chosen(NamedTuple):
     placed: Placed
     words: tuple[str, ...] | None
     passage_ids: tuple[int, ...]
-    explanation: Explanation
+    explanation: Explanation | None
 
 
 def gather(spawn: Spawn, chosen: list[Chosen]) -> Pieces:

@@ -15,7 +15,7 @@ class AssembleRequest(NamedTuple):
     """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
 
     `detail` None is passages where there is a task text, else summaries; `include_reasoning` None is the
-    agent's default; `as_of` is the moment recency is measured from (microseconds, None is now).
+    agent's default; `is_explained` False saves the score's tree; `as_of` is the moment recency is measured from (microseconds, None is now).
     """
 
     session: str
@@ -36,6 +36,7 @@ class AssembleRequest(NamedTuple):
     framework: str | None = None
     as_of: int | None = None
     is_marking: bool = True
+    is_explained: bool = True
 
 
 class IncludedPackage(NamedTuple):
@@ -54,7 +55,7 @@ class IncludedPackage(NamedTuple):
     label: str
     reason: str
     created_at: int
-    explanation: Explanation
+    explanation: Explanation | None
 
 
 class IncludedPassage(NamedTuple):

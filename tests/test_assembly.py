@@ -136,7 +136,8 @@ def test_without_a_task_the_score_is_the_heuristic_exactly(store: Store) -> None
     scores = {package.path: package.score for package in block.packages}
     assert scores == {"a.md": 20.5, "b.md": 12 + 0 + 1.5 + 0.5, "c.md": 4 + 2 + 1.5 + 0.1}
     assert block.engine == "heuristic" and block.outcome == "matched"
-    assert all(package.explanation.value == pytest.approx(package.score) for package in block.packages)
+    trees = [(package.explanation, package.score) for package in block.packages]
+    assert all(tree is not None and tree.value == pytest.approx(score) for tree, score in trees)
 
 
 def test_equal_scores_are_ordered_by_time_and_then_by_id(store: Store) -> None:
@@ -166,6 +167,7 @@ def test_between_equal_matches_priority_decides(store: Store) -> None:
 def test_the_explanation_of_a_blend_adds_up_to_the_score(store: Store) -> None:
     _note(store, "a.md", summary="walrus and zebra")
     (package,) = block_for(store, task="zebra walrus").packages
+    assert package.explanation is not None
     assert package.explanation.value == pytest.approx(package.score, abs=1e-6)
     assert sum(part.value for part in package.explanation.parts) == pytest.approx(package.explanation.value)
 
