@@ -1,5 +1,5 @@
 """`python -m ctxrank.cli` is `ctxrank`."""
 
-from ctxrank.cli.main import main
+from ctxrank.cli.entry import main
 
 main()

@@ -207,7 +207,8 @@ def _package_json(package: "IncludedPackage") -> dict[str, object]:
         "producer": package.producer, "summary": package.summary,
         "passages": [passage._asdict() for passage in package.passages], "detail": package.detail,
         "tokens": package.tokens, "score": package.score, "label": package.label or None, "reason": package.reason,
-        "created_at": format_us(package.created_at), "explanation": package.explanation.as_json() if package.explanation else None,
+        "created_at": format_us(package.created_at),
+        "explanation": package.explanation.as_json() if package.explanation else None,
     }  # fmt: skip
 
 

@@ -29,10 +29,13 @@ def bazinga(call: Call, database: str) -> None:
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
+    import gc
+
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.bazinga import import_bazinga
     from ctxrank.indexer.config import load_config
 
+    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("importing", call) as advance:
         report = import_bazinga(store, database, mode=load_config(store).redaction_mode, progress=advance)
     if call.is_json:

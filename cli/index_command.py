@@ -9,6 +9,8 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
+    import gc
+
     from ctxrank.indexer.scan import IndexReport
 
 _SHOWN_PATHS = 20
@@ -29,6 +31,7 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.scan import index_artifacts
 
+    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("indexing", call) as advance:
         report = index_artifacts(
             store, paths, mode=load_config(store).redaction_mode, is_dry_run=dry_run, progress=advance

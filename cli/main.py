@@ -150,7 +150,3 @@ def _fail(error: CtxrankError, arguments: list[str]) -> int:
     else:
         print(f"ctxrank: {error.message}{f' {error.hint}' if error.hint else ''}", file=sys.stderr)
     return error.exit_code
-
-
-if __name__ == "__main__":
-    main()

@@ -15,8 +15,11 @@ def command(call: Call) -> int:
 
     Example: ctxrank rebuild
     """
+    import gc
+
     from ctxrank.indexer.follower import rebuild
 
+    gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
         missing = rebuild(store)
         trouble = store.index().trouble.value
