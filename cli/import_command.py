@@ -1,5 +1,6 @@
 """`ctxrank import`: a predecessor's store."""
 
+import gc
 from typing import TYPE_CHECKING
 
 import click
@@ -29,8 +30,6 @@ def bazinga(call: Call, database: str) -> None:
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
-    import gc
-
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.bazinga import import_bazinga
     from ctxrank.indexer.config import load_config

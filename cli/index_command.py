@@ -1,5 +1,6 @@
 """`ctxrank index`: artifacts in step with the disk."""
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
-    import gc
-
     from ctxrank.indexer.scan import IndexReport
 
 _SHOWN_PATHS = 20

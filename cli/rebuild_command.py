@@ -1,5 +1,7 @@
 """`ctxrank rebuild`: the index anew."""
 
+import gc
+
 import click
 
 from ctxrank.cli.call import Call
@@ -15,8 +17,6 @@ def command(call: Call) -> int:
 
     Example: ctxrank rebuild
     """
-    import gc
-
     from ctxrank.indexer.follower import rebuild
 
     gc.enable()  # this may take a while: see cli/entry.py

@@ -15,7 +15,8 @@ class AssembleRequest(NamedTuple):
     """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
 
     `detail` None is passages where there is a task text, else summaries; `include_reasoning` None is the
-    agent's default; `is_explained` False saves the score's tree; `as_of` is the moment recency is measured from (microseconds, None is now).
+    agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is measured from
+    (microseconds, None is now).
     """
 
     session: str
