@@ -89,7 +89,9 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     from ctxrank.indexer.identifiers import split_identifiers  # writing only
     from ctxrank.indexer.tokens import estimate_tokens
 
-    identifiers = split_identifiers(f"{document.title}\n{document.body}")
+    # Apart, because a title's ellipsis would send an ASCII body down the slow path.
+    parts = (split_identifiers(document.title), split_identifiers(document.body))
+    identifiers = " ".join(filter(None, parts))
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
         for label in (document.agent, document.type, document.priority):
             if label:

@@ -25,6 +25,7 @@ from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Change, Store
+from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.walk import FoundFile, Skipped, walk
 
 # One chunk is read, held in memory and committed together.
@@ -80,6 +81,8 @@ def index_artifacts(
         for root, changes in work:
             scan.run(root, changes)
     scan.follow()
+    if not is_dry_run:
+        backfill_counts(store)
     return scan.report()
 
 

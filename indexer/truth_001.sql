@@ -210,6 +210,7 @@ CREATE TABLE documents (
 CREATE UNIQUE INDEX documents_public_id ON documents (kind, number) WHERE number IS NOT NULL;
 CREATE INDEX documents_owner ON documents (owner_id, start_line) WHERE owner_id IS NOT NULL;
 CREATE INDEX documents_session ON documents (session_id, kind);
+CREATE INDEX documents_counter ON documents (counter);
 
 -- What was a document: id and seq, no content.
 CREATE TABLE tombstones (
