@@ -26,7 +26,13 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option("--iteration", metavar="N", default="0", show_default=True, help="Which try this is, from 0.")
 @click.option("--limit", type=click.IntRange(0, 1000), help="How many packages [default: the agent's].")
 @click.option("--budget", type=click.IntRange(0), help="Tokens for the whole block [default: the agent's share].")
-@click.option("--reach", type=click.Choice(["group", "session", "project"]), default="group", show_default=True)
+@click.option(
+    "--reach",
+    type=click.Choice(["group", "session", "project"]),
+    default="group",
+    show_default=True,
+    help="Also other groups, or earlier sessions of the project, labelled.",
+)
 @click.option("--detail", type=click.Choice(["summary", "passage", "full"]), help="How much of each package.")
 @click.option("--reasoning/--no-reasoning", default=None, help="Prior reasoning [default: by agent and iteration].")
 @click.option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full.")
@@ -35,7 +41,12 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option("--framework", help="Framework of the strategies.")
 @click.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
 @click.option(
-    "--format", "format_", type=click.Choice(["markdown", "json", "compact"]), default="markdown", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice(["markdown", "json", "compact"]),
+    default="markdown",
+    show_default=True,
+    help="json: with scores and reasons; compact: a line an item.",
 )
 @click.option("--no-mark", is_flag=True, help="Do not record the delivery.")
 @click.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")

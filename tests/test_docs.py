@@ -1,0 +1,64 @@
+"""The documents are true: every command is in them, every link leads somewhere, every command helps."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from ctxrank.cli.main import cli, run
+
+ROOT = Path(__file__).parent.parent
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("fixtures/*.md")]
+
+
+def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+COMMANDS = dict(_commands(cli))
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_one_sentence_and_one_example(path: tuple[str, ...]) -> None:
+    text = COMMANDS[path].help or ""
+    assert text.split("\n")[0].endswith((".", ":")) and f"Example: ctxrank {' '.join(path)}" in text
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
+    silent = [p.name for p in COMMANDS[path].params if isinstance(p, click.Option) and not p.help]
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_is_documented(path: tuple[str, ...]) -> None:
+    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    row = next(line for line in page.split("\n") if line.startswith("|") and f"`{path[0]}" in line)
+    assert all(re.search(rf"\b{word}\b", row) for word in path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_files_that_the_architecture_names_are_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    for name in set(re.findall(r"`((?:indexer|ranking|cli|tests)/[\w.]+)`", text)):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*path, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")

@@ -1,0 +1,56 @@
+"""What is shipped: the folders, their data, and the few public names."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ctxrank.indexer
+import ctxrank.ranking
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("indexer", "ranking", "cli")
+
+
+def _project() -> dict[str, dict[str, dict[str, object]]]:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def test_every_folder_of_the_house_is_shipped_and_flat() -> None:
+    """A subpackage that is not named is missing from the wheel without a word."""
+    shipped = _project()["tool"]["setuptools"]["packages"]
+    assert shipped == [f"ctxrank.{folder}" for folder in FOLDERS]
+    for folder in FOLDERS:
+        assert not [path for path in (ROOT / folder).rglob("*.py") if path.parent != ROOT / folder]
+
+
+def test_everything_beside_the_modules_is_package_data() -> None:
+    kinds = {
+        path.name if path.name == "py.typed" else f"*{path.suffix}"
+        for folder in FOLDERS
+        for path in (ROOT / folder).iterdir()
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert kinds == {"py.typed", "*.sql"}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_folder_is_typed(folder: str) -> None:
+    assert (ROOT / folder / "py.typed").exists()
+
+
+def test_the_public_names_are_these() -> None:
+    assert ctxrank.indexer.__all__ == ["Store", "create_store", "open_store"]
+    assert ctxrank.ranking.__all__ == [
+        "AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search",
+    ]  # fmt: skip
+    for package in (ctxrank.indexer, ctxrank.ranking):
+        assert all(getattr(package, name) for name in package.__all__)
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError):
+        ctxrank.indexer.nothing  # noqa: B018  # asking is the test
+    with pytest.raises(AttributeError):
+        ctxrank.ranking.nothing  # noqa: B018  # asking is the test
