@@ -9,9 +9,7 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:  # the query path imports only what it runs
-    from ctxrank.ranking.request import AssembleRequest, Assembly, IncludedPackage
-
-_MAX_TASK_BYTES = 1_000_000
+    from ctxrank.ranking.request import Assembly, IncludedPackage
 
 
 @click.command(cls=StoreCommand)
@@ -24,16 +22,16 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option("--current-tokens", metavar="N", help="Tokens the conversation has used [default: 0].")
 @click.option("--spawns", metavar="N", help="Instead: spawns so far, 15,000 tokens each.")
 @click.option("--iteration", metavar="N", default="0", show_default=True, help="Which try this is, from 0.")
-@click.option("--limit", type=click.IntRange(0, 1000), help="How many packages [default: the agent's].")
-@click.option("--budget", type=click.IntRange(0), help="Tokens for the whole block [default: the agent's share].")
+@click.option("--limit", metavar="N", help="How many packages [default: the agent's].")
+@click.option("--budget", metavar="N", help="Tokens for the whole block [default: the agent's share].")
 @click.option(
     "--reach",
-    type=click.Choice(["group", "session", "project"]),
+    metavar="R",
     default="group",
     show_default=True,
-    help="Also other groups, or earlier sessions of the project, labelled.",
+    help="group; session: also other groups; project: also its earlier sessions.",
 )
-@click.option("--detail", type=click.Choice(["summary", "passage", "full"]), help="How much of each package.")
+@click.option("--detail", metavar="D", help="summary, passage or full [default: passage].")
 @click.option("--reasoning/--no-reasoning", default=None, help="Prior reasoning [default: by agent and iteration].")
 @click.option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full.")
 @click.option("--project", help="Whose errors and strategies [default: the session's project].")
@@ -43,10 +41,10 @@ _MAX_TASK_BYTES = 1_000_000
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["markdown", "json", "compact"]),
+    metavar="F",
     default="markdown",
     show_default=True,
-    help="json: with scores and reasons; compact: a line an item.",
+    help="markdown; json: with scores and reasons; compact: a line an item.",
 )
 @click.option("--no-mark", is_flag=True, help="Do not record the delivery.")
 @click.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")
@@ -59,6 +57,9 @@ def command(call: Call, /, session: str, agent: str, format_: str, strict: bool,
 
     Example: ctxrank assemble --session S --agent developer --group AUTH --task "fix the token refresh"
     """
+    from ctxrank.cli.spawn_options import one_of
+
+    format_ = one_of(call, "--format", format_, ("markdown", "json", "compact"))
     is_json = call.is_json or format_ == "json"
     try:
         result = _assembled(call, session, agent, options, is_json=is_json)
@@ -80,85 +81,24 @@ def command(call: Call, /, session: str, agent: str, format_: str, strict: bool,
 
 
 def _assembled(call: Call, session: str, agent: str, options: dict[str, object], *, is_json: bool) -> "Assembly":
-    from ctxrank.indexer.config import load_config
+    from ctxrank.cli.spawn_options import read_request
+    from ctxrank.indexer.config import Config, load_config
+    from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.store import open_store
     from ctxrank.ranking.assembly import LOCK_WAIT_MS, assemble
 
-    request = _request(call, session, agent, options, is_json=is_json)
-    from ctxrank.indexer.store import open_store
-
+    request = read_request(call, session, agent, options, is_explained=is_json)
     with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
-        result = assemble(store, request, load_config(store))
+        try:
+            config = load_config(store)
+        except UsageError as error:
+            config = Config(notes=(f"{error.message} The defaults are used.",))
+        result = assemble(store, request, config)
     for note in result.notes:
         call.note(note)
+    if request.budget is not None and not result.packages and result.available:
+        call.note(f"a budget of {request.budget} tokens has no room for a package.")
     return result
-
-
-def _request(call: Call, session: str, agent: str, options: dict[str, object], *, is_json: bool) -> "AssembleRequest":
-    """The request, with values forgiven where a spawn depends on it."""
-    import os
-
-    from ctxrank.indexer.clock import now_us, parse_time
-    from ctxrank.indexer.errors import UsageError
-    from ctxrank.ranking.budget import REASONING_TOKENS
-    from ctxrank.ranking.request import TOKENS_PER_SPAWN, AssembleRequest
-
-    level = str(options["reasoning_level"]).strip().lower()
-    if level not in REASONING_TOKENS:
-        call.note(f"'{level}' is not a reasoning level; medium is used. Levels are {', '.join(REASONING_TOKENS)}.")
-        level = "medium"
-    tokens = _number(call, "--current-tokens", options["current_tokens"])
-    if options["current_tokens"] is None and options["spawns"] is not None:
-        tokens = _number(call, "--spawns", options["spawns"]) * TOKENS_PER_SPAWN
-    as_of = str(options["as_of"] or os.environ.get("CTXRANK_NOW") or "")
-    if options["task"] is not None and options["task_file"] is not None:
-        raise UsageError("--task and --task-file are both given.", "Give one of them.")
-    return AssembleRequest(
-        session=session, agent=agent, group=_text(options["group"]), task=_task(options), model=_text(options["model"]),
-        current_tokens=tokens, iteration=_number(call, "--iteration", options["iteration"]),
-        limit=_integer(options["limit"]), budget=_integer(options["budget"]), reach=str(options["reach"]),
-        detail=_text(options["detail"]), include_reasoning=_flag(options["reasoning"]), reasoning_level=level,
-        project=_text(options["project"]), lang=_text(options["lang"]), framework=_text(options["framework"]),
-        as_of=parse_time(as_of, now=now_us()) if as_of else None, is_marking=not options["no_mark"],
-        is_explained=is_json,
-    )  # fmt: skip
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _integer(value: object) -> int | None:
-    return value if isinstance(value, int) else None
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _number(call: Call, name: str, value: object) -> int:
-    """A whole number from 0; anything else is 0, with a note."""
-    if value is None:
-        return 0
-    text = str(value).strip().replace(",", "").replace("_", "")
-    if text.isdecimal() and len(text) < 16:
-        return int(text)
-    call.note(f"{name} '{value}' is not a whole number from 0; 0 is used.")
-    return 0
-
-
-def _task(options: dict[str, object]) -> str:
-    from ctxrank.indexer.errors import UsageError
-
-    name = "-" if options["task"] == "-" else options["task_file"]
-    if name is None:
-        return str(options["task"] or "")
-    if name == "-":
-        return sys.stdin.buffer.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
-    try:
-        with open(str(name), "rb") as file:
-            return file.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"The task file {name} cannot be read: {error.strerror}.", "Check its path.") from error
 
 
 def _print_fallback(call: Call, agent: str, error: Exception, *, is_json: bool) -> int:
@@ -218,6 +158,7 @@ def _package_json(package: "IncludedPackage") -> dict[str, object]:
         "producer": package.producer, "summary": package.summary,
         "passages": [passage._asdict() for passage in package.passages], "detail": package.detail,
         "tokens": package.tokens, "score": package.score, "label": package.label or None, "reason": package.reason,
+        "file_state": package.file_state or None,
         "created_at": format_us(package.created_at),
         "explanation": package.explanation.as_json() if package.explanation else None,
     }  # fmt: skip

@@ -12,7 +12,7 @@ from collections import Counter
 import apsw
 
 from ctxrank.indexer import forward, fts
-from ctxrank.indexer.connection import immediate
+from ctxrank.indexer.connection import immediate, translate
 from ctxrank.indexer.facets import index_rowid, scope_text
 from ctxrank.indexer.healing import heal
 from ctxrank.indexer.records import NamedTuple
@@ -60,13 +60,18 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
 
 
 def rebuild(store: fts.IndexHolder) -> int:
-    """Empty the index and feed it again from the start; returns how many changes it still lacks."""
+    """Empty the index and feed it again from the start; returns how many changes it still lacks.
+
+    Raises CtxrankError where the file cannot be written, LockedError; a damaged one is healed.
+    """
     index = fts.current_index(store)
     try:
         if index.is_usable:
             index.connection.set_busy_timeout(store.busy_ms)
             with immediate(index.connection):
                 clear(index.connection)
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.PermissionsError, apsw.BusyError) as error:
+        raise translate(error, index.path) from error
     except apsw.Error as error:
         index.trouble = fts.trouble_of(error)
     return follow(store)

@@ -209,14 +209,14 @@ def insert(
 def _current_at(
     connection: apsw.Connection, session_id: int, group_id: int | None, path: str
 ) -> tuple[int, int] | None:
-    """(id, version) of the current package that a new one of this path replaces: of the same group, and for a
-    session-wide one of any. A file that a second group saves is that group's package, and the first keeps its own.
+    """(id, version) of the current package that a new one of this path and group replaces. A file that a second
+    group saves, or that is saved for the whole session, is a package of its own: no group loses what it had.
     """
     row = connection.execute(
         """
         SELECT id, version FROM packages
-         WHERE session_id = ?1 AND path = ?2 AND superseded_by IS NULL AND (?3 IS NULL OR group_id IS ?3)
-         ORDER BY group_id IS NOT ?3, id DESC LIMIT 1
+         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ?
+         ORDER BY id DESC LIMIT 1
         """,
         (session_id, path, group_id),
     ).fetchone()

@@ -6,17 +6,16 @@ matches too many rows, bm25() picks the best of those that hold its rarest terms
 on these. Filters are part of each of these questions: none is applied to what was picked already.
 """
 
-from math import fsum
 from typing import cast
 
 import apsw
 
-from ctxrank.indexer.facets import session_range
-from ctxrank.indexer.forward import packed_counts, unpack_counts
+from ctxrank.indexer.facets import index_rowid, session_range
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import WEIGHTS, saturated
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
+from ctxrank.ranking.scorer import Scorer
 
 # Above this many matching rows, scoring them one by one (about 3 µs a row and more) costs more than bm25().
 MAX_ENUMERATED = 4000
@@ -24,6 +23,12 @@ BEST_BY_BM25 = 500
 # Terms of an unscoped query that rows are fetched by: the rarest, until they promise this share of the rows.
 _ESSENTIAL_SHARE = 0.1
 _ESSENTIAL_MINIMUM = 2000
+# A long query in a scope: rows are fetched by the most valuable terms, until these are worth this share of it. A row
+# that holds none of them could have no more than the rest, and most rows are such: a task text is mostly common words.
+# For 120 tasks on a real store, half the time, the same first package in all, and 98.7 % of the same five.
+_SHORT_QUERY_TERMS = 8
+_WORTHY_SHARE = 0.7
+_ENOUGH_SCOPED = 50
 _ALL_ROWIDS = (1, 2**63 - 1)
 
 
@@ -68,15 +73,20 @@ def find_candidates(index: Index, state: IndexState, plan: Plan, scope: Scope) -
     if not plan.can_match:
         return Candidates([], True)
     is_scoped = scope.session_id is not None or scope.owner_ids is not None
-    terms = plan.terms if is_scoped or plan.required else _essential(plan.terms, state.documents)
+    if plan.required:
+        terms = plan.terms
+    else:
+        terms = _worthy(plan.terms) if is_scoped else _essential(plan.terms, state.documents)
     rows, is_complete = _fetch(index.connection, plan, terms, scope, is_scoped)
     if len(terms) < len(plan.terms):
         is_complete = False
-        if len(rows) < BEST_BY_BM25:
+        if len(rows) < (_ENOUGH_SCOPED if is_scoped else BEST_BY_BM25):
             # The rare terms are not where the filters look, or nowhere much: the others must do.
             rows, is_complete = _fetch(index.connection, plan, plan.terms, scope, is_scoped)
-    scorer = _Scorer(plan.terms, average_length(state))
-    scored = [Candidate(rowid, owner, scorer.score(blob, length)) for rowid, owner, length, blob in rows]
+    if is_scoped and len(terms) < len(plan.terms):
+        rows += _own_rows(index.connection, scope, rows)
+    scores = Scorer(plan.terms, average_length(state)).scores((blob, length) for _, _, length, blob in rows)
+    scored = [Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)]
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
     return Candidates([row for row in scored if row.score or plan.required], is_complete)
 
@@ -94,7 +104,7 @@ def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list
     average = average_length(state)
     parts = [
         TermScore(plan.terms[at], tf, row[0], average, plan.terms[at].value * saturated(tf, row[0], average))
-        for at, tf in _Scorer(plan.terms, average).frequencies(row[1])
+        for at, tf in Scorer(plan.terms, average).frequencies(row[1])
     ]
     parts.sort(key=lambda part: (-part.score, part.term.text))
     return parts
@@ -113,6 +123,17 @@ def _fetch(
     if is_scoped or len(rows) <= MAX_ENUMERATED:
         return rows, True
     return _best_by_bm25(connection, expression, scope, where), False
+
+
+def _own_rows(connection: apsw.Connection, scope: Scope, rows: list[_Row]) -> list[_Row]:
+    """The own rows (title, summary, path) of wanted documents that the valuable terms did not find."""
+    if scope.owner_ids is None or scope.session_id is None:
+        return []
+    own = {index_rowid(scope.session_id, owner_id) for owner_id in scope.owner_ids}
+    missing = own.difference(row[0] for row in rows)
+    rowids = ",".join(map(str, sorted(missing)))
+    query = "SELECT id, owner_id, length, terms FROM main.forward WHERE id IN (SELECT value FROM json_each(?))"
+    return cast("list[_Row]", connection.execute(query, (f"[{rowids}]",)).fetchall())
 
 
 class _Where(NamedTuple):
@@ -180,6 +201,20 @@ def _where(plan: Plan, scope: Scope) -> _Where:
     return _Where(" ".join(conditions), tuple(values))
 
 
+def _worthy(terms: tuple[QueryTerm, ...]) -> tuple[QueryTerm, ...]:
+    """The most valuable terms that together are worth most of a long query; all of a short one."""
+    if len(terms) <= _SHORT_QUERY_TERMS:
+        return terms
+    room = _WORTHY_SHARE * sum(term.value for term in terms)
+    worthy: list[QueryTerm] = []
+    for term in terms:
+        if room <= 0:
+            break
+        room -= term.value
+        worthy.append(term)
+    return tuple(worthy)
+
+
 def _essential(terms: tuple[QueryTerm, ...], documents: int) -> tuple[QueryTerm, ...]:
     """The most valuable terms, at least two, while they promise few enough rows."""
     room = max(documents * _ESSENTIAL_SHARE, _ESSENTIAL_MINIMUM)
@@ -190,58 +225,3 @@ def _essential(terms: tuple[QueryTerm, ...], documents: int) -> tuple[QueryTerm,
             break
         essential.append(term)
     return tuple(essential)
-
-
-class _Scorer:
-    """Scores rows for the terms of one query, with what can be known before the first row."""
-
-    def __init__(self, terms: tuple[QueryTerm, ...], average: float) -> None:
-        self._average = average
-        self._values = [term.value for term in terms]
-        self._columns = [term.column for term in terms]
-        self._places: dict[int, list[int]] = {}  # term id → which of the query's terms it counts for
-        for place, term in enumerate(terms):
-            for term_id in term.ids:
-                self._places.setdefault(term_id, []).append(place)
-        self._wanted = frozenset(self._places)
-        self._weighted = _Weighted()
-        # The usual query, where each id is one term in any column, is counted without adding up.
-        self._is_plain = not any(self._columns) and sum(len(term.ids) for term in terms) == len(self._wanted) == len(
-            terms
-        )
-        self._place = {term_id: places[0] for term_id, places in self._places.items()}
-
-    def score(self, blob: bytes, length: int) -> float:
-        """BM25 of one row; `fsum`, because ids and with them the order of the summands differ by machine."""
-        average, values = self._average, self._values
-        return fsum([values[place] * saturated(tf, length, average) for place, tf in self.frequencies(blob)])
-
-    def frequencies(self, blob: bytes) -> list[tuple[int, float]]:
-        """(place of the term, weighted tf) of the query's terms that occur in one row."""
-        counts = packed_counts(blob, self._wanted)
-        if self._is_plain:
-            place, weighted = self._place, self._weighted
-            return [(place[term_id], weighted[packed, ""]) for term_id, packed in counts]
-        found: dict[int, float] = {}
-        for term_id, packed in counts:
-            for at in self._places[term_id]:
-                tf = self._weighted[packed, self._columns[at]]
-                if tf:
-                    found[at] = found.get(at, 0.0) + tf
-        return list(found.items())
-
-
-class _Weighted(dict[tuple[int, str], float]):
-    """The weighted tf of packed counts in a column, '' for all; few different ones occur."""
-
-    def __missing__(self, key: tuple[int, str]) -> float:
-        packed, column = key
-        title, body, path, identifiers = unpack_counts(packed)
-        if column == "title":
-            tf = WEIGHTS.title * title
-        elif column == "body":
-            tf = WEIGHTS.body * body
-        else:
-            tf = WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
-        self[key] = tf
-        return tf

@@ -38,6 +38,7 @@ class PackagePieces(NamedTuple):
     explanation: Explanation | None
     passages: tuple[StoredPassage, ...]
     passage_count: int  # of the whole file: all of them shown is full detail
+    file_state: str = ""
 
 
 class Pieces(NamedTuple):
@@ -174,7 +175,7 @@ def _included(package: PackagePieces, steps: list[Step]) -> IncludedPackage:
     return IncludedPackage(
         package.id, package.path, package.priority, package.type, package.producer, package.summary,
         tuple(passages), detail, sum(step.cost for step in steps), round(package.score, 6), package.label,
-        package.reason, package.created_at, package.explanation,
+        package.reason, package.created_at, package.explanation, package.file_state,
     )  # fmt: skip
 
 

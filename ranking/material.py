@@ -14,10 +14,13 @@ from ctxrank.ranking import memory
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.composition import PackagePieces, Pieces
 from ctxrank.ranking.explanation import Explanation
+from ctxrank.ranking.freshness import file_state
 from ctxrank.ranking.placement import Placed, label, reason
 from ctxrank.ranking.prices import StoredPassage
 from ctxrank.ranking.request import AssembleRequest, IncludedPassage
 from ctxrank.ranking.zones import Zone, truncated
+
+_FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
 
 
 class Spawn(NamedTuple):
@@ -59,21 +62,27 @@ def gather(spawn: Spawn, chosen: list[Chosen]) -> Pieces:
 
 def _package(spawn: Spawn, chosen: Chosen) -> PackagePieces:
     package = chosen.placed.package
-    detail = spawn.request.detail or ("passage" if spawn.request.task.strip() else "summary")
+    detail = spawn.request.detail or "passage"
     passages: list[StoredPassage] = []
     count = 0
     if detail != "summary" and spawn.zone is Zone.NORMAL:
         stored = _stored_passages(spawn, package.document_id)
         count = len(stored)
         passages = _wanted(stored, chosen, is_full=detail == "full")
-    labels = label(package, spawn.session.name)
+    state = file_state(spawn.store, _artifact_of(spawn, package.id))
+    labels = "; ".join(filter(None, (label(package, spawn.session.name), _FILE_STATES.get(state))))
     why = reason(package, chosen.words, spawn.group)
     summary = cleaned(package.summary, package.ruleset, spawn.config.redaction_mode)
     return PackagePieces(
         package.id, package.path, package.priority, package.type, package.producer,
         truncated(summary, spawn.zone), package.created_at, chosen.placed.score, labels,
-        f"{labels}; {why}" if labels else why, chosen.explanation, tuple(passages), count,
+        f"{labels}; {why}" if labels else why, chosen.explanation, tuple(passages), count, state,
     )  # fmt: skip
+
+
+def _artifact_of(spawn: Spawn, package_id: int) -> int | None:
+    row = spawn.store.truth.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).fetchone()
+    return None if row is None or row[0] is None else int(str(row[0]))
 
 
 def _stored_passages(spawn: Spawn, document_id: int) -> dict[int, StoredPassage]:

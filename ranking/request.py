@@ -14,9 +14,9 @@ TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns as
 class AssembleRequest(NamedTuple):
     """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
 
-    `detail` None is passages where there is a task text, else summaries; `include_reasoning` None is the
-    agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is measured from
-    (microseconds, None is now).
+    `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
+    None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
+    measured from (microseconds, None is now).
     """
 
     session: str
@@ -57,6 +57,7 @@ class IncludedPackage(NamedTuple):
     reason: str
     created_at: int
     explanation: Explanation | None
+    file_state: str = ""  # current, changed, missing, or '' for none
 
 
 class IncludedPassage(NamedTuple):

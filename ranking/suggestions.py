@@ -1,10 +1,15 @@
 """Did you mean: words of the index that are near to words it does not hold."""
 
+from math import log2
+
 from ctxrank.indexer.fts import Index
 
 MAX_SUGGESTIONS = 5
 _MIN_SIMILARITY = 70.0
 _MAX_COMPARED = 50_000
+_LOOKED_AT = 30
+# Among words that are about as near, the one that the corpus uses more is the likelier one.
+_PER_DOUBLING = 2.0
 
 
 def near_terms(index: Index, words: tuple[str, ...]) -> list[str]:
@@ -14,17 +19,21 @@ def near_terms(index: Index, words: tuple[str, ...]) -> list[str]:
     found: dict[str, float] = {}
     for word in words:
         stem = " ".join(index.tokens(word)) or word.lower()
-        vocabulary = [
-            str(term)
-            for (term,) in index.connection.execute(
-                "SELECT term FROM main.terms WHERE df > 0 AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
-                (max(len(stem) - 2, 2), len(stem) + 3, _MAX_COMPARED),
+        # A misspelt ending is not stemmed away, so the right stem may be shorter by several letters.
+        frequencies = {
+            str(term): int(df)
+            for term, df in index.connection.execute(
+                """
+                SELECT term, df FROM main.terms
+                 WHERE df > 0 AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?
+                """,
+                (max(len(stem) - 4, 2), len(stem) + 2, _MAX_COMPARED),
             )
-        ]
+        }
         for term, similarity, _ in process.extract(
-            stem, vocabulary, scorer=fuzz.ratio, limit=MAX_SUGGESTIONS, score_cutoff=_MIN_SIMILARITY
+            stem, list(frequencies), scorer=fuzz.ratio, limit=_LOOKED_AT, score_cutoff=_MIN_SIMILARITY
         ):
-            found[term] = max(found.get(term, 0.0), similarity)
+            found[term] = max(found.get(term, 0.0), similarity + _PER_DOUBLING * log2(frequencies[term] + 1))
     nearest = sorted(found, key=lambda term: (-found[term], term))[:MAX_SUGGESTIONS]
     return list(dict.fromkeys(_word_of(index, term) for term in nearest))
 
