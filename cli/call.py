@@ -12,6 +12,13 @@ if TYPE_CHECKING:  # help opens no database
     from ctxrank.indexer.store import Store
 
 
+def shown(text: str) -> str:
+    """Text from outside (a path, a name) on one line, without what a terminal would obey."""
+    from ctxrank.indexer.lines import one_line
+
+    return one_line(text)
+
+
 class Call(NamedTuple):
     """The global options, from before or after the command's name."""
 
@@ -30,12 +37,12 @@ class Call(NamedTuple):
     def note(self, text: str) -> None:
         """Talk to the person: on stderr, unless --quiet."""
         if self.verbosity >= 0:
-            print(f"ctxrank: {text}", file=sys.stderr)
+            print(f"ctxrank: {shown(text)}", file=sys.stderr)
 
     def detail(self, text: str) -> None:
         """Talk that only --verbose wants."""
         if self.verbosity > 0:
-            print(f"ctxrank: {text}", file=sys.stderr)
+            print(f"ctxrank: {shown(text)}", file=sys.stderr)
 
     def bold(self, text: str) -> str:
         """The text emphasised where a terminal shows it."""

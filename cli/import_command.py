@@ -25,8 +25,8 @@ def command() -> None:
 def bazinga(call: Call, database: str) -> None:
     """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
 
-    Artifacts are looked for from --root, which is its project's folder. The database is opened read-only, and
-    everything is redacted on the way in. A second run brings only what is new.
+    Artifacts are looked for from --root [default: PROJECT, where DB is PROJECT/bazinga/bazinga.db]. The database
+    is opened read-only, and everything is redacted on the way in. A second run brings only what is new.
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
@@ -35,12 +35,27 @@ def bazinga(call: Call, database: str) -> None:
     from ctxrank.indexer.config import load_config
 
     gc.enable()  # this may take a while: see cli/entry.py
+    if call.root is None:
+        call = call._replace(root=_project_of(database))
     with call.open() as store, progress_bar("importing", call) as advance:
         report = import_bazinga(store, database, mode=load_config(store).redaction_mode, progress=advance)
     if call.is_json:
         _print_json(report)
     else:
         _print_text(call, report)
+    if report.files_missing:
+        call.note(
+            f"{report.files_missing} files are not where their packages say, below {call.root or 'the root'}; "
+            "'ctxrank index --root DIR' brings them in from where they are."
+        )
+
+
+def _project_of(database: str) -> str | None:
+    """The project that a database at PROJECT/bazinga/bazinga.db belongs to."""
+    import os
+
+    folder = os.path.dirname(os.path.abspath(database))
+    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else None
 
 
 def _print_json(report: "ImportReport") -> None:

@@ -1,12 +1,13 @@
 """`ctxrank index`: artifacts in step with the disk."""
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
@@ -39,6 +40,10 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
         _print_json(report, dry_run=dry_run)
     else:
         _print_text(call, report, dry_run=dry_run)
+    absent = [path for path in paths if not os.path.lexists(path)]
+    if absent and not (report.removed or report.moved):
+        call.note(f"there is no {', '.join(absent)}, and nothing was known of it.")
+        return 2
     return 0
 
 
@@ -64,7 +69,7 @@ def _print_text(call: Call, report: "IndexReport", *, dry_run: bool) -> None:
         _print_paths(call, verb, list(paths))
     _print_paths(call, "moved", [f"{before} -> {after}" for before, after in report.moved])
     for path, reason in report.skipped[:_SHOWN_PATHS]:
-        print(f"skipped   {path} ({reason})", file=sys.stderr)
+        print(f"skipped   {shown(path)} ({reason})", file=sys.stderr)
     for root in report.stale_roots:
         call.note(f"{root} is not there; its artifacts are kept and marked stale.")
     counts = (
@@ -75,8 +80,8 @@ def _print_text(call: Call, report: "IndexReport", *, dry_run: bool) -> None:
 
 
 def _print_paths(call: Call, verb: str, paths: list[str]) -> None:
-    shown = paths if call.verbosity > 0 else paths[:_SHOWN_PATHS]
-    for path in shown:
-        print(f"{verb:<9} {path}")
-    if len(paths) > len(shown):
-        print(f"{verb:<9} … and {len(paths) - len(shown)} more (-v lists them)")
+    first = paths if call.verbosity > 0 else paths[:_SHOWN_PATHS]
+    for path in first:
+        print(f"{verb:<9} {shown(path)}")
+    if len(paths) > len(first):
+        print(f"{verb:<9} … and {len(paths) - len(first)} more (-v lists them)")

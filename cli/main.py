@@ -106,6 +106,8 @@ def run(arguments: list[str]) -> int:
         return 2
     except click.ClickException as error:
         message = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            message += " Words that begin with a dash go behind '--'."
         if isinstance(error, click.UsageError) and error.ctx is not None:
             return _fail(UsageError(message, f"See '{error.ctx.command_path} --help'."), arguments)
         return _fail(UsageError(message), arguments)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
@@ -133,7 +133,6 @@ def show(call: Call, package_id: str) -> None:
         emit_json({"package": _package_json(package), "consumers": [_consumer_json(c) for c in consumers]})
         return
     _print_line(call, package)
-    print(f"   {package.summary}")
     print(f"   scope {package.scope}, version {package.version}, by {package.producer}")
     if package.superseded_by:
         print(f"   superseded by package:{package.superseded_by}")
@@ -199,7 +198,7 @@ def _print_line(call: Call, package: "Package") -> None:
 
     where = "/".join(part for part in (package.session, package.group) if part)
     marker = f" (superseded by package:{package.superseded_by})" if package.superseded_by else ""
-    print(f"{call.bold(f'package:{package.id}')} [{package.priority}] {package.type} · {package.path}{marker}")
+    print(f"{call.bold(f'package:{package.id}')} [{package.priority}] {package.type} · {shown(package.path)}{marker}")
     print(f"   {call.dim(f'{where} · {format_day(package.created_at)}')} · {package.summary}")
 
 

@@ -88,6 +88,8 @@ def _print_json(result: "SearchResult") -> None:
         payload["stale"] = result.stale
     if result.suggestions:
         payload["suggestions"] = list(result.suggestions)
+    if result.notes:
+        payload["notes"] = list(result.notes)
     emit_json(payload, outcome=result.outcome, engine=result.engine)
 
 

@@ -33,7 +33,8 @@ def create(call: Call, name: str, project: str, mode: str, requirements: str, br
     from ctxrank.indexer.sessions import NewSession, create_session
 
     with call.open() as store:
-        text = redact(requirements, load_config(store).redaction_mode).text
+        rules = load_config(store).redaction_mode
+        text, branch = redact(requirements, rules).text, redact(branch, rules).text
         with store.write() as change:
             session_id = create_session(change, NewSession(name, project, mode, "active", text, branch))
     if call.is_json:

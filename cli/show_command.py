@@ -39,7 +39,7 @@ def command(call: Call, document: str, depth: str) -> None:
     from ctxrank.indexer.lines import one_line, printable
 
     print(call.bold(one_line(shown.title)))
-    print(call.dim(" · ".join(fact for fact in shown.facts() if fact)))
+    print(call.dim(one_line(" · ".join(fact for fact in shown.facts() if fact))))
     if depth != "meta" and shown.body:
         print(f"\n{printable(shown.body)}")
     for passage in shown.passages if depth == "full" else ():

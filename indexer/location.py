@@ -5,7 +5,7 @@
 
 import os
 
-from ctxrank.indexer.errors import NoStoreError, UsageError
+from ctxrank.indexer.errors import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.records import NamedTuple
 
 FOLDER = ".ctxrank"
@@ -40,6 +40,7 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
         truth = os.path.join(folder, FOLDER, TRUTH_FILE)
         if os.path.exists(truth):
             return at(truth, root)
+        _explain_unreachable(os.path.join(folder, FOLDER))
     linked = _linked_worktree(here)
     if linked is not None:
         main, top = linked
@@ -48,6 +49,19 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
             # The store is shared; the files are the worktree's own.
             return at(truth, root or os.environ.get("CTXRANK_ROOT") or top)
     raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+
+
+def _explain_unreachable(folder: str) -> None:
+    """Say so where a store's folder is there and its truth cannot be seen: it is not absent."""
+    if not os.path.isdir(folder):
+        return
+    if not os.access(folder, os.X_OK):
+        raise CtxrankError(f"{folder} cannot be read.", "Check its permissions: it is private to its owner.")
+    if os.path.exists(os.path.join(folder, INDEX_FILE)):
+        raise NoStoreError(
+            f"{folder} holds an index, but {TRUTH_FILE} is gone.",
+            f"Restore {TRUTH_FILE} from a backup; 'ctxrank init' starts an empty store.",
+        )
 
 
 def at(truth: str, root: str | None = None) -> Location:

@@ -98,7 +98,7 @@ def save_package(
     prepared = artifacts.prepare(path, read, mode) if isinstance(read, FileText) else None
     notes: list[str] = []
     if not isinstance(read, FileText):
-        notes.append(f"{path} is not indexed: {read.reason}.")
+        notes.append(_why_not_indexed(store, path, read.reason))
     summary = redact(checked.summary, mode)
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
@@ -113,6 +113,15 @@ def save_package(
         )
     store.follow(FOLLOW_AFTER_WRITE_MS)
     return saved._replace(notes=tuple(notes))
+
+
+def _why_not_indexed(store: Store, path: str, reason: str) -> str:
+    if os.path.lexists(os.path.join(store.location.root, path)):
+        return f"{path} is not indexed: {reason}."
+    return (
+        f"There is no file {path} below {store.location.root}: only its summary can be found. "
+        "'ctxrank index' brings it in once it is there."
+    )
 
 
 def _checked(new: NewPackage) -> NewPackage:

@@ -38,7 +38,7 @@ def read_status(store: Store) -> Status:
     notes = list(config.notes)
     if not config.fts5:
         trouble = trouble or "FTS5 is switched off in the configuration"
-    if says_no_fts5(store):
+    if config.fts5 and says_no_fts5(store):
         notes.append(
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
             " 'fts5: off' in config.yaml switches it off."

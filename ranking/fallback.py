@@ -16,7 +16,7 @@ from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.explanation import Explanation
-from ctxrank.ranking.filters import Filters, truth_condition
+from ctxrank.ranking.filters import Filters, documents_condition
 from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.owners import OwnerRow, all_owners, cleaned_owner, make_hit
@@ -92,7 +92,7 @@ def search_truth(
     found: list[_Found] = []
     if not filters.is_impossible and words.column_of:
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-        condition, values = _condition(filters)
+        condition, values = documents_condition(filters)
         owners = [cleaned_owner(owner, mode) for owner in all_owners(store.truth, condition, values)]
         matches = {
             owner.id: match for owner in owners if (match := _match(owner, _passages(store, owner), words, filters))
@@ -129,23 +129,6 @@ def _words(query: Query) -> _Words:
     words = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
     told = [(word, column) for word, column in words if word not in STOPWORDS] or words
     return _Words(dict(told), tuple(term for term in query.terms if term.is_phrase), query.excluded)
-
-
-def _condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    conditions: list[str] = []
-    values: list[object] = []
-    kinds = filters.kinds
-    if "passage" in kinds:  # the documents that have passages
-        kinds = (*kinds, "package", "artifact")
-    for column, wanted in (
-        ("kind", kinds), ("session_id", filters.session_ids), ("group_id", filters.group_ids),
-        ("agent", filters.agents), ("type", filters.types), ("priority", filters.priorities),
-    ):  # fmt: skip
-        if wanted:
-            conditions.append(f"d.{column} IN ({', '.join('?' * len(wanted))})")
-            values += wanted
-    more, more_values = truth_condition(filters._replace(kinds=()))
-    return " AND ".join([*conditions, more] if more else conditions), (*values, *more_values)
 
 
 def _passages(store: Store, owner: OwnerRow) -> list[_StoredPassage]:

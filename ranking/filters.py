@@ -40,6 +40,11 @@ class Filters(NamedTuple):
     is_impossible: bool
     notes: tuple[str, ...]
 
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is filtered at all."""
+        return any(self[:9])
+
 
 def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
     """The query without filters that cannot be: these are words after all, because no text is an error.
@@ -204,3 +209,21 @@ def _labels(truth: apsw.Connection, names: tuple[str, ...]) -> list[int]:
 
 def _folded(text: str) -> str:
     return text.strip().lower()
+
+
+def documents_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
+    """SQL on `documents AS d` for all filters: what is asked of the truth where no index is."""
+    conditions: list[str] = []
+    values: list[object] = []
+    kinds = filters.kinds
+    if "passage" in kinds:  # the documents that have passages
+        kinds = (*kinds, "package", "artifact")
+    for column, wanted in (
+        ("kind", kinds), ("session_id", filters.session_ids), ("group_id", filters.group_ids),
+        ("agent", filters.agents), ("type", filters.types), ("priority", filters.priorities),
+    ):  # fmt: skip
+        if wanted:
+            conditions.append(f"d.{column} IN ({', '.join('?' * len(wanted))})")
+            values += wanted
+    more, more_values = truth_condition(filters._replace(kinds=()))
+    return " AND ".join([*conditions, more] if more else conditions), (*values, *more_values)

@@ -45,6 +45,10 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
     query, notes = with_real_filters(parse_query(request.text))
     filters = resolve_filters(store.truth, request, query)
     filters = filters._replace(notes=(*notes, *filters.notes))
+    if query.is_empty and not query.excluded and filters.is_any:
+        from ctxrank.ranking.listing import list_documents  # nothing to look for: the filters alone
+
+        return list_documents(store, request, query, filters, config.redaction_mode)
     readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
     for _ in range(2):
         if not readiness.is_usable:

@@ -304,3 +304,60 @@ def test_no_answer_goes_to_stderr_when_quiet(shop: Path, capsys: pytest.CaptureF
 def test_output_has_no_colour_where_there_is_no_terminal(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(["search", "token"])
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_filters_alone_list_what_there_is(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "kind:strategy", "--json"]) == 0
+    hits = answer(capsys)["hits"]
+    assert isinstance(hits, list) and {hit["kind"] for hit in hits} == {"strategy"}
+    assert run(["search", "kind:strategy", "group:none-such"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--limit", "x"), ("--budget", "x"), ("--reach", "moon"), ("--detail", "all"), ("--as-of", "yesterday")],
+)
+def test_assemble_gives_a_whole_block_whatever_an_option_says(
+    shop: Path, capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    assert run([*ASSEMBLE, "--no-mark", option, value]) == 0
+    printed = capsys.readouterr()
+    assert "### Relevant Packages (3/" in printed.out and value in printed.err
+
+
+def test_assemble_gives_a_whole_block_where_the_configuration_is_broken(
+    own_shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (own_shop / ".ctxrank" / "config.yaml").write_text("retrieval_limits: 7\n")
+    assert run([*ASSEMBLE, "--no-mark"]) == 0
+    printed = capsys.readouterr()
+    assert "### Relevant Packages (3/" in printed.out and "The defaults are used" in printed.err
+
+
+def test_a_block_says_which_files_have_changed_and_which_are_gone(
+    own_shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    auth = own_shop / "artifacts" / SESSION / "auth"
+    (auth / "refresh-decision.md").write_text("# Something else\n")
+    (auth / "cookie-research.md").unlink()
+    run([*ASSEMBLE, "--no-mark", "--limit", "9"])
+    printed = capsys.readouterr().out
+    assert "the file has changed since" in printed and "the file is gone" in printed
+
+
+def test_names_from_the_disk_cannot_drive_the_terminal(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own_shop / "artifacts" / "a\x1b[31m\nadded forged.md").write_text("# Red\n")
+    assert run(["index", "artifacts"]) == 0
+    printed = capsys.readouterr()
+    assert "\x1b" not in printed.out + printed.err and "\nadded forged" not in printed.out
+
+
+def test_indexing_a_path_that_is_not_there_is_wrong_use(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["index", "nowhere.md"]) == 2
+    assert "there is no nowhere.md" in capsys.readouterr().err
+
+
+def test_a_store_whose_truth_is_gone_is_not_called_absent(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (own_shop / ".ctxrank" / "ctxrank.db").unlink()
+    assert run(["status"]) == 3
+    assert "ctxrank.db is gone" in capsys.readouterr().err

@@ -118,7 +118,7 @@ def test_a_summary_is_one_line_and_whole(store: Store) -> None:
 
 def test_a_file_that_is_not_there_is_a_note_and_not_a_refusal(store: Store) -> None:
     saved = save(store, "absent.md", None, summary="about a zebra")
-    assert saved.notes[0].startswith("absent.md is not indexed: ")
+    assert saved.notes[0].startswith("There is no file absent.md below ")
     assert get_package(store.truth, saved.id).size_bytes is None
     assert search_ids(store, "zebra") == ["package:1"]
 

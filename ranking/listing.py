@@ -1,0 +1,42 @@
+"""A search of filters alone: what there is, by what is known of it, the newest first among equals."""
+
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.store import Store
+from ctxrank.ranking.filters import Filters, documents_condition
+from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
+from ctxrank.ranking.hits import SearchRequest, SearchResult
+from ctxrank.ranking.owners import OwnerRow, all_owners, cleaned_owner, make_hit
+from ctxrank.ranking.query import Query
+from ctxrank.ranking.reasons import explain_heuristic
+
+_SHOWN_CHARS = 200
+
+
+def list_documents(
+    store: Store, request: SearchRequest, query: Query, filters: Filters, mode: RedactionMode
+) -> SearchResult:
+    """All documents that pass the filters, by the heuristic alone; no index is asked."""
+    today = (now_us() if request.as_of is None else request.as_of) // DAY_US
+    condition, values = documents_condition(filters)
+    owners = [] if filters.is_impossible else all_owners(store.truth, condition, values)
+
+    def order(owner: OwnerRow) -> tuple[bool, float, int, int]:
+        return owner.superseded_by is not None, -_known(owner, today).total, -owner.created_at, -owner.id
+
+    owners.sort(key=order)
+    hits = tuple(
+        make_hit(
+            store, owner, _known(owner, today).total, " ".join(owner.body[:_SHOWN_CHARS].split()), (),
+            explain_heuristic(_known(owner, today)) if request.is_explained else None,
+        )
+        for owner in (cleaned_owner(owner, mode) for owner in owners[: max(request.limit, 0)])
+    )  # fmt: skip
+    return SearchResult(
+        query=str(query), outcome="matched" if hits else "no_match", engine="heuristic", reason="", stale=0,
+        total=len(owners), is_capped=False, hits=hits, suggestions=(), notes=filters.notes,
+    )  # fmt: skip
+
+
+def _known(owner: OwnerRow, today: int) -> HeuristicParts:
+    return heuristic(Signals(owner.priority, False, False, today - owner.created_at // DAY_US))
