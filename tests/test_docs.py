@@ -1,6 +1,9 @@
 """The documents are true: every command is in them, every link leads somewhere, every command helps."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,3 +65,28 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
 def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*path, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
+
+
+def test_the_commands_of_the_readme_print_what_it_says(tmp_path: Path) -> None:
+    """In an empty folder, one after the other; the day and the folder are the reader's own."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    script = text.split("```console\n")[1].split("```")[0]
+    entry = tmp_path / "bin" / "ctxrank"
+    entry.parent.mkdir()
+    entry.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ctxrank.cli "$@"\n')
+    entry.chmod(0o755)
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    environment = {**os.environ, "PATH": f"{entry.parent}:{os.environ['PATH']}"}
+    for command in script.split("$ ")[1:]:
+        line, _, wanted = command.partition("\n")
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        wanted = wanted.replace("/home/me/shop", str(folder)).rstrip("\n")
+        assert _without_days(done.stdout).startswith(_without_days(wanted))
+
+
+def _without_days(text: str) -> str:
+    return re.sub(r"\d{4}-\d\d-\d\d", "DAY", text)
