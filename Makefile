@@ -8,10 +8,11 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-demo
 BIN := $(VENV)/bin
-SOURCES := $(wildcard indexer/* ranking/* cli/*)
+SOURCES := $(filter-out %/__pycache__,$(wildcard indexer/* ranking/* cli/*))
 # The stamp's name carries the list of module files: a new, renamed or deleted module reinstalls.
-MODULES := $(shell (ls indexer ranking cli; cat pyproject.toml) | cksum | cut -d' ' -f1)
+MODULES := $(shell (ls indexer ranking cli | grep -v __pycache__; cat pyproject.toml) | cksum | cut -d' ' -f1)
 STAMP := $(VENV)/installed-$(MODULES)
+DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
@@ -28,23 +29,23 @@ test: $(STAMP) ## run the tests, with coverage
 
 check: static test ## everything: format, lint, types, import contract, tests
 
-static: $(STAMP) format-check lint types contract ## all of `check` but the tests
+static: format-check lint types contract ## all of `check` but the tests
 
-format: $(STAMP) ## rewrite the sources in the project's format
+format: $(DEV_STAMP) ## rewrite the sources in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-format-check: $(STAMP)
+format-check: $(DEV_STAMP)
 	$(BIN)/ruff format --check .
 
-lint: $(STAMP) ## lint the sources
+lint: $(DEV_STAMP) ## lint the sources
 	$(BIN)/ruff check .
 
-types: $(STAMP) ## check the types with mypy and pyright
+types: $(DEV_STAMP) ## check the types with mypy and pyright
 	$(BIN)/mypy
 	$(BIN)/pyright
 
-contract: $(STAMP) ## check that the arrows between the folders point one way
+contract: $(DEV_STAMP) ## check that the arrows between the folders point one way
 	$(BIN)/lint-imports
 
 bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
@@ -70,12 +71,16 @@ endef
 $(STAMP): pyproject.toml
 	$(call make-venv,$(VENV))
 	@rm -f $(VENV)/installed-*
-	"$(BIN)/python" -m pip -q install --group dev --editable . --config-settings editable_mode=strict
+	"$(BIN)/python" -m pip -q install --group test --editable . --config-settings editable_mode=strict
+	@touch $@
+
+$(DEV_STAMP): $(STAMP)
+	"$(BIN)/python" -m pip -q install --group dev
 	@touch $@
 
 $(WHEEL_STAMP): pyproject.toml MANIFEST.in $(SOURCES)
 	$(call make-venv,$(WHEEL_VENV))
-	@rm -rf dist/wheel && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
+	@rm -rf dist/wheel build/lib build/bdist.* && "$(WHEEL_VENV)/bin/python" -m pip -q wheel --no-deps --wheel-dir dist/wheel .
 	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile dist/wheel/*.whl
 	@"$(WHEEL_VENV)/bin/python" -m pip -q install --compile --force-reinstall --no-deps dist/wheel/*.whl
 	@touch $@

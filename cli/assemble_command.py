@@ -102,18 +102,20 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
 
 
 def _print_fallback(call: Call, agent: str, error: Exception, *, is_json: bool) -> int:
-    from ctxrank.indexer.errors import CtxrankError
-    from ctxrank.ranking.block import fallback
+    from ctxrank.indexer.errors import CtxrankError, NotFoundError
+    from ctxrank.ranking.block import fallback, nothing_known
 
     if isinstance(error, CtxrankError):
         reason, hint = error.message, error.hint
     else:
         reason, hint = f"{type(error).__name__}: {error}", ""
-    text = fallback(agent)
+    is_unknown = isinstance(error, NotFoundError)
+    text = nothing_known(agent) if is_unknown else fallback(agent)
     if is_json:
         from ctxrank.cli.envelope import emit_json
 
-        emit_json({"reason": reason, "packages": [], "text": text}, outcome="degraded", engine="heuristic")
+        outcome, engine = ("no_match", "fts5") if is_unknown else ("degraded", "heuristic")
+        emit_json({"reason": reason, "packages": [], "text": text}, outcome=outcome, engine=engine)
     else:
         sys.stdout.write(text)
     call.note(f"no context: {reason}{f' {hint}' if hint else ''}")

@@ -39,11 +39,6 @@ class Call(NamedTuple):
         if self.verbosity >= 0:
             print(f"ctxrank: {shown(text)}", file=sys.stderr)
 
-    def detail(self, text: str) -> None:
-        """Talk that only --verbose wants."""
-        if self.verbosity > 0:
-            print(f"ctxrank: {shown(text)}", file=sys.stderr)
-
     def bold(self, text: str) -> str:
         """The text emphasised where a terminal shows it."""
         return f"\x1b[1m{text}\x1b[0m" if self.is_colored else text

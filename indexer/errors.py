@@ -4,11 +4,10 @@
     ├── UsageError               exit 2, "usage"         a value or a file we were given cannot be used
     ├── NotFoundError            exit 1, "not_found"     a well-formed id that names nothing
     ├── NoStoreError             exit 3, "no_store"      there is no store here
-    ├── DegradedError            exit 4, "degraded"      --strict asked for more than we could answer
     ├── DamagedError             exit 5, "damaged"       a file is not what it should be
     └── LockedError              exit 7, "locked"        another process held the store for too long
 
-A class exists because a caller does something different with it; the message says what was tried
+Exit 4, degraded or stale under --strict, is no error here: the answer was printed. A class exists because a caller does something different with it; the message says what was tried
 and on what, the hint says what to do next.
 """
 
@@ -48,13 +47,6 @@ class NoStoreError(CtxrankError):
 
     exit_code = 3
     kind = "no_store"
-
-
-class DegradedError(CtxrankError):
-    """`--strict` was given and the answer would have been degraded or stale."""
-
-    exit_code = 4
-    kind = "degraded"
 
 
 class DamagedError(CtxrankError):

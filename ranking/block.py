@@ -65,6 +65,11 @@ def emergency(agent: str, usage: Usage) -> str:
     )
 
 
+def nothing_known(agent: str) -> str:
+    """The whole block of a session that the store has never heard of: its first spawn, mostly."""
+    return _joined(opening(agent), EMPTY)
+
+
 def fallback(agent: str) -> str:
     """The whole block where assembling failed: a spawn goes on without it."""
     return _joined(

@@ -361,3 +361,11 @@ def test_a_store_whose_truth_is_gone_is_not_called_absent(own_shop: Path, capsys
     (own_shop / ".ctxrank" / "ctxrank.db").unlink()
     assert run(["status"]) == 3
     assert "ctxrank.db is gone" in capsys.readouterr().err
+
+
+def test_the_first_spawn_of_a_new_session_gets_the_empty_block(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["assemble", "--session", "not-yet", "--agent", "tech_lead"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("## Context for tech_lead\n\n### Relevant Packages (0/0)\n\nNo context packages")
+    assert "There is no session 'not-yet'" in printed.err
+    assert run(["assemble", "--session", "not-yet", "--agent", "tech_lead", "--strict"]) == 1
