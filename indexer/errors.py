@@ -7,8 +7,8 @@
     ├── DamagedError             exit 5, "damaged"       a file is not what it should be
     └── LockedError              exit 7, "locked"        another process held the store for too long
 
-Exit 4, degraded or stale under --strict, is no error here: the answer was printed. A class exists because a caller does something different with it; the message says what was tried
-and on what, the hint says what to do next.
+A class exists because a caller does something different with it; the message says what was tried and on what, the
+hint says what to do next. Exit 4, degraded or stale under --strict, is none of them: there the answer was printed.
 """
 
 
