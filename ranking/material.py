@@ -66,8 +66,8 @@ def _package(spawn: Spawn, chosen: Chosen) -> PackagePieces:
     passages: list[StoredPassage] = []
     count = 0
     if detail != "summary" and spawn.zone is Zone.NORMAL:
-        stored = _stored_passages(spawn, package.document_id)
-        count = len(stored)
+        stored = _stored_passages(spawn, package.document_id, None if detail == "full" else chosen)
+        count = _passage_count(spawn, package.document_id)
         passages = _wanted(stored, chosen, is_full=detail == "full")
     state = file_state(spawn.store, _artifact_of(spawn, package.id))
     labels = "; ".join(filter(None, (label(package, spawn.session.name), _FILE_STATES.get(state))))
@@ -85,12 +85,23 @@ def _artifact_of(spawn: Spawn, package_id: int) -> int | None:
     return None if row is None or row[0] is None else int(str(row[0]))
 
 
-def _stored_passages(spawn: Spawn, document_id: int) -> dict[int, StoredPassage]:
-    """All passages of a package by id, in the file's order."""
+def _passage_count(spawn: Spawn, document_id: int) -> int:
+    row = spawn.store.truth.execute("SELECT count(*) FROM documents WHERE owner_id = ?", (document_id,)).fetchone()
+    return 0 if row is None else int(str(row[0]))
+
+
+def _stored_passages(spawn: Spawn, document_id: int, chosen: Chosen | None) -> dict[int, StoredPassage]:
+    """Passages of a package by id, in the file's order: all, or those that `chosen` may show."""
     query = """
         SELECT id, title, start_line, end_line, body, ruleset, tokens, counter
-          FROM documents WHERE owner_id = ? ORDER BY start_line, id
+          FROM documents WHERE owner_id = ? {} ORDER BY start_line, id {}
     """
+    if chosen is None:
+        query = query.format("", "")
+    elif chosen.words is None:
+        query = query.format("", "LIMIT 1")
+    else:
+        query = query.format(f"AND id IN ({', '.join(map(str, chosen.passage_ids))})", "")
     mode = spawn.config.redaction_mode
     stored: dict[int, StoredPassage] = {}
     for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.truth.execute(query, (document_id,)):
