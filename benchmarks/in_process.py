@@ -49,7 +49,10 @@ def measure(workspace: Workspace) -> Findings:
 
 
 def _assemble(store: Store, asked: Asked, *, is_marking: bool) -> object:
-    request = AssembleRequest(asked.session, asked.agent, asked.group, asked.task, is_marking=is_marking)
+    # As the command does for its text: the trees behind the scores are for JSON.
+    request = AssembleRequest(
+        asked.session, asked.agent, asked.group, asked.task, is_marking=is_marking, is_explained=False
+    )
     return assemble(store, request)
 
 
