@@ -87,7 +87,7 @@ def replace(change: Change, document_id: int, document: Document) -> None:
 
 def _write(change: Change, document: Document, document_id: int | None) -> int:
     from ctxrank.indexer.identifiers import split_identifiers  # writing only
-    from ctxrank.indexer.tokens import estimate_tokens
+    from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
     parts = (split_identifiers(document.title), split_identifiers(document.body))
@@ -124,9 +124,6 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
         (*values, document_id),
     )
     return document_id
-
-
-ESTIMATE = "estimate"
 
 
 def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:

@@ -26,6 +26,7 @@ PER_WIDE_CHARACTER = 0.690  # a character beyond ASCII
 LONGEST_TOKEN_BYTES = 128  # of o200k_base: no text has fewer tokens than its bytes divided by this
 
 DEFAULT_LIMIT_TOKENS = 200_000
+ESTIMATE = "estimate"  # the counter's name where no vocabulary counted
 
 
 class TokenCounter:

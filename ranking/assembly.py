@@ -25,7 +25,6 @@ from ctxrank.ranking.material import Chosen, Spawn, gather
 from ctxrank.ranking.placement import Shown, placed, shown_in
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
-from ctxrank.ranking.reasons import explain_blend, explain_heuristic
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.task_match import match_task, matched_words
 from ctxrank.ranking.zones import MARKING, Usage, Zone, usage
@@ -153,6 +152,10 @@ def _choose(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[
             except apsw.Error as error:
                 readiness = recover(spawn.store, error, bound_ms=CATCH_UP_MS)
     shown = shown_in(spawn.zone, placed(eligible, None, spawn.group, spawn.now // DAY_US))
+    if not spawn.request.is_explained:
+        return readiness, shown, [Chosen(row, None, (), None) for row in shown.packages[:limit]]
+    from ctxrank.ranking.reasons import explain_heuristic  # only where somebody reads the trees
+
     chosen = [Chosen(row, None, (), explain_heuristic(row.parts)) for row in shown.packages[:limit]]
     return readiness, shown, chosen
 
@@ -169,6 +172,8 @@ def _choose_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
             id_ = row.package.document_id
             explanation = None
             if spawn.request.is_explained:
+                from ctxrank.ranking.reasons import explain_blend  # only where somebody reads the trees
+
                 evidence = matches.evidence.get(id_)
                 explanation = explain_blend(index, matches.state, matches.plan, evidence, row.text or 0.0, row.parts)
             words = matched_words(index, matches, id_)

@@ -3,8 +3,8 @@
 Prices are for the rendered text (prices.py), so that their sum is not below what the whole text costs.
 """
 
-from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.tokens import ESTIMATE
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import CLASSES, Budget, Packed, Step, pack
 from ctxrank.ranking.explanation import Explanation

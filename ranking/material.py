@@ -5,11 +5,10 @@ anything is truncated, counted or packed.
 """
 
 from ctxrank.indexer.config import Config
-from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session
 from ctxrank.indexer.store import Store
-from ctxrank.indexer.tokens import estimate_tokens
+from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking import memory
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.composition import PackagePieces, Pieces

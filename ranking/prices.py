@@ -13,9 +13,8 @@ import re
 from functools import cache
 from math import ceil
 
-from ctxrank.indexer.documents import ESTIMATE
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.tokens import estimate_tokens
+from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking import block
 from ctxrank.ranking.request import IncludedPassage
 
