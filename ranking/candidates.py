@@ -83,8 +83,8 @@ def find_candidates(index: Index, state: IndexState, plan: Plan, scope: Scope) -
         if len(rows) < (_ENOUGH_SCOPED if is_scoped else BEST_BY_BM25):
             # The rare terms are not where the filters look, or nowhere much: the others must do.
             rows, is_complete = _fetch(index.connection, plan, plan.terms, scope, is_scoped)
-    if is_scoped and len(terms) < len(plan.terms):
-        rows += _own_rows(index.connection, scope, rows)
+        elif is_scoped:
+            rows += _own_rows(index.connection, scope, rows)
     scores = Scorer(plan.terms, average_length(state)).scores((blob, length) for _, _, length, blob in rows)
     scored = [Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)]
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.

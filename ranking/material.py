@@ -98,7 +98,7 @@ def _stored_passages(spawn: Spawn, document_id: int, chosen: Chosen | None) -> d
     if chosen is None:
         query = query.format("", "")
     elif chosen.words is None:
-        query = query.format("", "LIMIT 1")
+        query = query.format("", "LIMIT 1")  # nothing says which passage, so the file's beginning
     else:
         query = query.format(f"AND id IN ({', '.join(map(str, chosen.passage_ids))})", "")
     mode = spawn.config.redaction_mode
@@ -117,6 +117,4 @@ def _wanted(stored: dict[int, StoredPassage], chosen: Chosen, *, is_full: bool) 
     best = [stored[id_] for id_ in chosen.passage_ids if id_ in stored]
     if is_full:
         return best + [passage for id_, passage in stored.items() if id_ not in chosen.passage_ids]
-    if chosen.words is None:
-        return list(stored.values())[:1]  # nothing says which passage, so the file's beginning
-    return best
+    return list(stored.values()) if chosen.words is None else best
