@@ -86,7 +86,7 @@ class LessonImport:
             created_at=row.created_at or now_us(),
             context_hints=signature.context_hints,
             stack_pattern=signature.stack_pattern,
-            confidence=min(max(row.confidence, 0.0), 1.0),
+            bazinga_confidence=min(max(row.confidence, 0.0), 1.0),
             occurrences=max(row.occurrences, 1),
             lang=None if row.lang is None else self._texts.word(row.lang),
             ttl_days=max(row.ttl_days, 1),

@@ -18,7 +18,7 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    confidence: float = 0.5
+    bazinga_confidence: float = 0.5  # the predecessor's, in its own steps
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90
@@ -29,12 +29,12 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     change.connection.execute(
         """
         INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
-                                    context_hints, stack_pattern, confidence, occurrences, lang, ttl_days)
+                                    context_hints, stack_pattern, bazinga_confidence, occurrences, lang, ttl_days)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
                last_seen = excluded.last_seen, context_hints = excluded.context_hints,
-               stack_pattern = excluded.stack_pattern, confidence = excluded.confidence,
+               stack_pattern = excluded.stack_pattern, bazinga_confidence = excluded.bazinga_confidence,
                occurrences = excluded.occurrences, lang = excluded.lang, ttl_days = excluded.ttl_days
         """,
         pattern,

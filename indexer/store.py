@@ -25,7 +25,7 @@ from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_stor
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 # A writer lets the index follow for about this long: what is left is applied by a later call.
 FOLLOW_AFTER_WRITE_MS = 250

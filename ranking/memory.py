@@ -97,11 +97,11 @@ def known_errors(
 ) -> list[Pattern]:
     """The project's most trusted patterns that have not expired; a language excludes other languages."""
     query = f"""
-        SELECT e.id, e.error_type, e.message, e.solution, e.confidence, e.occurrences, d.ruleset
+        SELECT e.id, e.error_type, e.message, e.solution, e.bazinga_confidence, e.occurrences, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
-         WHERE e.project = ? AND e.confidence > ? AND e.last_seen + e.ttl_days * ? >= ?
+         WHERE e.project = ? AND e.bazinga_confidence > ? AND e.last_seen + e.ttl_days * ? >= ?
            AND (e.lang IS NULL OR ? IS NULL OR e.lang = ?)
-         ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
+         ORDER BY e.bazinga_confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
          LIMIT ?
     """
     values = (project, MIN_CONFIDENCE, DAY_US, now, lang, lang, MAX_PATTERNS)

@@ -55,7 +55,7 @@ def know_error(
 ) -> int:
     """A known error of type E with its solution."""
     pattern = error_patterns.ErrorPattern(project, message, "E", message, solution, last_seen, last_seen)
-    pattern = pattern._replace(confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
+    pattern = pattern._replace(bazinga_confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
     with store.write() as change:
         return error_patterns.upsert(change, pattern)
 

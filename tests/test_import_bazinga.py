@@ -267,7 +267,7 @@ def test_values_of_any_type_are_read_as_what_the_column_means(store: Store, db: 
     db.add_strategy(topic="cooking")
     import_bazinga(store, db.path)
     assert rows(store, "SELECT summary, priority, version FROM packages") == [("broken \ufffd text", "medium", 1)]
-    query = "SELECT error_type, message, confidence FROM error_patterns"
+    query = "SELECT error_type, message, bazinga_confidence FROM error_patterns"
     assert rows(store, query) == [("Unknown", "no JSON at all", 1.0)]
     assert rows(store, "SELECT topic FROM strategies") == [("general",)]
 
@@ -317,7 +317,7 @@ def test_a_changed_row_changes_what_it_became(store: Store, db: PredecessorDb) -
     assert updated_counts(store, db) == dict.fromkeys(changed, 1)
     assert find_session(store.truth, SESSION).status == "completed"
     assert consumers_of(store.truth, 1)[0].iteration == 1
-    query = "SELECT (SELECT confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
+    query = "SELECT (SELECT bazinga_confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
     assert rows(store, query) == [(0.7, "low", "merging")]
 
 
