@@ -16,14 +16,20 @@ from ctxrank.indexer.errors import CtxrankError, UsageError
 
 _COMMANDS = {
     "init": ("ctxrank.cli.init_command", "Make a store here."),
-    "import": ("ctxrank.cli.import_command", "Bring in a predecessor's store."),
+    "import": ("ctxrank.cli.import_command", "Bring in a predecessor's store, or an export."),
     "index": ("ctxrank.cli.index_command", "Bring artifacts in step with the disk."),
     "search": ("ctxrank.cli.search_command", "Search past findings."),
     "show": ("ctxrank.cli.show_command", "Show one document."),
     "assemble": ("ctxrank.cli.assemble_command", "Print the context block for one spawn."),
     "package": ("ctxrank.cli.package_command", "Save, list, show, supersede and consume packages."),
+    "reasoning": ("ctxrank.cli.reasoning_command", "Save and read what agents thought, and see what is missing."),
+    "strategy": ("ctxrank.cli.strategy_command", "Save, list, count and extract what worked."),
+    "skill": ("ctxrank.cli.skill_command", "Save what skills reported; say which ones an agent must invoke."),
     "session": ("ctxrank.cli.session_command", "Create, list and show sessions."),
     "group": ("ctxrank.cli.group_command", "Create and list task groups."),
+    "bazinga": ("ctxrank.cli.bazinga_command", "Run the predecessor's own commands on this store."),
+    "export": ("ctxrank.cli.export_command", "Print the store as JSON Lines."),
+    "prune": ("ctxrank.cli.prune_command", "Remove what is older than an age, and count it."),
     "status": ("ctxrank.cli.status_command", "Say how the store and its index are."),
     "rebuild": ("ctxrank.cli.rebuild_command", "Make the index anew from the store."),
 }

@@ -9,6 +9,7 @@ from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
     from ctxrank.indexer.sessions import Session
+    from ctxrank.indexer.store import Change
 
 
 @click.group()
@@ -24,18 +25,29 @@ def command() -> None:
 @click.option("--branch", default="main", show_default=True, help="The branch it started on.")
 @click.pass_obj
 def create(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> None:
-    """Make a session.
+    """Make a session, with a copy of the skills configuration as it is now.
 
     Example: ctxrank session create shop-2026-11 --project shop
     """
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.redaction import redact
+    from ctxrank.indexer.errors import CtxrankError
+    from ctxrank.indexer.redaction import RedactionMode, redact
     from ctxrank.indexer.sessions import NewSession, create_session
 
     with call.open() as store:
-        rules = load_config(store).redaction_mode
+        skills, trouble = _project_skills(store.location.root)
+        try:
+            rules = load_config(store).redaction_mode
+        except CtxrankError:
+            if not trouble:
+                raise
+            # The file also says how much to redact; unread, it may have said everything.
+            rules = RedactionMode.BOTH
+        if trouble:
+            call.note(f"no skills are seeded: {trouble}")
         text, branch = redact(requirements, rules).text, redact(branch, rules).text
         with store.write() as change:
+            _seed(call, change, skills)
             session_id = create_session(change, NewSession(name, project, mode, "active", text, branch))
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
@@ -43,6 +55,39 @@ def create(call: Call, name: str, project: str, mode: str, requirements: str, br
         emit_json({"id": session_id, "session_id": name, "project": project})
     else:
         print(f"Made session {name}")
+
+
+def _project_skills(root: str) -> tuple[object, str]:
+    """What the project's skills configuration says, None if there is none; and why it cannot be used."""
+    import os
+
+    from ctxrank.indexer.skills_config import SKILLS_CONFIG_PATH
+
+    path = os.path.join(root, SKILLS_CONFIG_PATH)
+    if not os.path.exists(path):
+        return None, ""
+    from ctxrank.indexer.config_file import read_config_file
+    from ctxrank.indexer.errors import CtxrankError
+
+    try:
+        return read_config_file(path)[0], ""
+    except CtxrankError as error:
+        return None, error.message
+
+
+def _seed(call: Call, change: "Change", skills: object) -> None:
+    if skills is None:
+        return
+    from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.skills_config import SKILLS_CONFIG_PATH, seed_from_project
+
+    try:
+        seeded = seed_from_project(change, skills)
+    except UsageError as error:
+        call.note(f"no skills are seeded from {SKILLS_CONFIG_PATH}: {error.message} {error.hint}")
+        return
+    for note in seeded.notes if seeded else ():
+        call.note(f"{SKILLS_CONFIG_PATH}: {note}")
 
 
 @command.command("list", cls=StoreCommand)

@@ -82,7 +82,10 @@ def list_sessions(truth: apsw.Connection, limit: int = -1) -> list[Session]:
 
 
 def create_session(change: Change, new: NewSession) -> int:
-    """Write a session; returns its id. Raises UsageError for bad values or a name that is taken."""
+    """Write a session with a copy of the skills configuration as it is now; returns its id.
+
+    Raises UsageError for bad values or a name that is taken.
+    """
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
     if not is_one_line(new.name):
@@ -94,8 +97,11 @@ def create_session(change: Change, new: NewSession) -> int:
     if change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (new.name,)).fetchone():
         raise UsageError(f"There is a session '{new.name}' already.", "Use it, or choose another name.")
     change.connection.execute(
-        "INSERT INTO sessions (name, project, mode, status, requirements, initial_branch, metadata, created_at,"
-        " ended_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        """
+        INSERT INTO sessions (name, project, mode, status, requirements, initial_branch, metadata, created_at,
+                              ended_at, skills_config)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT value FROM settings WHERE key = 'skills_config'))
+        """,
         (*new[:7], now_us() if new.created_at is None else new.created_at, new.ended_at),
     )
     return change.connection.last_insert_rowid()

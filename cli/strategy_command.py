@@ -1,0 +1,194 @@
+"""`ctxrank strategy`: what worked in a project, kept, counted, and drawn from what agents thought."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxrank.cli.call import Call, shown
+from ctxrank.cli.command import StoreCommand
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.strategies import SavedStrategy, StoredStrategy
+
+_SHOWN_CHARACTERS = 300
+
+
+@click.group()
+def command() -> None:
+    """Strategies: what worked in a project, the most helpful first."""
+
+
+@command.command(cls=StoreCommand)
+@click.argument("text", required=False)
+@click.option("--project", default="default", show_default=True, help="The project it worked in.")
+@click.option("--topic", required=True, help="implementation, architecture, methodology or general.")
+@click.option("--lang", help="Only for this language [default: all].")
+@click.option("--framework", help="Only for this framework [default: all].")
+@click.pass_obj
+def save(call: Call, text: str | None, project: str, topic: str, lang: str | None, framework: str | None) -> None:
+    """Save what worked; '-' reads TEXT from stdin. One that is known is counted as helpful once more.
+
+    Example: ctxrank strategy save --project shop --topic methodology "Write the failing test first"
+    """
+    from ctxrank.cli.given_text import given_text
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.strategies import NewStrategy, save_strategy
+
+    new = NewStrategy(project, topic, given_text(text), lang, framework)
+    with call.open() as store:
+        saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(_saved_json(saved))
+    else:
+        _print_saved(saved)
+
+
+@command.command("list", cls=StoreCommand)
+@click.option("--project", help="Only of this project.")
+@click.option("--lang", help="Only those that fit this language.")
+@click.option("--framework", help="Only those that fit this framework.")
+@click.option("--topic", help="Only of this topic.")
+@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
+@click.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
+@click.pass_obj
+def list_(
+    call: Call,
+    project: str | None,
+    lang: str | None,
+    framework: str | None,
+    topic: str | None,
+    limit: int,
+    is_full: bool,
+) -> int:
+    """List strategies, the most helpful first; those that name no language or framework fit every one.
+
+    Example: ctxrank strategy list --project shop --lang python
+    """
+    from ctxrank.indexer.strategies import list_strategies, normalise_topic
+
+    with call.open() as store:
+        found = list_strategies(
+            store.truth, project=project, lang=lang, framework=framework,
+            topic=None if topic is None else normalise_topic(topic), limit=limit + 1,
+        )  # fmt: skip
+    strategies = found[:limit]
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {
+                "total": len(strategies), "has_more": len(found) > limit,
+                "strategies": [_strategy_json(strategy) for strategy in strategies],
+            },
+            outcome="matched" if strategies else "no_match",
+        )  # fmt: skip
+    else:
+        for strategy in strategies:
+            _print_strategy(call, strategy, is_full=is_full)
+        if len(found) > limit:
+            call.note("there are more; -n shows more at once.")
+    if not strategies:
+        call.note("no strategies.")
+    return 0 if strategies else 1
+
+
+@command.command(cls=StoreCommand)
+@click.argument("ref", metavar="ID")
+@click.option("--by", "increment", default=1, show_default=True, type=int, help="How much; below 0 takes back.")
+@click.pass_obj
+def helpful(call: Call, ref: str, increment: int) -> None:
+    """Count a strategy as helpful once more, by its id (strategy:3, 3) or its name; never below 0.
+
+    Example: ctxrank strategy helpful strategy:3
+    """
+    from ctxrank.indexer.strategies import add_helpfulness
+
+    with call.open() as store:
+        counted = add_helpfulness(store, ref, increment)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json({"name": counted.name, "before": counted.before, "after": counted.after})
+    else:
+        print(f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}")
+
+
+@command.command(cls=StoreCommand)
+@click.option("--session", required=True, help="The session whose work succeeded.")
+@click.option("--group", help="Only from this group, exactly; none means all.")
+@click.option("--project", help="Whose strategies they become [default: the session's project].")
+@click.option("--lang", help="Only for this language [default: all].")
+@click.option("--framework", help="Only for this framework [default: all].")
+@click.pass_obj
+def extract(
+    call: Call, session: str, group: str | None, project: str | None, lang: str | None, framework: str | None
+) -> int:
+    """Make strategies of what agents thought in a session or group that succeeded.
+
+    The newest five entries are taken: completions become implementation strategies, decisions architecture,
+    approaches methodology. Each call is one more success: run again, it counts the same strategies once more.
+
+    Example: ctxrank strategy extract --session S --group AUTH --lang python
+    """
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.sessions import is_session_wide
+    from ctxrank.indexer.strategies import TOPIC_OF_PHASE, extract_strategies
+
+    with call.open() as store:
+        mode = load_config(store).redaction_mode
+        saved = extract_strategies(store, session, group, project, lang=lang, framework=framework, mode=mode)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {
+                "session_id": session, "group_id": None if is_session_wide(group) else group, "extracted": len(saved),
+                "strategies": [_saved_json(strategy) for strategy in saved],
+            },
+            outcome="matched" if saved else "no_match",
+        )  # fmt: skip
+    else:
+        for strategy in saved:
+            _print_saved(strategy)
+    if not saved:
+        call.note(f"nothing to extract: no reasoning in the phases {', '.join(TOPIC_OF_PHASE)}.")
+    return 0 if saved else 1
+
+
+def _print_saved(saved: "SavedStrategy") -> None:
+    done = "Saved" if saved.is_new else "Counted"
+    print(f"{done} strategy:{saved.id} ({saved.topic} of {shown(saved.project)}, helpfulness {saved.helpfulness})")
+
+
+def _print_strategy(call: Call, strategy: "StoredStrategy", *, is_full: bool) -> None:
+    from ctxrank.indexer.clock import format_day
+    from ctxrank.indexer.lines import printable
+
+    fits = "/".join(part for part in (strategy.lang, strategy.framework) if part)
+    facts = [strategy.project, fits, f"helpfulness {strategy.helpfulness}", f"seen {format_day(strategy.last_seen)}"]
+    print(
+        f"{call.bold(f'strategy:{strategy.id}')} {strategy.topic} · {call.dim(shown(' · '.join(filter(None, facts))))}"
+    )
+    if is_full:
+        for line in printable(strategy.insight).split("\n"):
+            print(f"   {line}".rstrip())
+        return
+    text = shown(strategy.insight)
+    print(f"   {text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3].rstrip() + '...'}")
+
+
+def _saved_json(saved: "SavedStrategy") -> dict[str, object]:
+    value: dict[str, object] = saved._asdict()
+    value["new"] = value.pop("is_new")
+    return value
+
+
+def _strategy_json(strategy: "StoredStrategy") -> dict[str, object]:
+    from ctxrank.indexer.clock import format_us
+
+    value: dict[str, object] = strategy._asdict()
+    value["last_seen"] = format_us(strategy.last_seen)
+    value["created_at"] = format_us(strategy.created_at)
+    return value
