@@ -37,6 +37,14 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--project", help="Whose errors and strategies [default: the session's project].")
 @click.option("--lang", help="Language of the errors and strategies.")
 @click.option("--framework", help="Framework of the strategies.")
+@click.option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget.")
+@click.option(
+    "--testing-mode",
+    metavar="M",
+    default="full",
+    show_default=True,
+    help="full, minimal or disabled: without full, test skills are not on the checklist.",
+)
 @click.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
 @click.option(
     "--format",
@@ -140,6 +148,7 @@ def _print_json(result: "Assembly") -> None:
         "reasoning": [entry._asdict() for entry in result.reasoning],
         "errors": [entry._asdict() for entry in result.errors],
         "strategies": [entry._asdict() for entry in result.strategies],
+        "skills": result.skills or None,
         "omitted": [entry._asdict() for entry in result.omitted],
         "available": result.available,
         "overflow": result.overflow,
@@ -179,6 +188,8 @@ def _compact(result: "Assembly") -> str:
     lines += [f"reasoning:{entry.id} [{entry.agent}] {entry.phase}" for entry in result.reasoning]
     lines += [f"error:{entry.id} {entry.signature}" for entry in result.errors]
     lines += [f"strategy:{entry.id} {entry.topic}" for entry in result.strategies]
+    if result.skills:
+        lines.append("skills checklist")
     if result.overflow:
         lines.append(f"+{result.overflow} more")
     return "\n".join(lines)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--session", help="Only of this session.")
 @click.option("--group", help="Only of this group, exactly.")
 @click.option("--agent", help="Only what this agent produced.")
-@click.option("--type", "type_", help="Package type, or reasoning phase.")
+@click.option("--type", "--phase", "type_", help="Package type, reasoning phase, strategy topic or skill.")
 @click.option("--priority", help="low, medium, high or critical.")
 @click.option("--path", metavar="GLOB", help="Only files whose path matches.")
 @click.option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time.")

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors import UsageError
 from ctxrank.ranking.budget import REASONING_TOKENS
-from ctxrank.ranking.request import DETAILS, REACHES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 _MAX_TASK_BYTES = 1_000_000
 
@@ -39,6 +39,8 @@ def read_request(
         as_of=_as_of(call, options),
         is_marking=not options["no_mark"],
         is_explained=is_explained,
+        with_skills=bool(options["skills"]),
+        testing_mode=one_of(call, "--testing-mode", str(options["testing_mode"]), TESTING_MODES),
     )
 
 

@@ -19,7 +19,7 @@ from ctxrank.indexer.tokens import model_factor, model_limit
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import CLASSES, Budget, make_budget
 from ctxrank.ranking.composition import Composed, Frame, compose, fitting, overflow
-from ctxrank.ranking.delivery import LOCK_WAIT_MS, mark_delivered
+from ctxrank.ranking.delivery import LOCK_WAIT_MS, Delivery, record_delivery
 from ctxrank.ranking.eligibility import EligiblePackage, eligible_packages
 from ctxrank.ranking.material import Chosen, Spawn, gather
 from ctxrank.ranking.placement import Shown, placed, shown_in
@@ -69,7 +69,7 @@ def _without_packages(agent: str, used: Usage, model: str, budget: Budget, notes
     return Assembly(
         outcome="no_match", engine="fts5", reason="", stale=0, agent=agent, usage=used, model=model, budget=budget,
         used=0, by_class=dict.fromkeys(CLASSES, 0), counter="estimate", packages=(), reasoning=(), errors=(),
-        strategies=(), omitted=(), available=0, overflow=0, text="", notes=notes,
+        strategies=(), skills="", omitted=(), available=0, overflow=0, text="", notes=notes,
     )  # fmt: skip
 
 
@@ -102,10 +102,16 @@ def _assemble(
     readiness, shown, chosen = _choose(spawn, eligible, limit)
     frame = Frame(agent, used, len(shown.packages), shown.level, model_factor(model))
     composed = compose(frame, budget, gather(spawn, chosen))
-    if request.is_marking and used.zone in MARKING and composed.packages:
-        ids = [package.id for package in composed.packages]
-        group_id = group.id if group is not None else 0
-        note = mark_delivered(store, ids, group_id=group_id, agent=agent, iteration=iteration)
+    if request.with_skills and not composed.skills:
+        notes.append(_why_no_skills(composed))
+    if request.is_marking and used.zone in MARKING and (composed.packages or composed.reasoning):
+        delivery = Delivery(
+            session.id, None if group is None else group.id, agent, iteration,
+            tuple(package.id for package in composed.packages),
+            tuple(entry.id for entry in composed.reasoning),
+            sum(len(entry.content) for entry in composed.reasoning),
+        )  # fmt: skip
+        note = record_delivery(store, delivery)
         notes += [note] if note else []
     outcome, engine, reason = _outcome(composed, readiness)
     if any(one.words is None for one in chosen):
@@ -114,10 +120,16 @@ def _assemble(
         outcome=outcome, engine=engine, reason=reason, stale=readiness.stale, agent=agent, usage=used, model=model,
         budget=budget, used=composed.used, by_class=composed.by_class, counter=composed.counter,
         packages=composed.packages, reasoning=composed.reasoning, errors=composed.errors,
-        strategies=composed.strategies, omitted=(*composed.omitted, *_not_chosen(shown, limit)),
+        strategies=composed.strategies, skills=composed.skills, omitted=(*composed.omitted, *_not_chosen(shown, limit)),
         available=frame.available, overflow=overflow(frame, len(composed.packages)), text=composed.text,
         notes=tuple(notes),
     )  # fmt: skip
+
+
+def _why_no_skills(composed: Composed) -> str:
+    if any(omitted.id == "skills" for omitted in composed.omitted):
+        return "The skills checklist has no room in the token budget: it is the first to go."
+    return "There is no skills checklist for this agent here."
 
 
 def _group(store: Store, session: Session, request: AssembleRequest, notes: list[str]) -> Group | None:

@@ -165,6 +165,7 @@ def render(
     level: str,
     overflow: int,
     says_nothing_fits: bool,
+    skills: str,
 ) -> str:
     """The block of a zone that has packages."""
     shown = list(packages)
@@ -187,6 +188,7 @@ def render(
         parts += [strategies_heading(len(hints)), *hints]
     if overflow > 0:
         parts.append(overflow_line(overflow))
+    parts.append(skills)
     return _joined(*parts)
 
 

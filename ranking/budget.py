@@ -12,10 +12,12 @@ and Shenker 1989, section 2). It follows that
 * an unused share flows on, because a class without further steps leaves the rest to the others;
 * a larger budget never removes or lowers an item: the order does not depend on it, so more budget is only
   a longer prefix;
-* what does not fit is lowered before it is dropped: a title is an earlier step than its summary.
+* what does not fit is lowered before it is dropped: a title is an earlier step than its summary;
+* a class without a share comes after everything else: it is the first to go.
 """
 
 from collections.abc import Mapping, Sequence
+from math import inf
 
 from ctxrank.indexer.records import NamedTuple
 
@@ -32,7 +34,7 @@ REASONING_TOKENS = {"minimal": 400, "medium": 800, "full": 1200}
 # In a tight budget reasoning gets this share beside the table's: it has a reserve of its own, capped by its level.
 REASONING_SHARE = 0.15
 STRATEGY_SHARE = 0.05
-CLASSES: tuple[str, ...] = ("packages", "reasoning", "errors", "strategies")
+CLASSES: tuple[str, ...] = ("packages", "reasoning", "errors", "strategies", "skills")
 
 
 class Step(NamedTuple):
@@ -69,6 +71,7 @@ def make_budget(agent: str, remaining: int, level: str, *, total: int | None) ->
         "errors": errors,
         "reasoning": REASONING_SHARE,
         "strategies": STRATEGY_SHARE,
+        "skills": 0.0,
     }
     caps = {"reasoning": REASONING_TOKENS[level]}
     limit = int(remaining * packages) + int(remaining * errors) + caps["reasoning"]
@@ -92,7 +95,9 @@ def pack(budget: Budget, base: int, steps: Sequence[Step], headings: Mapping[str
             left.append(step)
             continue
         spent[step.kind] += step.cost
-        queue.append((spent[step.kind] / budget.shares[step.kind], CLASSES.index(step.kind), number, step))
+        share = budget.shares[step.kind]
+        finish = spent[step.kind] / share if share else inf
+        queue.append((finish, CLASSES.index(step.kind), number, step))
     queue.sort(key=lambda entry: entry[:3])
     used = base
     by_class = dict.fromkeys(CLASSES, 0)

@@ -19,7 +19,10 @@ from ctxrank.ranking.request import (
 )
 from ctxrank.ranking.zones import Usage, Zone
 
+# An entry is shown up to here; at the level `full` first all are, and then as many as fit are shown longer.
 MAX_REASONING_CHARS = 300
+MAX_LONG_REASONING_CHARS = 900
+MAX_INSIGHT_CHARS = 500
 
 
 class PackagePieces(NamedTuple):
@@ -48,6 +51,8 @@ class Pieces(NamedTuple):
     reasoning: tuple[ReasoningEntry, ...] = ()
     errors: tuple[Pattern, ...] = ()
     strategies: tuple[Strategy, ...] = ()
+    skills: str = ""  # the checklist
+    has_long_reasoning: bool = False
 
 
 class Composed(NamedTuple):
@@ -61,6 +66,7 @@ class Composed(NamedTuple):
     reasoning: tuple[IncludedReasoning, ...]
     errors: tuple[IncludedError, ...]
     strategies: tuple[IncludedStrategy, ...]
+    skills: str
     omitted: tuple[Omitted, ...]
 
 
@@ -95,8 +101,8 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
         if ("packages", at) in taken
     )
     reasoning = tuple(
-        IncludedReasoning(e.id, e.agent, e.phase, _cut(e.content), e.confidence, taken["reasoning", at][0].cost)
-        for at, e in enumerate(pieces.reasoning)
+        _included_reasoning(entry, taken["reasoning", at])
+        for at, entry in enumerate(pieces.reasoning)
         if ("reasoning", at) in taken
     )
     errors = tuple(
@@ -105,20 +111,21 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
         if ("errors", at) in taken
     )
     strategies = tuple(
-        IncludedStrategy(s.id, s.topic, s.insight, taken["strategies", at][0].cost)
+        IncludedStrategy(s.id, s.topic, _cut(s.insight, MAX_INSIGHT_CHARS), taken["strategies", at][0].cost)
         for at, s in enumerate(pieces.strategies)
         if ("strategies", at) in taken
     )
+    skills = pieces.skills if ("skills", 0) in taken else ""
     # Where no package fits, saying so is the last thing that the budget is spent on.
     note = price.of(block.NOTHING_FITS) if frame.available and not packages else 0
     says_so = 0 < note <= budget.limit - packed.used
     text = block.render(
         frame.agent, frame.usage, packages, reasoning, errors, strategies, available=frame.available,
-        level=frame.level, overflow=overflow(frame, len(packages)), says_nothing_fits=says_so,
+        level=frame.level, overflow=overflow(frame, len(packages)), says_nothing_fits=says_so, skills=skills,
     )  # fmt: skip
     return Composed(
         text, packed.used + (note if says_so else 0), packed.by_class, _counter(pieces, packages), packages,
-        reasoning, errors, strategies, _omitted(pieces, packed, budget),
+        reasoning, errors, strategies, skills, _omitted(pieces, packed, budget),
     )  # fmt: skip
 
 
@@ -140,14 +147,20 @@ def _steps(pieces: Pieces, price: Prices) -> list[Step]:
             if turn < len(package.passages):
                 steps.append(Step("packages", at, "passage", price.of_passage(package.passages[turn])))
     for at, entry in enumerate(pieces.reasoning):
-        line = block.reasoning_entry(entry.agent, entry.phase, _cut(entry.content))
-        steps.append(Step("reasoning", at, "entry", price.of(line)))
+        steps.append(Step("reasoning", at, "entry", price.of(_reasoning_line(entry, MAX_REASONING_CHARS))))
+    for at, entry in enumerate(pieces.reasoning):
+        if pieces.has_long_reasoning and len(entry.content) > MAX_REASONING_CHARS:
+            longer = price.of(_reasoning_line(entry, MAX_LONG_REASONING_CHARS))
+            shorter = price.of(_reasoning_line(entry, MAX_REASONING_CHARS))
+            steps.append(Step("reasoning", at, "longer", max(longer - shorter, 0)))
     for at, pattern in enumerate(pieces.errors):
         line = block.error_entry(_signature(pattern), pattern.solution, pattern.confidence, pattern.occurrences)
         steps.append(Step("errors", at, "entry", price.of(line)))
     for at, strategy in enumerate(pieces.strategies):
-        line = block.strategy_entry(strategy.topic, strategy.insight)
+        line = block.strategy_entry(strategy.topic, _cut(strategy.insight, MAX_INSIGHT_CHARS))
         steps.append(Step("strategies", at, "entry", price.of(line)))
+    if pieces.skills:
+        steps.append(Step("skills", 0, "checklist", price.of(pieces.skills)))
     return steps
 
 
@@ -179,8 +192,19 @@ def _included(package: PackagePieces, steps: list[Step]) -> IncludedPackage:
     )  # fmt: skip
 
 
-def _cut(content: str) -> str:
-    return content if len(content) <= MAX_REASONING_CHARS else content[:MAX_REASONING_CHARS].rsplit(" ", 1)[0] + "..."
+def _included_reasoning(entry: ReasoningEntry, steps: list[Step]) -> IncludedReasoning:
+    limit = MAX_LONG_REASONING_CHARS if steps[-1].level == "longer" else MAX_REASONING_CHARS
+    cost = sum(step.cost for step in steps)
+    return IncludedReasoning(entry.id, entry.agent, entry.phase, _cut(entry.content, limit), entry.confidence, cost)
+
+
+def _reasoning_line(entry: ReasoningEntry, limit: int) -> str:
+    return block.reasoning_entry(entry.agent, entry.phase, _cut(entry.content, limit))
+
+
+def _cut(content: str, limit: int) -> str:
+    """Whole or cut at a word: what is stored whole is shown in part."""
+    return content if len(content) <= limit else content[:limit].rsplit(" ", 1)[0] + "..."
 
 
 def _signature(pattern: Pattern) -> str:
@@ -203,6 +227,7 @@ def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, .
         "reasoning": [f"reasoning:{entry.id}" for entry in pieces.reasoning],
         "errors": [f"error:{pattern.id}" for pattern in pieces.errors],
         "strategies": [f"strategy:{strategy.id}" for strategy in pieces.strategies],
+        "skills": ["skills"],
     }
     omitted: list[Omitted] = []
     named: set[tuple[str, int]] = set()
@@ -211,6 +236,8 @@ def _omitted(pieces: Pieces, packed: Packed, budget: Budget) -> tuple[Omitted, .
         over = f"over the budget of {budget.limit} tokens"
         if cap is not None and cap < budget.limit:
             over += f", or of {cap} for {step.kind}"
+        if step.level == "longer":
+            over = f"lowered: shown up to {MAX_REASONING_CHARS} characters; {over}"
         if step.kind != "packages":
             omitted.append(Omitted(names[step.kind][step.key], over, step.cost))
         elif ("packages", step.key) not in named:
@@ -225,7 +252,7 @@ def _bare(frame: Frame, budget: Budget, price: Prices, pieces: Pieces, steps: li
     text = fitting("", frame.agent, budget, price)
     nothing = Packed((), tuple(steps), price.of(text), dict.fromkeys(CLASSES, 0))
     omitted = _omitted(pieces, nothing, budget)
-    return Composed(text, nothing.used, nothing.by_class, ESTIMATE, (), (), (), (), omitted)
+    return Composed(text, nothing.used, nothing.by_class, ESTIMATE, (), (), (), (), "", omitted)
 
 
 def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:

@@ -1,30 +1,83 @@
-"""Delivery: the record of which packages a block has shown, to whom, at which iteration."""
+"""Delivery: the record of what a block has shown, to whom, at which iteration.
 
-from collections.abc import Iterable
+Packages are marked as delivered; prior reasoning leaves an event that says from whom it was handed to whom.
+"""
 
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.store import Change, Store
 
 LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
 
 
-def mark_delivered(store: Store, package_ids: Iterable[int], *, group_id: int, agent: str, iteration: int) -> str:
-    """Record a delivery; returns a note where the store could not be written. A group of 0 is session-wide."""
-    moment = now_us()
-    store.truth.set_busy_timeout(min(store.busy_ms, LOCK_WAIT_MS))
+class Delivery(NamedTuple):
+    """What one block has shown; a `group_id` of None is session-wide, of -1 a group that is not there."""
+
+    session_id: int
+    group_id: int | None
+    agent: str
+    iteration: int
+    package_ids: tuple[int, ...]
+    reasoning_ids: tuple[int, ...]
+    reasoning_chars: int
+
+
+def record_delivery(store: Store, delivery: Delivery) -> str:
+    """Record a delivery; returns a note where the store could not be written."""
+    wait_for_locks(store.truth, min(store.busy_ms, LOCK_WAIT_MS))
     # What a power cut takes of this is shown once more: not worth waiting for the disk before each spawn.
     store.truth.pragma("synchronous", 1)
     try:
         with store.write() as change:
-            change.connection.executemany(
-                "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                [(package_id, group_id, agent, iteration, moment) for package_id in package_ids],
-            )
+            _mark_packages(change, delivery)
+            if delivery.reasoning_ids:
+                _record_handoff(change, delivery)
     except CtxrankError as error:
         return f"The delivery is not recorded: {error.message}"
     finally:
         store.truth.pragma("synchronous", 2)
-        store.truth.set_busy_timeout(store.busy_ms)
+        wait_for_locks(store.truth, store.busy_ms)
     return ""
+
+
+def _mark_packages(change: Change, delivery: Delivery) -> None:
+    moment = now_us()
+    change.connection.executemany(
+        "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
+        " VALUES (?, ?, ?, ?, ?)",
+        [(id_, delivery.group_id or 0, delivery.agent, delivery.iteration, moment) for id_ in delivery.package_ids],
+    )
+
+
+def _record_handoff(change: Change, delivery: Delivery) -> None:
+    """The event of the hand-off; SQLite writes its JSON, so that a spawn loads no JSON library."""
+    from ctxrank.indexer.events import REASONING_HANDOFF  # most spawns hand on no reasoning
+
+    ids = ", ".join(map(str, delivery.reasoning_ids))
+    distinct = "(SELECT json_group_array({0}) FROM (SELECT DISTINCT {0} FROM reasoning WHERE id IN ({1}) ORDER BY {0}))"
+    agents, phases = distinct.format("agent", ids), distinct.format("phase", ids)
+    change.connection.execute(
+        f"""
+        INSERT INTO events (session_id, group_id, subtype, payload, created_at)
+        SELECT :session, max(:group, 0), :subtype,
+               json_object('from_agents', json({agents}),
+                           'to_agent', :agent,
+                           'group', (SELECT name FROM groups WHERE id = :group),
+                           'iteration', :iteration,
+                           'phases', json({phases}),
+                           'reasoning', json_array({ids}),
+                           'content_length', :chars),
+               :moment
+        """,
+        {
+            "session": delivery.session_id,
+            "subtype": REASONING_HANDOFF,
+            "group": delivery.group_id or 0,
+            "agent": delivery.agent,
+            "iteration": delivery.iteration,
+            "chars": delivery.reasoning_chars,
+            "moment": now_us(),
+        },
+    )

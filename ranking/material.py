@@ -56,7 +56,24 @@ def gather(spawn: Spawn, chosen: list[Chosen]) -> Pieces:
     project = request.project or spawn.session.project
     errors = memory.known_errors(truth, project, request.lang, spawn.now, mode)
     strategies = memory.strategies(truth, project, request.lang, request.framework, mode)
-    return Pieces(packages, tuple(reasoning), tuple(errors), tuple(strategies))
+    return Pieces(
+        packages, tuple(reasoning), tuple(errors), tuple(strategies), _skills(spawn),
+        has_long_reasoning=request.reasoning_level == "full",
+    )  # fmt: skip
+
+
+def _skills(spawn: Spawn) -> str:
+    """The checklist of the agent where it is asked for."""
+    if not spawn.request.with_skills:
+        return ""
+    from ctxrank.indexer.skills_config import skill_levels  # only on request
+    from ctxrank.ranking.skill_advice import checklist
+
+    levels = skill_levels(
+        spawn.store.truth, spawn.agent, session=spawn.session, testing_mode=spawn.request.testing_mode
+    )
+    text = checklist(levels, spawn.agent)
+    return f"{text}\n" if text else ""
 
 
 def _package(spawn: Spawn, chosen: Chosen) -> PackagePieces:

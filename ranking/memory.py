@@ -17,6 +17,8 @@ _RELEVANT_AGENTS = {
     "investigator": ("developer", "senior_software_engineer", "qa_expert"),
     "developer": ("developer", "qa_expert", "tech_lead"),
 }
+# Who weighs results and not ways to them sees what every agent has completed.
+_COMPLETIONS_ONLY = ("project_manager",)
 _PHASE_ORDER = {"completion": 0, "decisions": 1, "understanding": 2}
 MAX_ENTRIES_PER_AGENT = 2
 MAX_ENTRIES = 5
@@ -67,29 +69,50 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
 def prior_reasoning(
     truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode
 ) -> list[ReasoningEntry]:
-    """At most two of each relevant agent and five in all: the newest, the most actionable phase first."""
-    query = f"""
-        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, d.ruleset
-          FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")}
-         WHERE r.session_id = ?
+    """At most two of each relevant agent and five in all: the newest, the most actionable phase first.
+
+    Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts: what an earlier one
+    thought has been thought again since. What only the earlier one wrote down stays.
     """
+    condition = "session_id = ?"
     values: list[object] = [session.id]
     if group is not None:
-        query += " AND (r.group_id = ? OR r.group_id IS NULL)"
+        condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)
     relevant = _RELEVANT_AGENTS.get(agent)
     if relevant is not None:
-        query += f" AND r.agent IN ({', '.join('?' * len(relevant))})"
+        condition += f" AND agent IN ({', '.join('?' * len(relevant))})"
         values += relevant
-    by_agent: dict[str, list[ReasoningEntry]] = {}
-    for row in truth.execute(f"{query} ORDER BY r.created_at DESC, r.id DESC", values):
-        entries = by_agent.setdefault(str(row[1]), [])
+    if agent in _COMPLETIONS_ONLY:
+        condition += " AND phase = 'completion'"
+    query = f"""
+        SELECT id, agent, phase, created_at
+          FROM (SELECT id, agent, phase, created_at, iteration,
+                       max(iteration) OVER (PARTITION BY group_id, agent, phase) AS latest
+                  FROM reasoning WHERE {condition})
+         WHERE iteration = latest
+         ORDER BY created_at DESC, id DESC
+    """
+    by_agent: dict[str, list[tuple[int, int, int]]] = {}
+    for id_, author, phase, created_at in truth.execute(query, values):
+        entries = by_agent.setdefault(str(author), [])
         if len(entries) < MAX_ENTRIES_PER_AGENT:
-            entry = ReasoningEntry(*row[:6])
-            entries.append(entry._replace(content=cleaned(entry.content, row[6], mode)))
-    chosen = [entry for entries in by_agent.values() for entry in entries]
-    chosen.sort(key=lambda entry: (_PHASE_ORDER.get(entry.phase, len(_PHASE_ORDER)), -entry.created_at, -entry.id))
-    return chosen[:MAX_ENTRIES]
+            entries.append((_PHASE_ORDER.get(str(phase), len(_PHASE_ORDER)), -int(created_at), -int(id_)))
+    chosen = sorted(entry for entries in by_agent.values() for entry in entries)[:MAX_ENTRIES]
+    return [_entry(truth, -negative, mode) for _, _, negative in chosen]
+
+
+def _entry(truth: apsw.Connection, id_: int, mode: RedactionMode) -> ReasoningEntry:
+    row = truth.execute(
+        f"""
+        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, d.ruleset
+          FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
+        """,
+        (id_,),
+    ).fetchone()
+    assert row is not None, "an entry and its document are written together"
+    entry = ReasoningEntry(*row[:6])
+    return entry._replace(content=cleaned(entry.content, row[6], mode))
 
 
 def known_errors(

@@ -8,6 +8,7 @@ from ctxrank.ranking.zones import Usage
 
 REACHES = ("group", "session", "project")
 DETAILS = ("summary", "passage", "full")
+TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
 
 
@@ -16,7 +17,7 @@ class AssembleRequest(NamedTuple):
 
     `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
     None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
-    measured from (microseconds, None is now).
+    measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent.
     """
 
     session: str
@@ -38,6 +39,8 @@ class AssembleRequest(NamedTuple):
     as_of: int | None = None
     is_marking: bool = True
     is_explained: bool = True
+    with_skills: bool = False
+    testing_mode: str = "full"
 
 
 class IncludedPackage(NamedTuple):
@@ -110,7 +113,10 @@ class Omitted(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """A finished block. `used` and all tokens are by `counter`; `text` is what an agent is given."""
+    """A finished block. `used` and all tokens are by `counter`; `text` is what an agent is given.
+
+    `skills` is the checklist where it was asked for and has room, else ''.
+    """
 
     outcome: str
     engine: str
@@ -127,6 +133,7 @@ class Assembly(NamedTuple):
     reasoning: tuple[IncludedReasoning, ...]
     errors: tuple[IncludedError, ...]
     strategies: tuple[IncludedStrategy, ...]
+    skills: str
     omitted: tuple[Omitted, ...]
     available: int
     overflow: int

@@ -33,12 +33,14 @@ def think(
     session: str = "S",
     group: str | None = "G",
     created_at: int = TODAY,
+    iteration: int = 0,
 ) -> int:
     """An entry of reasoning, in a session and group made on the way."""
     with store.write() as change:
         session_id = require_session(change, session, create=True).id
         group_id = None if group is None else require_group(change, session_id, group)
-        return reasoning.insert(change, reasoning.Reasoning(session_id, group_id, agent, phase, content, created_at))
+        entry = reasoning.Reasoning(session_id, group_id, agent, phase, content, created_at, iteration=iteration)
+        return reasoning.insert(change, entry)
 
 
 def know_error(

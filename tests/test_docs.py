@@ -67,10 +67,11 @@ def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
 
 
-def test_the_commands_of_the_readme_print_what_it_says(tmp_path: Path) -> None:
-    """In an empty folder, one after the other; the day and the folder are the reader's own."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    script = text.split("```console\n")[1].split("```")[0]
+@pytest.mark.parametrize("page", ["README.md", "docs/orchestrator.md"])
+def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
+    """In an empty folder, one after the other; days, times, scores and the folder are the reader's own."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    script = "".join(part.split("\n```\n")[0] + "\n" for part in text.split("```console\n")[1:])
     entry = tmp_path / "bin" / "ctxrank"
     entry.parent.mkdir()
     entry.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ctxrank.cli "$@"\n')
@@ -89,4 +90,4 @@ def test_the_commands_of_the_readme_print_what_it_says(tmp_path: Path) -> None:
 
 
 def _without_days(text: str) -> str:
-    return re.sub(r"\d{4}-\d\d-\d\d", "DAY", text)
+    return re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text)

@@ -317,7 +317,9 @@ def test_a_changed_row_changes_what_it_became(store: Store, db: PredecessorDb) -
     assert updated_counts(store, db) == dict.fromkeys(changed, 1)
     assert find_session(store.truth, SESSION).status == "completed"
     assert consumers_of(store.truth, 1)[0].iteration == 1
-    query = "SELECT (SELECT bazinga_confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
+    query = (
+        "SELECT (SELECT bazinga_confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
+    )
     assert rows(store, query) == [(0.7, "low", "merging")]
 
 

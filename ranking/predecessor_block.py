@@ -1,0 +1,106 @@
+"""The context block in the predecessor's format and budget, from what an assembly has chosen.
+
+    ## Context from Prior Work          nothing at all where there is nothing to show
+    ### Relevant Context                **[CRITICAL]** path, and the summary quoted
+    ### Prior Agent Reasoning           **[agent] phase:** what was thought
+    ### Known Error Patterns            the error, and its solution quoted
+
+The budgets are the predecessor's. Each class has its share of them, so that long packages leave room for
+reasoning and errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
+"""
+
+from ctxrank.indexer.lines import one_line
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.ranking.block import quoted_line
+from ctxrank.ranking.budget import Step, make_budget, pack
+from ctxrank.ranking.prices import Prices
+from ctxrank.ranking.request import Assembly, IncludedError, IncludedPackage, IncludedReasoning
+
+MODELS = ("haiku", "sonnet", "opus")
+DEFAULT_MODEL = "sonnet"
+MAX_PACKAGES = 5
+MAX_SUMMARY_CHARS = 200
+MAX_REASONING_CHARS = 300
+MAX_SIGNATURE_CHARS = 100
+MAX_SOLUTION_CHARS = 200
+
+_SOFT_TOKENS = {"haiku": 900, "sonnet": 1800, "opus": 2400}
+_SHARES = {
+    "developer": 0.35,
+    "senior_software_engineer": 0.30,
+    "qa_expert": 0.30,
+    "tech_lead": 0.40,
+    "investigator": 0.35,
+    "requirements_engineer": 0.30,
+    "project_manager": 0.10,
+}
+_OTHER_SHARE = 0.20
+
+_OPENING = "## Context from Prior Work\n"
+_HEADINGS = {
+    "packages": "### Relevant Context\n",
+    "reasoning": "### Prior Agent Reasoning\n",
+    "errors": "### Known Error Patterns\n",
+}
+
+
+class PredecessorBlock(NamedTuple):
+    """The block's text, '' for an empty one; its price, and what it shows."""
+
+    text: str
+    tokens: int
+    packages: tuple[IncludedPackage, ...]
+    reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...]
+
+
+def context_budget(agent: str, model: str) -> int:
+    """How many tokens an agent's context block may have."""
+    return int(_SOFT_TOKENS.get(model, _SOFT_TOKENS[DEFAULT_MODEL]) * _SHARES.get(agent, _OTHER_SHARE))
+
+
+def render(assembly: Assembly, limit: int) -> PredecessorBlock:
+    """As much of the assembly as `limit` tokens hold, in its order, each class with its share."""
+    texts = {
+        "packages": [_package(package) for package in assembly.packages],
+        "reasoning": [_reasoning(entry) for entry in assembly.reasoning],
+        "errors": [_error(entry) for entry in assembly.errors],
+    }
+    price = Prices(1.0)
+    steps = [Step(kind, at, "", price.of(text)) for kind, items in texts.items() for at, text in enumerate(items)]
+    headings = {kind: price.of(heading) for kind, heading in _HEADINGS.items()}
+    packed = pack(make_budget(assembly.agent, limit, "medium", total=limit), price.of(_OPENING), steps, headings)
+    if not packed.taken:
+        return PredecessorBlock("", 0, (), (), ())
+    # The steps of a class are taken in their order, so those taken are its first.
+    taken = {kind: sum(step.kind == kind for step in packed.taken) for kind in texts}
+    parts = [_OPENING]
+    for kind, items in texts.items():
+        if taken[kind]:
+            parts += [_HEADINGS[kind], *items[: taken[kind]]]
+    return PredecessorBlock(
+        "\n".join(parts),
+        packed.used,
+        assembly.packages[: taken["packages"]],
+        assembly.reasoning[: taken["reasoning"]],
+        assembly.errors[: taken["errors"]],
+    )
+
+
+def _package(package: IncludedPackage) -> str:
+    label = f" ({one_line(package.label)})" if package.label else ""
+    title = f"**[{package.priority.upper()}]** {one_line(package.path)}{label}\n"
+    return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"
+
+
+def _reasoning(entry: IncludedReasoning) -> str:
+    return f"**[{one_line(entry.agent)}] {entry.phase}:** {one_line(entry.content)[:MAX_REASONING_CHARS]}\n"
+
+
+def _error(entry: IncludedError) -> str:
+    signature = _cut(one_line(entry.signature), MAX_SIGNATURE_CHARS)
+    return f"**Known Issue**: {signature}\n> **Solution**: {_cut(one_line(entry.solution), MAX_SOLUTION_CHARS)}\n"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
