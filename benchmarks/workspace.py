@@ -28,6 +28,7 @@ class Sizes(NamedTuple):
     index_rounds: int
     unchanged: TreeShape
     huge: TreeShape
+    saves: int  # of each process of a crowd
 
 
 FULL = Sizes(
@@ -39,6 +40,7 @@ FULL = Sizes(
     index_rounds=3,
     unchanged=TreeShape(20_000_000, 10_000),
     huge=TreeShape(1_000_000_000, 20_000, largest_bytes=16_000_000),
+    saves=500,
 )
 QUICK = Sizes(
     small=StoreShape(50, 1),
@@ -49,6 +51,7 @@ QUICK = Sizes(
     index_rounds=1,
     unchanged=TreeShape(100_000, 50),
     huge=TreeShape(2_000_000, 50, largest_bytes=500_000),
+    saves=5,
 )
 
 
