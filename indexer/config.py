@@ -13,6 +13,8 @@ from collections.abc import Mapping
 
 import apsw
 
+from ctxrank.indexer.clock import age_us
+from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
@@ -28,6 +30,10 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
+# What can have a time to live. An error pattern has one of its own, too.
+TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
+NEVER = "never"
+KEPT_FOR_EVER: Mapping[str, int] = {}
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 _KNOWN_KEYS = (
@@ -36,17 +42,23 @@ _KNOWN_KEYS = (
     "token_safety_margin",
     "retrieval_limits",
     "enable_context_assembler",
+    "ttl",
 )
+_PREDECESSORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
 
 class Config(NamedTuple):
-    """What a call runs with; `notes` are for stderr."""
+    """What a call runs with; `notes` are for stderr.
+
+    `ttl_us` is how long a kind is kept before `prune --expired` takes it; what is not in it is kept for ever.
+    """
 
     fts5: bool = True
     redaction_mode: RedactionMode = RedactionMode.PATTERN_ONLY
     token_safety_margin: float = DEFAULT_SAFETY_MARGIN
     retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
     enable_context_assembler: bool = True
+    ttl_us: Mapping[str, int] = KEPT_FOR_EVER
     notes: tuple[str, ...] = ()
 
 
@@ -88,6 +100,9 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
             config = config._replace(token_safety_margin=_margin(value, source))
         elif key == "retrieval_limits":
             config = config._replace(retrieval_limits={**config.retrieval_limits, **_limits(value, source)})
+        elif key == "ttl":
+            ages = {**config.ttl_us, **_ages(value, source)}
+            config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))
@@ -99,7 +114,7 @@ def _with_predecessor(config: Config, document: object, source: str) -> Config:
     section = document.get("context_engineering") if isinstance(document, dict) else None
     if not isinstance(section, dict):
         return config
-    values = {str(key): value for key, value in section.items() if key in _KNOWN_KEYS and key != "fts5"}
+    values = {str(key): value for key, value in section.items() if key in _PREDECESSORS_KEYS}
     return _merged(config, values, source)
 
 
@@ -169,6 +184,23 @@ def _limits(value: object, source: str) -> dict[str, int]:
     return limits
 
 
+def _ages(value: object, source: str) -> dict[str, int | None]:
+    """Microseconds by kind; None is for ever."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{source}: ttl is '{value}'.", "Give an age for each kind, such as 'event: 90d'.")
+    ages: dict[str, int | None] = {}
+    for kind, text in value.items():
+        if kind not in TTL_KINDS:
+            raise UsageError(f"{source}: '{kind}' has no ttl.", f"Kinds are {', '.join(TTL_KINDS)}.")
+        age = age_us(str(text))
+        if not age and str(text).strip().lower() != NEVER:
+            raise UsageError(
+                f"{source}: the ttl of {kind} is '{text}'.", f"Give an age such as 90d, 12h or 2w, or {NEVER}."
+            )
+        ages[str(kind)] = age
+    return ages
+
+
 def _imported(truth: apsw.Connection) -> object:
     row = truth.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
     return None if row is None else _parsed(row[0])
@@ -197,7 +229,7 @@ def _cached(store: Store, path: str) -> object:
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
-    store.truth.set_busy_timeout(0)
+    wait_for_locks(store.truth, 0)
     try:
         with store.write() as change:
             change.connection.execute(
@@ -208,5 +240,5 @@ def _cached(store: Store, path: str) -> object:
     except CtxrankError:
         pass
     finally:
-        store.truth.set_busy_timeout(store.busy_ms)
+        wait_for_locks(store.truth, store.busy_ms)
     return value
