@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Callable
 
+import commands
 import crowd
 import figures
 import in_process
@@ -26,6 +27,7 @@ from workspace import FULL, QUICK, Workspace
 _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "whole_process": whole_process.measure,
     "in_process": in_process.measure,
+    "commands": commands.measure,
     "crowd": crowd.measure,
     "indexing": indexing.measure,
     "rescan": rescan.measure,

@@ -5,10 +5,11 @@ import sys
 from ctxrank.indexer.errors import UsageError
 
 
-def given_text(text: str | None, file: str | None = None) -> str:
-    """The argument, or for '-' all of stdin, or a file's whole text. Raises UsageError where there is none or two."""
-    if text is not None and file is not None:
-        raise UsageError("A text and a file are both given.", "Give one of them.")
+def given_text(argument: str | None, file: str | None = None, option: str | None = None) -> str:
+    """The argument or option, or for '-' all of stdin, or a file's whole text. Raises UsageError for none or two."""
+    if sum(one is not None for one in (argument, file, option)) > 1:
+        raise UsageError("The text is given more than once.", "Give it once: as an argument, an option or a file.")
+    text = option if argument is None else argument
     name = "-" if text == "-" else file
     if name is None:
         if text is None:

@@ -19,6 +19,7 @@ def command() -> None:
 @click.option(
     "--phase", required=True, help="understanding, approach, decisions, risks, blockers, pivot or completion."
 )
+@click.option("--content", metavar="TEXT", help="The text, instead of the argument.")
 @click.option("--content-file", metavar="FILE", help="Read the text from a file; '-' is stdin.")
 @click.option("--confidence", help="high, medium or low.")
 @click.option("--reference", "references", multiple=True, help="A file, task or link that it refers to.")
@@ -33,6 +34,7 @@ def save(
     group: str | None,
     agent: str,
     phase: str,
+    content: str | None,
     content_file: str | None,
     confidence: str | None,
     references: tuple[str, ...],
@@ -54,7 +56,7 @@ def save(
     from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
 
     new = NewReasoning(
-        session, group, agent, phase, given_text(text, content_file), agent_name, iteration, confidence,
+        session, group, agent, phase, given_text(text, content_file, content), agent_name, iteration, confidence,
         json.dumps(references),
     )  # fmt: skip
     with call.open() as store:

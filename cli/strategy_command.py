@@ -20,12 +20,21 @@ def command() -> None:
 
 @command.command(cls=StoreCommand)
 @click.argument("text", required=False)
+@click.option("--insight", metavar="TEXT", help="The text, instead of the argument.")
 @click.option("--project", default="default", show_default=True, help="The project it worked in.")
 @click.option("--topic", required=True, help="implementation, architecture, methodology or general.")
 @click.option("--lang", help="Only for this language [default: all].")
 @click.option("--framework", help="Only for this framework [default: all].")
 @click.pass_obj
-def save(call: Call, text: str | None, project: str, topic: str, lang: str | None, framework: str | None) -> None:
+def save(
+    call: Call,
+    text: str | None,
+    insight: str | None,
+    project: str,
+    topic: str,
+    lang: str | None,
+    framework: str | None,
+) -> None:
     """Save what worked; '-' reads TEXT from stdin. One that is known is counted as helpful once more.
 
     Example: ctxrank strategy save --project shop --topic methodology "Write the failing test first"
@@ -34,7 +43,7 @@ def save(call: Call, text: str | None, project: str, topic: str, lang: str | Non
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.strategies import NewStrategy, save_strategy
 
-    new = NewStrategy(project, topic, given_text(text), lang, framework)
+    new = NewStrategy(project, topic, given_text(text, option=insight), lang, framework)
     with call.open() as store:
         saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
     if call.is_json:

@@ -53,10 +53,10 @@ def test_a_text_comes_from_stdin_or_a_file_whole(folder: Path, monkeypatch: pyte
     text = "one\n\n  two\n" + "café\n" * 30_000
     (folder / "thought.md").write_text(text, encoding="utf-8")
     assert run([*SAVE, "--phase", "risks", "--content-file", "thought.md"]) == 0
-    for source in (["-"], ["--content-file", "-"]):
+    for source in (["-"], ["--content-file", "-"], ["--content", "-"]):
         feed(monkeypatch, text.encode())
         assert run([*SAVE, "--phase", "risks", *source]) == 0
-    assert contents(folder) == [text] * 3
+    assert contents(folder) == [text] * 4
 
 
 def test_bytes_that_are_no_text_do_not_stop_a_save(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_bytes_that_are_no_text_do_not_stop_a_save(folder: Path, monkeypatch: py
         (["--phase", "musing", "text"], "Phases are understanding, approach"),
         (["--phase", "risks"], "There is no text."),
         (["--phase", "risks", " "], "the content is empty"),
-        (["--phase", "risks", "text", "--content-file", "x"], "both given"),
+        (["--phase", "risks", "text", "--content-file", "x"], "more than once"),
         (["--phase", "risks", "--content-file", "absent.md"], "absent.md cannot be read: No such file"),
         (["--phase", "risks", "--confidence", "85", "text"], "Confidences are high"),
         (["--phase", "risks", "--agent", "intern", "text"], "Agents are developer"),
