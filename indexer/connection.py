@@ -12,7 +12,7 @@ from ctxrank.indexer.errors import CtxrankError, DamagedError, LockedError, Usag
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
-_PAUSE_GROWS_BY_S = 0.002
+_PAUSE_GROWS_BY_S = 0.01
 _LONGEST_PAUSE_S = 0.02
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
@@ -83,7 +83,8 @@ def wait_for_locks(connection: apsw.Connection, busy_ms: int) -> None:
 
     SQLite's own timeout sleeps ever longer, up to 100 ms, so whoever has waited long is the last to look again. Short
     pauses of random length let everybody have a turn: with 8 processes of 500 saves each the longest save fell from
-    834 and 1,435 ms to 167 and 187, the p99 from 106 and 126 to 63 and 78 (two runs each, 2 cores, 2026-11).
+    834 and 1,435 ms to 166 and 178, the p99 from 106 and 126 to 73 and 96, and the p50 stayed at 0.8 to 0.9 (two runs
+    each, 2 cores, 2026-11). Shorter pauses still make the p50 longer: whoever writes is disturbed more often.
     """
     if busy_ms <= 0:
         connection.set_busy_timeout(0)
