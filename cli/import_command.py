@@ -1,6 +1,8 @@
-"""`ctxrank import`: a predecessor's store."""
+"""`ctxrank import`: a predecessor's store, or what `ctxrank export` wrote."""
 
+import contextlib
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +11,8 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from ctxrank.indexer.import_run import ImportReport
 
 _SHOWN_SKIPPED = 10
@@ -16,7 +20,7 @@ _SHOWN_SKIPPED = 10
 
 @click.group()
 def command() -> None:
-    """Bring in what another store knows."""
+    """Bring in what another store knows: a BAZINGA database, or an export of ours."""
 
 
 @command.command(cls=StoreCommand)
@@ -48,6 +52,52 @@ def bazinga(call: Call, database: str) -> None:
             f"{report.files_missing} files are not where their packages say, below {call.root or 'the root'}; "
             "'ctxrank index --root DIR' brings them in from where they are."
         )
+
+
+@command.command(cls=StoreCommand)
+@click.argument("file", metavar="FILE")
+@click.pass_obj
+def jsonl(call: Call, file: str) -> None:
+    """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
+
+    Sessions and groups are joined by name, and everything is redacted on the way in. A file below --root speaks
+    for itself; of one that is not there the exported passages are kept until 'ctxrank index' finds it. A line
+    that cannot be used is reported with its number. A second run brings only what is new.
+
+    Example: ctxrank import jsonl shop.jsonl
+    """
+    from ctxrank.cli.progress import progress_bar
+    from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.import_jsonl import import_jsonl
+
+    gc.enable()  # this may take a while: see cli/entry.py
+    with contextlib.ExitStack() as stack:
+        source = _opened(file, stack)
+        store = stack.enter_context(call.open())
+        advance = stack.enter_context(progress_bar("importing", call))
+        report = import_jsonl(store, source, mode=load_config(store).redaction_mode, progress=advance)
+    if call.is_json:
+        _print_json(report)
+    else:
+        _print_text(call, report)
+
+
+def _opened(file: str, stack: contextlib.ExitStack) -> "BinaryIO":
+    """The file for reading bytes; '-' is stdin."""
+    from ctxrank.indexer.errors import CtxrankError, UsageError
+
+    if file == "-":
+        return sys.stdin.buffer
+    try:
+        return stack.enter_context(open(file, "rb"))
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin."
+        ) from error
+    except OSError as error:
+        raise CtxrankError(
+            f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions."
+        ) from error
 
 
 def _project_of(database: str) -> str | None:

@@ -51,6 +51,12 @@ class Ledger:
         entry = self.entry(kind, key)
         return None if entry is None else entry.target_id
 
+    def targets(self, change: Change, kind: str) -> set[int]:
+        """All rows here that rows of the source became, those of the open transaction included."""
+        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ?"
+        written = {int(row[0]) for row in change.connection.execute(query, (self._source, kind))}
+        return written | {entry.target_id for (of, _), entry in self._unwritten.items() if of == kind}
+
     @contextlib.contextmanager
     def writing(self, change: Change) -> Generator[None, None, None]:
         """What is recorded inside is written at its end, in the caller's transaction."""

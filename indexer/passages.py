@@ -94,9 +94,14 @@ def split_passages(text: str, path: str) -> list[Passage]:
 
 def _key(heading: str, text: str, seen: dict[str, int]) -> str:
     """16 hex digits of the content; the second passage of a file with the same ends in `.2`, and so on."""
-    digest = hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    digest = content_digest(heading, text)
     seen[digest] = count = seen.get(digest, 0) + 1
     return digest if count == 1 else f"{digest}.{count}"
+
+
+def content_digest(heading: str, text: str) -> str:
+    """What a passage's key begins with: whoever knows heading and text can tell whether a key is theirs."""
+    return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _pieces(text: str, sections: list[_Section]) -> Iterator[tuple[str, int, int]]:

@@ -1,0 +1,89 @@
+"""A store with one of everything that can be exported, and exports as plain values."""
+
+import io
+import json
+from typing import Any
+
+from builders import save, write_file
+
+from ctxrank.indexer import error_patterns, strategies
+from ctxrank.indexer.events import record_event
+from ctxrank.indexer.export import export_lines
+from ctxrank.indexer.import_jsonl import import_jsonl
+from ctxrank.indexer.import_run import ImportReport
+from ctxrank.indexer.packages import consume
+from ctxrank.indexer.reasoning import Reasoning
+from ctxrank.indexer.reasoning import insert as insert_reasoning
+from ctxrank.indexer.scan import index_artifacts
+from ctxrank.indexer.sessions import NewSession, create_session
+from ctxrank.indexer.skill_outputs import SkillOutput
+from ctxrank.indexer.skill_outputs import insert as insert_skill
+from ctxrank.indexer.store import Store
+
+MOMENT = 1_700_000_000_123_456
+ISO = "2023-11-14T22:13:20.123456Z"
+
+
+def fill(store: Store) -> None:
+    """Two sessions, versions, consumers, deliveries, references, and one record of every other kind."""
+    with store.write() as change:
+        session = NewSession("S", "shop", requirements="Ship it.", metadata='{"a": [1, "ü"]}', created_at=MOMENT)
+        id_ = create_session(change, session)
+        change.connection.execute("""UPDATE sessions SET skills_config = '{"lint": true}' WHERE id = ?""", (id_,))
+    save(store, "notes/locks.md", "# Locks\n\nold zebra\n", created_at=MOMENT)
+    save(store, "notes/locks.md", "# Locks\n\nThe zebra waits.\n\n## More\n\nA walrus.\n", created_at=MOMENT + 1)
+    save(store, "notes/other.md", "heron\n", session="T", group=None, producer="developer")
+    write_file(store, "plain.txt", "A pelican in a file.\n")
+    index_artifacts(store)
+    consume(store, 2, "developer", 3)
+    with store.write() as change:
+        group = change.connection.execute("SELECT id FROM groups").get
+        change.connection.execute(
+            "INSERT INTO deliveries VALUES (2, ?, 'qa_expert', 1, ?), (3, 0, 'developer', 0, ?)",
+            (group, MOMENT, MOMENT),
+        )
+        change.connection.execute("UPDATE groups SET title = 'Locking', context_references = '[1, 2]'")
+        insert_reasoning(
+            change,
+            Reasoning(
+                id_, group, "developer", "decisions", "We chose ibis.\nTwice.", MOMENT, "dev-1", 2, "high", '["a.py"]'
+            ),
+        )
+        insert_skill(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
+        record_event(change, id_, group, "note", '{"text": "hello"}', idempotency_key="k")
+        error_patterns.upsert(
+            change,
+            error_patterns.ErrorPattern(
+                "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30
+            ),
+        )
+        strategies.upsert(
+            change, strategies.Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask")
+        )
+    store.follow()
+
+
+def exported(store: Store, **options: Any) -> list[dict[str, Any]]:
+    """An export, one value a line."""
+    return [json.loads(line) for line in export_lines(store, **options)]
+
+
+def exported_bytes(store: Store) -> bytes:
+    """An export as it stands in a file."""
+    return "".join(export_lines(store)).encode()
+
+
+def bring(store: Store, data: bytes) -> ImportReport:
+    """Import a file of these bytes."""
+    return import_jsonl(store, io.BytesIO(data))
+
+
+def as_bytes(*lines: object) -> bytes:
+    """Values as the lines of a file."""
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def without_ids(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records alone, and nothing in them that is another number in another store."""
+    ids = ("id", "supersedes", "superseded_by", "context_references")
+    return [{name: value for name, value in line.items() if name not in ids} for line in lines[1:]]
