@@ -125,29 +125,9 @@ def run(arguments: list[str]) -> int:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         return 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        return _fail(_unexpected(error), arguments)
+        from ctxrank.cli.unexpected import explained  # rare
 
-
-def _unexpected(error: Exception) -> CtxrankError:
-    if os.environ.get("CTXRANK_TRACEBACK"):
-        import traceback
-
-        traceback.print_exception(error)
-    import apsw
-
-    from ctxrank.indexer.connection import translate
-
-    if isinstance(error, apsw.Error):
-        return translate(error, "the store")
-    if isinstance(error, OSError):
-        what = f" {error.filename}" if error.filename else ""
-        return CtxrankError(
-            f"The system refused{what}: {error.strerror or error}.", "Check the path and its permissions."
-        )
-    return CtxrankError(
-        f"Something went wrong that should not: {type(error).__name__}: {error}",
-        "Please report it; CTXRANK_TRACEBACK=1 shows where.",
-    )
+        return _fail(explained(error), arguments)
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:

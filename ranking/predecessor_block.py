@@ -5,14 +5,13 @@
     ### Prior Agent Reasoning           **[agent] phase:** what was thought
     ### Known Error Patterns            the error, and its solution quoted
 
-The budgets are the predecessor's. Each class has its share of them, so that long packages leave room for
-reasoning and errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
+The budgets are the predecessor's. The classes take turns, so that long packages leave room for reasoning and
+errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
 """
 
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.block import quoted_line
-from ctxrank.ranking.budget import Step, make_budget, pack
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.request import Assembly, IncludedError, IncludedPackage, IncludedReasoning
 
@@ -35,6 +34,9 @@ _SHARES = {
     "project_manager": 0.10,
 }
 _OTHER_SHARE = 0.20
+# One of each class first, so that the smallest budget starves none; then two packages for one of the others.
+_FIRST_ROUND = ("packages", "reasoning", "errors")
+_LATER_ROUNDS = ("packages", "packages", "reasoning", "errors")
 
 _OPENING = "## Context from Prior Work\n"
 _HEADINGS = {
@@ -45,13 +47,11 @@ _HEADINGS = {
 
 
 class PredecessorBlock(NamedTuple):
-    """The block's text, '' for an empty one; its price, and what it shows."""
+    """The block's text, '' for an empty one, and what of it counts as delivered."""
 
     text: str
-    tokens: int
     packages: tuple[IncludedPackage, ...]
     reasoning: tuple[IncludedReasoning, ...]
-    errors: tuple[IncludedError, ...]
 
 
 def context_budget(agent: str, model: str) -> int:
@@ -60,31 +60,43 @@ def context_budget(agent: str, model: str) -> int:
 
 
 def render(assembly: Assembly, limit: int) -> PredecessorBlock:
-    """As much of the assembly as `limit` tokens hold, in its order, each class with its share."""
+    """As much of the assembly as `limit` tokens hold, each class in its order."""
     texts = {
         "packages": [_package(package) for package in assembly.packages],
         "reasoning": [_reasoning(entry) for entry in assembly.reasoning],
         "errors": [_error(entry) for entry in assembly.errors],
     }
-    price = Prices(1.0)
-    steps = [Step(kind, at, "", price.of(text)) for kind, items in texts.items() for at, text in enumerate(items)]
-    headings = {kind: price.of(heading) for kind, heading in _HEADINGS.items()}
-    packed = pack(make_budget(assembly.agent, limit, "medium", total=limit), price.of(_OPENING), steps, headings)
-    if not packed.taken:
-        return PredecessorBlock("", 0, (), (), ())
-    # The steps of a class are taken in their order, so those taken are its first.
-    taken = {kind: sum(step.kind == kind for step in packed.taken) for kind in texts}
+    taken = _fitting(texts, limit)
+    if not any(taken.values()):
+        return PredecessorBlock("", (), ())
     parts = [_OPENING]
     for kind, items in texts.items():
         if taken[kind]:
             parts += [_HEADINGS[kind], *items[: taken[kind]]]
-    return PredecessorBlock(
-        "\n".join(parts),
-        packed.used,
-        assembly.packages[: taken["packages"]],
-        assembly.reasoning[: taken["reasoning"]],
-        assembly.errors[: taken["errors"]],
-    )
+    packages, reasoning = assembly.packages[: taken["packages"]], assembly.reasoning[: taken["reasoning"]]
+    return PredecessorBlock("\n".join(parts), packages, reasoning)
+
+
+def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
+    """How many of each class fit. What does not fit ends its class and leaves the room to the others."""
+    price = Prices(1.0)
+    used = price.of(_OPENING)
+    taken = dict.fromkeys(texts, 0)
+    open_classes = {kind for kind, items in texts.items() if items}
+    turn: tuple[str, ...] = _FIRST_ROUND
+    while open_classes:
+        for kind in turn:
+            if kind not in open_classes:
+                continue
+            cost = price.of(texts[kind][taken[kind]]) + (0 if taken[kind] else price.of(_HEADINGS[kind]))
+            fits = used + cost <= limit
+            if fits:
+                used += cost
+                taken[kind] += 1
+            if not fits or taken[kind] == len(texts[kind]):
+                open_classes.discard(kind)
+        turn = _LATER_ROUNDS
+    return taken
 
 
 def _package(package: IncludedPackage) -> str:

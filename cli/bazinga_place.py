@@ -1,0 +1,163 @@
+"""Where the store of a predecessor's command is.
+
+    --db FILE > --project-root DIR > CTXRANK_DB > the nearest .ctxrank/ > a predecessor's project (BAZINGA_ROOT,
+    else upwards: a folder with both `.claude` and `bazinga`)
+
+Where the predecessor would make its database on the way, a store is made, and said so on stderr.
+"""
+
+import os
+from collections.abc import Callable
+
+from ctxrank.indexer.errors import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.location import FOLDER, TRUTH_FILE
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.store import APPLICATION_ID, Store, create_store, open_store
+
+_HEADER_BYTES = 100
+_MAGIC = b"SQLite format 3\0"
+
+
+class WrongPlaceError(UsageError):
+    """The store that was named cannot be it; unlike a command's bad argument, which is 1 there, this is exit 2."""
+
+
+class Place(NamedTuple):
+    """What a call says about where its store is."""
+
+    db: str | None = None
+    project_root: str | None = None
+    root: str | None = None
+
+
+def open_or_make(place: Place, say: Callable[[str], None]) -> Store:
+    """The store, made where it is missing and its place is known. Raises CtxrankError."""
+    if place.db:
+        path = _absolute(place.db)
+        if not os.path.exists(path) or os.path.getsize(path) == 0:
+            say(f"There is no store at {path}: an empty one is made.")
+            _make_empty_file(path)
+        return open_file(path, place)
+    if place.project_root:
+        return _of_project(_existing_folder(place.project_root), place, say)
+    try:
+        return open_store(root=place.root)
+    except NoStoreError as error:
+        project = None if os.environ.get("CTXRANK_DB") else project_folder()
+        if project is None:
+            raise NoStoreError(
+                error.message, "Make one with 'ctxrank init', or name one: --db FILE or --project-root DIR."
+            ) from error
+        return _of_project(project, place, say)
+
+
+def open_existing(place: Place) -> Store:
+    """The store, which must be there. Raises NoStoreError, CtxrankError."""
+    if place.db:
+        path = _absolute(place.db)
+        if not os.path.exists(path):
+            raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
+        return open_file(path, place)
+    folder = _existing_folder(place.project_root) if place.project_root else None
+    if folder is None:
+        try:
+            return open_store(root=place.root)
+        except NoStoreError:
+            folder = project_folder()
+            if folder is None:
+                raise
+    return open_store(os.path.join(folder, FOLDER, TRUTH_FILE), root=place.root)
+
+
+def open_file(path: str, place: Place) -> Store:
+    """The store in a file. Raises WrongPlaceError for a database of the predecessor itself."""
+    if os.path.isfile(path) and not _is_ours(path) and _is_predecessors(path):
+        raise WrongPlaceError(
+            f"{path} is a database of BAZINGA and no store of ours.",
+            f"Bring it in with 'ctxrank import bazinga {path}', and leave --db away.",
+        )
+    return open_store(path, root=place.root or place.project_root or _root_beside(path))
+
+
+def project_folder() -> str | None:
+    """The predecessor's project that this call is in, or that BAZINGA_ROOT names."""
+    named = os.environ.get("BAZINGA_ROOT")
+    if named and _is_project(named):
+        return os.path.abspath(named)
+    folder = os.getcwd()
+    while not _is_project(folder):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    return folder
+
+
+def _is_project(folder: str) -> bool:
+    return os.path.isdir(os.path.join(folder, ".claude")) and os.path.isdir(os.path.join(folder, "bazinga"))
+
+
+def _of_project(folder: str, place: Place, say: Callable[[str], None]) -> Store:
+    is_new = not os.path.exists(os.path.join(folder, FOLDER, TRUTH_FILE))
+    store = create_store(folder, root=place.root)
+    if is_new:
+        say(f"There was no store in {folder}: one was made in {store.location.folder}.")
+        old = os.path.join(folder, "bazinga", "bazinga.db")
+        if os.path.exists(old) and os.path.getsize(old):
+            say(f"'ctxrank import bazinga {old}' brings in what is known there.")
+    return store
+
+
+def _absolute(path: str) -> str:
+    """A relative path starts at the project's root, where the predecessor works from."""
+    full = os.path.abspath(os.path.join(project_folder() or os.getcwd(), path))
+    return os.path.join(full, TRUTH_FILE) if os.path.isdir(full) else full
+
+
+def _existing_folder(path: str) -> str:
+    if not os.path.isdir(path):
+        raise WrongPlaceError(f"There is no folder {path}.", "--project-root names the project's folder.")
+    return os.path.abspath(path)
+
+
+def _make_empty_file(path: str) -> None:
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise CtxrankError(f"{path} cannot be made: {error.strerror}.", "Check the permissions.") from error
+
+
+def _root_beside(path: str) -> str | None:
+    """Where artifacts' paths start for a store in a file of its own; None is the usual place."""
+    folder = os.path.dirname(path)
+    if os.path.basename(folder) == FOLDER or os.environ.get("CTXRANK_ROOT"):
+        return None
+    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else project_folder()
+
+
+def _is_ours(path: str) -> bool:
+    """Whether the header says so; a store whose first pages still wait in the write-ahead log has no word yet."""
+    with open(path, "rb") as file:
+        header = file.read(_HEADER_BYTES)
+    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
+
+
+def _is_predecessors(path: str) -> bool:
+    import apsw
+
+    from ctxrank.indexer.connection import file_uri
+
+    try:
+        uri = file_uri(path, "mode=ro")
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        try:
+            query = (
+                "SELECT count(*) FROM sqlite_schema WHERE name IN ('schema_version', 'sessions', 'orchestration_logs')"
+            )
+            row = connection.execute(query).fetchone()
+            return row is not None and row[0] == 3
+        finally:
+            connection.close()
+    except apsw.Error:
+        return False

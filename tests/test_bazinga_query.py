@@ -1,0 +1,143 @@
+"""Raw queries over the predecessor's tables, and what looks after a store: they read, and break nothing."""
+
+from pathlib import Path
+
+import pytest
+from bazinga_project import SESSION, Project, bazinga
+
+from ctxrank.indexer import predecessor_views
+from ctxrank.indexer.predecessor_views import VIEWS
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def test_every_table_has_the_columns_it_had(project: Project) -> None:
+    number = project.package("a.md")
+    project.json("save-consumption", SESSION, "AUTH", "developer", "0", str(number))
+    project.json("save-error-pattern", "shop", "E", "it broke", "mend it")
+    project.json("save-strategy", "shop", "general", "x")
+    project.json("save-reasoning", SESSION, "AUTH", "developer", "approach", "x")
+    project.bazinga("save-skill-output", SESSION, "lint-check", "1")
+    project.bazinga("log-tokens", SESSION, "developer", "1")
+    columns = {table: list(project.json("query", f"SELECT * FROM {table}")[0]) for table in VIEWS}
+    assert columns["consumption_scope"] == [
+        "scope_id", "session_id", "group_id", "agent_type", "iteration", "package_id", "consumed_at",
+    ]  # fmt: skip
+    assert columns["orchestration_logs"] == [
+        "id", "session_id", "timestamp", "iteration", "agent_type", "agent_id", "content", "log_type",
+        "reasoning_phase", "confidence_level", "references_json", "redacted", "group_id", "event_subtype",
+        "event_payload", "idempotency_key",
+    ]  # fmt: skip
+    assert columns["error_patterns"][:4] == ["pattern_hash", "project_id", "signature_json", "solution"]
+    assert set(columns["context_packages"]) >= {"package_type", "file_path", "producer_agent", "supersedes_id", "scope"}
+
+
+def test_the_assemblers_own_queries_run_as_they_are_written(project: Project) -> None:
+    project.json("create-session", "S2", "simple", "x", "--metadata", '{"project_id": "shop"}')
+    number = project.package("a.md", group="")
+    project.json("save-consumption", SESSION, "", "developer", "0", str(number))
+    pattern = project.json("save-error-pattern", "shop", "E", "it broke", "mend it")["pattern_hash"]
+    for _ in range(3):
+        project.json("update-error-confidence", pattern, "shop", "success")
+    fallback = f"""SELECT cp.id, cp.file_path, cp.priority, cp.summary, cp.group_id, cp.created_at,
+        GROUP_CONCAT(cs.agent_type) as consumers
+        FROM context_packages cp
+        LEFT JOIN consumption_scope cs ON cp.id = cs.package_id AND cs.session_id = cp.session_id
+        WHERE cp.session_id = '{SESSION}'
+        GROUP BY cp.id"""
+    assert project.json("query", fallback)[0]["consumers"] == "developer"
+    named = (
+        "SELECT COALESCE(json_extract(metadata, '$.project_id'), 'default') as pid FROM sessions WHERE session_id = "
+    )
+    assert project.json("query", f"{named}'S2'") == [{"pid": "shop"}]
+    assert project.json("query", f"{named}'{SESSION}'") == [{"pid": "default"}]
+    known = (
+        "SELECT signature_json, solution, confidence, occurrences FROM error_patterns WHERE project_id = 'shop'"
+        " AND confidence > 0.7 ORDER BY confidence DESC, occurrences DESC LIMIT 3"
+    )
+    assert project.json("query", known)[0]["confidence"] == 0.8
+
+
+def test_words_without_quotes_are_one_query(project: Project) -> None:
+    assert project.json("query", "SELECT", "count(*)", "AS", "n", "FROM", "sessions") == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM sessions", "WITH a AS (SELECT 1) SELECT * FROM a", "", "SELECT 1; DELETE FROM main.sessions",
+        "SELECT 1; SELECT 2", "SELECT load_extension('x')", "SELECT * FROM pragma_table_info('sessions')",
+        "SELECT nothing FROM sessions", "SELECT * FROM no_such_table", "PRAGMA user_version = 1",
+        "ATTACH 'x.db' AS x", "SELECT zeroblob(2000000000)",
+    ],
+)  # fmt: skip
+def test_whatever_is_no_single_plain_select_is_refused(project: Project, query: str) -> None:
+    answer = project.bazinga("query", query)
+    assert (answer.code, answer.out) == (1, "") and answer.err.startswith("Error: ")
+    assert project.json("query", "SELECT count(*) AS n FROM sessions") == [{"n": 1}]
+
+
+def test_a_query_without_end_is_stopped(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predecessor_views, "MAX_SECONDS", 0.05)
+    endless = "SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c)"
+    answer = project.bazinga("query", endless)
+    assert answer.code == 1 and "was stopped" in answer.err
+
+
+def test_more_rows_than_anybody_reads_are_cut_with_a_note(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predecessor_views, "MAX_ROWS", 2)
+    answer = project.bazinga("query", "SELECT column1 AS n FROM (VALUES (1), (2), (3))")
+    assert answer.json() == [{"n": 1}, {"n": 2}] and "Only the first 2 rows" in answer.err
+
+
+def test_a_sound_store_is_ok_and_d10_recovering_it_changes_nothing(project: Project) -> None:
+    project.package("a.md")
+    project.json("save-strategy", "shop", "general", "x")
+    assert project.json("integrity-check") == {"ok": True, "details": "Database integrity check passed"}
+    answer = project.json("recover-db")
+    assert (answer["success"], answer["index_rebuilt"]) == (True, False)
+    assert len(project.json("get-strategies", "shop")) == 1 and project.waiting() == ["a.md"]
+
+
+def test_d10_recovering_rebuilds_a_damaged_index(project: Project) -> None:
+    project.package("a.md")
+    index = project.folder / ".ctxrank" / "index.db"
+    for suffix in ("-wal", "-shm"):
+        Path(str(index) + suffix).unlink(missing_ok=True)
+    index.write_bytes(b"no database at all" * 1000)
+    assert project.json("recover-db")["index_rebuilt"] is True
+    assert project.json("recover-db")["index_rebuilt"] is False
+
+
+def test_d10_a_damaged_store_is_reported_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "broken.db"
+    file.write_bytes(b"no database at all" * 1000)
+    for command in ("integrity-check", "recover-db"):
+        answer = bazinga("--db", str(file), command)
+        assert answer.code == 5 and not answer.json().get("ok", answer.json().get("success"))
+    assert file.read_bytes() == b"no database at all" * 1000
+
+
+def test_groups_that_the_predecessor_would_refuse_are_found_and_renamed(project: Project) -> None:
+    with project.store() as store, store.write() as change:
+        for name in ("two words", "default", "two-words"):
+            change.connection.execute("INSERT INTO groups (session_id, name, created_at) VALUES (1, ?, 1)", (name,))
+    found = project.bazinga("diagnose-group-ids")
+    assert found.code == 1 and [issue["group_id"] for issue in found.json()["issues"]] == ["two words", "default"]
+    assert project.json("diagnose-group-ids", "--fix")["fixed"] == 2
+    assert project.json("diagnose-group-ids") == {"ok": True, "issues": [], "fixed": 0}
+    names = project.json("query", "SELECT id FROM task_groups ORDER BY id")
+    assert [row["id"] for row in names] == ["default-group", "two-words", "two-words-2"]
+
+
+def test_a_dashboard_has_its_parts(project: Project) -> None:
+    project.json("create-task-group", "AUTH", SESSION, "Tokens")
+    snapshot = project.json("dashboard-snapshot", SESSION)
+    assert list(snapshot) == [
+        "session", "orchestrator_state", "pm_state", "task_groups", "token_summary", "recent_logs",
+    ]  # fmt: skip
+    assert snapshot["session"]["session_id"] == SESSION and snapshot["token_summary"] == {"total": 0}
+    assert project.json("dashboard-snapshot", "NO-SUCH")["session"] is None
