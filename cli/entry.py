@@ -13,7 +13,7 @@ def main() -> None:
     gc.disable()
     if sys.argv[1:2] == ["bazinga"] and sys.argv[2:3] not in (["--help"], ["-h"]):
         # Read by a parser of its own: loading click would cost twice a bare interpreter's start.
-        from ctxrank.cli.bazinga_run import main as run_bazinga_and_exit
+        from ctxrank.cli.bazinga.run import main as run_bazinga_and_exit
 
         run_bazinga_and_exit()
     from ctxrank.cli.main import main as run_and_exit

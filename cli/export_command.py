@@ -33,7 +33,7 @@ def command(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], outpu
     """
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.containment import is_inside
-    from ctxrank.indexer.export import export_lines
+    from ctxrank.indexer.transfer.export import export_lines
 
     gc.enable()  # this may take a while: see cli/entry.py
     target = None if output in (None, "-") else output

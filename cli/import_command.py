@@ -13,7 +13,7 @@ from ctxrank.cli.command import StoreCommand
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from ctxrank.indexer.import_run import ImportReport
+    from ctxrank.indexer.transfer.run import ImportReport
 
 _SHOWN_SKIPPED = 10
 
@@ -35,8 +35,8 @@ def bazinga(call: Call, database: str) -> None:
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
     from ctxrank.cli.progress import progress_bar
-    from ctxrank.indexer.bazinga import import_bazinga
     from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.predecessor.importer import import_bazinga
 
     gc.enable()  # this may take a while: see cli/entry.py
     if call.root is None:
@@ -68,7 +68,7 @@ def jsonl(call: Call, file: str) -> None:
     """
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.import_jsonl import import_jsonl
+    from ctxrank.indexer.transfer.import_jsonl import import_jsonl
 
     gc.enable()  # this may take a while: see cli/entry.py
     with contextlib.ExitStack() as stack:

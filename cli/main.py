@@ -27,7 +27,7 @@ _COMMANDS = {
     "skill": ("ctxrank.cli.skill_command", "Save what skills reported; say which ones an agent must invoke."),
     "session": ("ctxrank.cli.session_command", "Create, list and show sessions."),
     "group": ("ctxrank.cli.group_command", "Create and list task groups."),
-    "bazinga": ("ctxrank.cli.bazinga_command", "Run the predecessor's own commands on this store."),
+    "bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor's own commands on this store."),
     "export": ("ctxrank.cli.export_command", "Print the store as JSON Lines."),
     "prune": ("ctxrank.cli.prune_command", "Remove what is older than an age, and count it."),
     "status": ("ctxrank.cli.status_command", "Say how the store and its index are."),

@@ -168,7 +168,7 @@ def _is_json_list(text: str) -> bool:
 
 def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     """The entry with its texts as the store can hold them, redacted under the mode."""
-    from ctxrank.indexer.import_texts import IncomingTexts  # JSON and the redaction rules: writing only
+    from ctxrank.indexer.incoming_texts import IncomingTexts  # JSON and the redaction rules: writing only
 
     texts = IncomingTexts(mode)
     return new._replace(

@@ -74,7 +74,7 @@ def save_skill_output(
     `agent` '' is nobody in particular; without `check_agent` an agent that we do not know is taken as it is.
     Raises UsageError (no JSON, a bad name, an unknown agent), NotFoundError for an unknown session, LockedError.
     """
-    from ctxrank.indexer.import_texts import IncomingTexts  # parses JSON, which a reader of outputs may not
+    from ctxrank.indexer.incoming_texts import IncomingTexts  # parses JSON, which a reader of outputs may not
 
     texts = IncomingTexts(mode)
     skill = texts.word(skill_name(skill))

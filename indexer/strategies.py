@@ -114,7 +114,7 @@ def normalise_topic(text: str) -> str:
 
 def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
     """The strategy as it is stored: checked, redacted, named. Raises UsageError for the first bad value."""
-    from ctxrank.indexer.import_texts import IncomingTexts  # the redaction rules: writing only
+    from ctxrank.indexer.incoming_texts import IncomingTexts  # the redaction rules: writing only
 
     texts = IncomingTexts(mode)
     topic = normalise_topic(new.topic)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from builders import open_again
 
-from ctxrank.cli.bazinga_run import run
+from ctxrank.cli.bazinga.run import run
 from ctxrank.cli.call import Call
 from ctxrank.indexer.store import Store, create_store
 

@@ -8,9 +8,6 @@ from builders import save, write_file
 
 from ctxrank.indexer import error_patterns, strategies
 from ctxrank.indexer.events import record_event
-from ctxrank.indexer.export import export_lines
-from ctxrank.indexer.import_jsonl import import_jsonl
-from ctxrank.indexer.import_run import ImportReport
 from ctxrank.indexer.packages import consume
 from ctxrank.indexer.reasoning import Reasoning
 from ctxrank.indexer.reasoning import insert as insert_reasoning
@@ -19,6 +16,9 @@ from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.skill_outputs import SkillOutput
 from ctxrank.indexer.skill_outputs import insert as insert_skill
 from ctxrank.indexer.store import Store
+from ctxrank.indexer.transfer.export import export_lines
+from ctxrank.indexer.transfer.import_jsonl import import_jsonl
+from ctxrank.indexer.transfer.run import ImportReport
 
 MOMENT = 1_700_000_000_123_456
 ISO = "2023-11-14T22:13:20.123456Z"

@@ -8,7 +8,7 @@ from bazinga_project import Project
 from builders import run_child, search_ids, start_child
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.predecessor_signature import masked, signature, signature_hash
+from ctxrank.indexer.predecessor.signature import masked, signature, signature_hash
 
 MESSAGE = "No module named 'foo.bar' at /home/u/app/src/x.py line 42"
 ERROR = ("shop", "ModuleNotFoundError", MESSAGE, "install it")
@@ -140,7 +140,7 @@ def test_d13_a_pattern_that_is_not_there_is_a_failure(project: Project) -> None:
 
 _SAVER = """
 import contextlib, io, sys
-from ctxrank.cli.bazinga_run import run
+from ctxrank.cli.bazinga.run import run
 from ctxrank.cli.call import Call
 save = ("--project-root", sys.argv[1], "save-error-pattern", "shop", "E", "it broke", "mend it")
 with contextlib.redirect_stdout(io.StringIO()):
@@ -159,6 +159,6 @@ def test_a_saved_pattern_imports_no_command_line_library(project: Project) -> No
     code = (
         "import sys; sys.argv = ['ctxrank', 'bazinga', '--project-root', sys.argv[1], 'get-error-patterns', 'shop'];"
         "import os; os._exit = lambda code: print('click' in sys.modules, 'argparse' in sys.modules, code);"
-        "from ctxrank.cli import bazinga_run; bazinga_run.main()"
+        "from ctxrank.cli.bazinga import run; run.main()"
     )
     assert run_child(code, project.folder).split() == ["[]", "False", "False", "0"]

@@ -10,8 +10,8 @@ from bazinga_project import SESSION, Project, bazinga
 from builders import make_store
 from predecessor import PredecessorDb
 
-from ctxrank.cli import bazinga_db
-from ctxrank.cli.bazinga_run import COMMANDS
+from ctxrank.cli.bazinga import bazinga_db
+from ctxrank.cli.bazinga.run import COMMANDS
 from ctxrank.cli.main import run
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from bazinga_project import SESSION, Project, bazinga
 
-from ctxrank.indexer import predecessor_views
-from ctxrank.indexer.predecessor_views import VIEWS
+from ctxrank.indexer.predecessor import views
+from ctxrank.indexer.predecessor.views import VIEWS
 
 
 @pytest.fixture
@@ -81,14 +81,14 @@ def test_whatever_is_no_single_plain_select_is_refused(project: Project, query: 
 
 
 def test_a_query_without_end_is_stopped(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predecessor_views, "MAX_SECONDS", 0.05)
+    monkeypatch.setattr(views, "MAX_SECONDS", 0.05)
     endless = "SELECT count(*) FROM (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c)"
     answer = project.bazinga("query", endless)
     assert answer.code == 1 and "was stopped" in answer.err
 
 
 def test_more_rows_than_anybody_reads_are_cut_with_a_note(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(predecessor_views, "MAX_ROWS", 2)
+    monkeypatch.setattr(views, "MAX_ROWS", 2)
     answer = project.bazinga("query", "SELECT column1 AS n FROM (VALUES (1), (2), (3))")
     assert answer.json() == [{"n": 1}, {"n": 2}] and "Only the first 2 rows" in answer.err
 

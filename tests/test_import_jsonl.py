@@ -11,7 +11,6 @@ from exported import ISO, MOMENT, as_bytes, bring, exported, exported_bytes, fil
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
-from ctxrank.indexer import jsonl_arrivals, jsonl_lines
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.packages import consume, consumers_of, get_package, list_packages, supersede
@@ -19,6 +18,8 @@ from ctxrank.indexer.retention import prune_older
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import list_groups, list_sessions
 from ctxrank.indexer.store import Store
+from ctxrank.indexer.transfer import arrivals
+from ctxrank.indexer.transfer import lines as jsonl_lines
 
 HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
 SESSION = {"record": "session", "name": "S", "created_at": ISO}
@@ -331,7 +332,7 @@ def test_odd_texts_come_in_as_texts(store: Store) -> None:
 
 
 def test_a_thousand_bad_lines_are_reported_and_the_rest_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl_arrivals, "MAX_REPORTED", 2)
+    monkeypatch.setattr(arrivals, "MAX_REPORTED", 2)
     report = bring(store, as_bytes(HEADER) + b"x\n" * 5 + as_bytes(END))
     assert [row.key for row in report.skipped] == ["line 2", "line 3"]
     assert report.notes == ("3 more lines were skipped.",)
@@ -398,7 +399,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
 
 
 def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -> None:
-    from ctxrank.indexer.import_jsonl import import_jsonl
+    from ctxrank.indexer.transfer.import_jsonl import import_jsonl
 
     path = tmp_path / "x.jsonl"
     path.write_bytes(exported_bytes(other))

@@ -12,12 +12,12 @@ from predecessor import PredecessorDb
 
 from ctxrank.cli.main import run
 from ctxrank.indexer import error_patterns, strategies
-from ctxrank.indexer.bazinga import import_bazinga
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.events import record_event
 from ctxrank.indexer.packages import consume, get_package, link_versions, list_packages
+from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.reasoning import Reasoning
 from ctxrank.indexer.reasoning import insert as insert_reasoning
 from ctxrank.indexer.retention import prune_expired, prune_older

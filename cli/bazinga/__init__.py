@@ -1,0 +1,1 @@
+"""`ctxrank bazinga`: the predecessor's commands, a module for each family; `run` reads the arguments."""

@@ -1,0 +1,158 @@
+"""The arguments of the predecessor's commands: positionals, then `--flag value`.
+
+    given = read(("shop", "--limit", "3"), "<project>", flags=("--lang", "--limit"))
+    given[0], given.number("--limit", 5)                                        ("shop", 3)
+
+Its commands treat what they do not know in three ways, each as it is there: see Unknown.
+"""
+
+from enum import Enum
+
+from ctxrank.indexer.errors import UsageError
+
+
+class Unknown(Enum):
+    """What becomes of a flag that a command has not, and of what stands after its positionals."""
+
+    REFUSED = "refused"
+    IGNORED = "ignored"
+    POSITIONAL = "positional"  # flags may stand anywhere, and what is none is a positional
+
+
+class Given:
+    """The arguments of one call."""
+
+    __slots__ = ("_flags", "positionals")
+
+    def __init__(self, positionals: list[str], flags: dict[str, str]) -> None:
+        self.positionals = positionals
+        self._flags = flags
+
+    def __getitem__(self, place: int) -> str:
+        return self.positionals[place]
+
+    def optional(self, place: int) -> str | None:
+        """A positional that may be left out."""
+        return self.positionals[place] if place < len(self.positionals) else None
+
+    def text(self, flag: str) -> str | None:
+        """A flag's value; the last one counts."""
+        return self._flags.get(flag)
+
+    def number(self, flag: str, default: int) -> int:
+        """A flag's value as a whole number. Raises UsageError."""
+        text = self._flags.get(flag)
+        return default if text is None else whole_number(text, flag)
+
+    def texts(self, flag: str) -> tuple[str, ...]:
+        """A flag's value, which is a JSON array of strings; none is empty. Raises UsageError."""
+        text = self._flags.get(flag)
+        return () if text is None else strings(text, flag)
+
+
+def read(
+    arguments: tuple[str, ...],
+    usage: str,
+    *,
+    flags: tuple[str, ...] = (),
+    most: int | None = None,
+    unknown: Unknown = Unknown.REFUSED,
+) -> Given:
+    """What was given. `usage` names the positionals: `<needed>` ones first, `[left out]` ones after.
+
+    `most` is how many positionals there may be; as many as `usage` names unless said. Raises UsageError.
+    """
+    words = usage.split()
+    needed = sum(word.startswith("<") for word in words)
+    most = len(words) if most is None else most
+    positionals: list[str] = []
+    values: dict[str, str] = {}
+    at = 0
+    while at < len(arguments):
+        argument = arguments[at]
+        flag = _flag(argument, flags) if len(positionals) >= needed or unknown is Unknown.POSITIONAL else None
+        if flag is not None and at + 1 < len(arguments):
+            values[flag] = arguments[at + 1]
+            at += 2
+            continue
+        if unknown is not Unknown.POSITIONAL and len(positionals) >= needed:
+            if flag is not None and unknown is Unknown.REFUSED:
+                raise UsageError(f"{argument} needs a value.")
+            # A command that has no flags takes any text for what it is.
+            if (flags and argument.startswith("--")) or len(positionals) >= most:
+                if unknown is Unknown.REFUSED:
+                    raise UsageError(_why_refused(argument, flags))
+                at += 1
+                continue
+        positionals.append(argument)
+        at += 1
+    if len(positionals) < needed:
+        raise UsageError(f"Too few arguments: it takes {usage}.", _flags_hint(flags))
+    if len(positionals) > most and unknown is Unknown.POSITIONAL:
+        raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {usage}.", _flags_hint(flags))
+    return Given(positionals, values)
+
+
+def _flag(argument: str, flags: tuple[str, ...]) -> str | None:
+    """The flag that an argument is; `-` and `_` inside its name are the same."""
+    if not argument.startswith("--"):
+        return None
+    plain = argument[2:].replace("-", "_")
+    return next((flag for flag in flags if flag[2:].replace("-", "_") == plain), None)
+
+
+def _why_refused(argument: str, flags: tuple[str, ...]) -> str:
+    if argument.startswith("--"):
+        return f"Unknown flag {argument!a}. {_flags_hint(flags) or 'It takes no flags.'}"
+    return f"Unexpected argument {argument!a}. {_flags_hint(flags)}".rstrip()
+
+
+def _flags_hint(flags: tuple[str, ...]) -> str:
+    return f"Flags are {', '.join(flags)}." if flags else ""
+
+
+def whole_number(text: str, what: str) -> int:
+    """A whole number. Raises UsageError."""
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise UsageError(f"{what} must be a whole number, got {text!a}.") from error
+    if abs(number) >= 1 << 63:
+        raise UsageError(f"{what} is too large: {text}.")
+    return number
+
+
+def strings(text: str, what: str) -> tuple[str, ...]:
+    """A JSON array of strings. Raises UsageError."""
+    items = json_list(text, what)
+    if not all(isinstance(item, str) for item in items):
+        raise UsageError(f"{what} must be a JSON array of strings.")
+    return tuple(str(item) for item in items)
+
+
+def json_list(text: str, what: str) -> list[object]:
+    """A JSON array. Raises UsageError."""
+    import json
+
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"Invalid JSON for {what}: {error}.") from error
+    if not isinstance(value, list):
+        raise UsageError(f"{what} must be a JSON array.")
+    return list(value)
+
+
+def group_name(text: str, *, may_be_global: bool = True) -> str | None:
+    """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
+    from ctxrank.indexer.predecessor.groups import name_problem
+    from ctxrank.indexer.sessions import is_session_wide
+
+    if text.strip().lower() == "global" and not may_be_global:
+        raise UsageError("group_id cannot be 'global' here.", "Name a task group, or give '' for the whole session.")
+    if is_session_wide(text):
+        return None
+    problem = name_problem(text)
+    if problem:
+        raise UsageError(f"{problem}.")
+    return text

@@ -1,0 +1,93 @@
+"""One call in the predecessor's way: where its store is, and how it answers.
+
+stdout carries the JSON, after a line `✓ …` unless --quiet; what goes wrong is a line on stderr.
+"""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ctxrank.cli.call import shown
+
+if TYPE_CHECKING:
+    from ctxrank.cli.bazinga.place import Place
+    from ctxrank.indexer.predecessor.views import Rows
+    from ctxrank.indexer.ruleset import RedactionMode
+    from ctxrank.indexer.store import Store
+
+
+class BazingaCall:
+    """A command's arguments, its store, opened when first asked for, and its answers."""
+
+    __slots__ = ("_store", "arguments", "is_quiet", "place")
+
+    def __init__(self, arguments: tuple[str, ...], place: "Place", *, is_quiet: bool) -> None:
+        self.arguments = arguments
+        self.place = place
+        self.is_quiet = is_quiet
+        self._store: Store | None = None
+
+    @property
+    def store(self) -> "Store":
+        """The store, made where the predecessor would make its database. Raises CtxrankError."""
+        if self._store is None:
+            from ctxrank.cli.bazinga.place import open_or_make
+
+            self._store = open_or_make(self.place, self.complain)
+        return self._store
+
+    @property
+    def mode(self) -> "RedactionMode":
+        """How what is saved is redacted."""
+        from ctxrank.indexer.config import load_config
+
+        return load_config(self.store).redaction_mode
+
+    def path_of(self, path: str) -> str:
+        """A file that an argument names: from the project's root as there, else from here."""
+        from_root = os.path.join(self.store.location.root, path)
+        return from_root if os.path.exists(from_root) else path
+
+    def close(self) -> None:
+        """Close the store if it was opened."""
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    def done(self, text: str) -> None:
+        """Say what was done, unless --quiet."""
+        if not self.is_quiet:
+            print(f"✓ {shown(text)}")
+
+    def complain(self, text: str) -> None:
+        """Say what is wrong, always."""
+        print(f"! {shown(text)}", file=sys.stderr)
+
+    def answer(self, value: object) -> None:
+        """Print a value as the predecessor does: indented, everything beyond ASCII escaped."""
+        import json
+
+        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+    def failed(self, message: str) -> int:
+        """Answer `{success: false, error}`, with the exit code that says so."""
+        self.answer({"success": False, "error": message})
+        return 1
+
+
+def objects(rows: "Rows") -> list[dict[str, object]]:
+    """Rows as JSON objects."""
+    return [
+        {
+            name: value.hex() if isinstance(value, bytes) else value
+            for name, value in zip(rows.columns, row, strict=True)
+        }
+        for row in rows.rows
+    ]
+
+
+def text_moment(moment_us: int) -> str:
+    """A moment as the predecessor's database has it: `2026-11-21 22:10:00`, UTC."""
+    import time
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment_us // 1_000_000))

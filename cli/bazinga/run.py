@@ -1,0 +1,139 @@
+"""The predecessor's own commands and JSON, on this store.
+
+Everything behind `ctxrank bazinga` is read here and not by click: the predecessor's flags are not ours, and
+an orchestrator calls these commands a dozen times for each spawn. Its globals come first, then a command, then
+what belongs to that command.
+
+0 done   1 as there: wrong arguments, nothing such   2 no such command   3, 5, 6, 7 as everywhere here
+"""
+
+import contextlib
+import os
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ctxrank.cli.call import Call, shown
+from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from ctxrank.cli.bazinga.place import Place
+
+# One module for each family, imported when one of its commands is called.
+_FAMILIES = {
+    "sessions": ("create-session", "get-session", "list-sessions", "create-task-group", "dashboard-snapshot"),
+    "events": ("save-event", "get-events", "log-tokens", "token-summary"),
+    "packages": (
+        "save-context-package", "get-context-packages", "mark-context-consumed", "update-context-references",
+        "save-consumption", "get-consumption",
+    ),
+    "errors": (
+        "save-error-pattern", "get-error-patterns", "update-error-confidence", "cleanup-error-patterns",
+    ),
+    "strategies": (
+        "save-strategy", "get-strategies", "update-strategy-helpfulness", "extract-strategies",
+    ),
+    "reasoning": ("save-reasoning", "get-reasoning", "reasoning-timeline", "check-mandatory-phases"),
+    "skills": (
+        "save-skill-output", "get-skill-output", "get-latest-skill-output", "get-skill-output-all",
+        "check-skill-evidence",
+    ),
+    "upkeep": ("query", "integrity-check", "recover-db", "diagnose-group-ids", "detect-paths", "help"),
+    "block": ("context-block",),
+}  # fmt: skip
+COMMANDS = {name: family for family, names in _FAMILIES.items() for name in names}
+
+_NOT_CARRIED_OVER = (
+    "It is not one of the commands carried over; 'ctxrank bazinga help' and docs/predecessor.md list them."
+)
+
+
+def main() -> None:
+    """Run `ctxrank bazinga …` and exit with its code, without taking the interpreter apart."""
+    try:
+        code = run(Call(), tuple(sys.argv[2:]))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = 0  # the reader has what it wanted
+    except KeyboardInterrupt:
+        print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
+        code = 130
+    except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
+        from ctxrank.cli.unexpected import explained
+
+        explanation = explained(error)
+        code = _complain(explanation, explanation.exit_code)
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def run(call: Call, arguments: tuple[str, ...]) -> int:
+    """Run one command; `call` is what stood before `bazinga`. Returns its exit code."""
+    try:
+        return _run(call, arguments)
+    except CtxrankError as error:
+        return _complain(error, error.exit_code)
+
+
+def _run(call: Call, arguments: tuple[str, ...]) -> int:
+    if arguments[:1] == ("--script",):
+        print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py"))
+        return 0
+    import apsw
+
+    from ctxrank.cli.bazinga.call import BazingaCall
+    from ctxrank.cli.bazinga.place import WrongPlaceError
+    from ctxrank.indexer.connection import translate
+
+    place, is_quiet, rest = _globals(call, arguments)
+    if not rest:
+        raise UsageError("There is no command.", "'ctxrank bazinga help' lists them.")
+    family = COMMANDS.get(rest[0])
+    if family is None:
+        raise UsageError(f"Unknown command: {rest[0]!a}.", _NOT_CARRIED_OVER)
+    function = getattr(import_module(f"ctxrank.cli.bazinga.{family}"), rest[0].replace("-", "_"))
+    own = BazingaCall(rest[1:], place, is_quiet=is_quiet)
+    try:
+        return int(function(own))
+    except WrongPlaceError:
+        raise
+    except (UsageError, NotFoundError) as error:
+        return _complain(error, 1)  # whatever is wrong with an argument is 1 there
+    except apsw.Error as error:
+        raise translate(error, own.store.location.truth) from error
+    finally:
+        own.close()
+
+
+def _complain(error: CtxrankError, code: int) -> int:
+    sys.stdout.flush()
+    print(shown(f"Error: {error.message} {error.hint}".rstrip()), file=sys.stderr)
+    return code
+
+
+def _globals(call: Call, arguments: tuple[str, ...]) -> "tuple[Place, bool, tuple[str, ...]]":
+    """What stands before the command's name, over what stands before `bazinga`."""
+    from ctxrank.cli.bazinga.place import Place
+
+    place = Place(call.db, None, call.root)
+    is_quiet = call.verbosity < 0
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        name, has_value, value = arguments[at].partition("=")
+        if name == "--quiet" and not has_value:
+            is_quiet = True
+            at += 1
+            continue
+        if name not in ("--db", "--project-root"):
+            raise UsageError(
+                f"Unknown option {arguments[at]!a}.", "Before COMMAND stand --db, --project-root, --quiet."
+            )
+        if not has_value:
+            if at + 1 == len(arguments):
+                raise UsageError(f"{name} needs a value.")
+            value = arguments[at + 1]
+            at += 1
+        place = place._replace(db=value) if name == "--db" else place._replace(project_root=value)
+        at += 1
+    return place, is_quiet, arguments[at:]

@@ -1,0 +1,123 @@
+"""The predecessor's commands for skill outputs."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from ctxrank.cli.bazinga.arguments import Given, Unknown, group_name, read
+from ctxrank.cli.bazinga.call import BazingaCall, text_moment
+from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.skill_outputs import latest_skill_output, list_skill_outputs
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.skill_outputs import StoredSkillOutput
+
+_MINUTE_US = 60 * 1_000_000
+_RECENT_MINUTES = 30
+
+
+def save_skill_output(call: BazingaCall) -> int:
+    """Save what a skill reported; each invocation has a number of its own."""
+    from ctxrank.indexer.skill_outputs import save_skill_output as save
+
+    try:
+        given = _read(call, "<session> <skill> <json>", ("--agent", "--group"))
+        group = group_name(given.text("--group") or "")
+        agent = given.text("--agent") or ""
+        saved = save(
+            call.store, given[0], given[1], given[2], agent=agent, group=group, mode=call.mode, check_agent=False
+        )
+    except (UsageError, NotFoundError) as error:
+        return _failed(error.message)
+    for_whom = f" for {agent}" if agent else ""
+    call.done(f"Saved {saved.skill} output{for_whom} (iteration {saved.iteration})")
+    if saved.is_redacted:
+        call.complain("Warning: the output was redacted.")
+    if not call.is_quiet:
+        print(json.dumps({"iteration": saved.iteration}))
+    return 0
+
+
+def _read(call: BazingaCall, usage: str, flags: tuple[str, ...]) -> Given:
+    """The arguments; flags stand anywhere, and what is beyond the positionals is nothing."""
+    given = read(call.arguments, usage, flags=flags, most=len(call.arguments), unknown=Unknown.POSITIONAL)
+    return given
+
+
+def _failed(message: str) -> int:
+    """Here the predecessor's JSON error is on stderr."""
+    print(json.dumps({"success": False, "error": message}, indent=2), file=sys.stderr)
+    return 1
+
+
+def get_skill_output(call: BazingaCall) -> int:
+    """What a skill reported last, or null."""
+    try:
+        given = _read(call, "<session> <skill>", ("--agent",))
+    except UsageError as error:
+        return _failed(error.message)
+    latest = latest_skill_output(call.store.truth, given[0], given[1], agent=given.text("--agent"))
+    call.answer(None if latest is None else json.loads(latest.output))
+    return 0
+
+
+get_latest_skill_output = get_skill_output  # the name that was promised and never made
+
+
+def get_skill_output_all(call: BazingaCall) -> int:
+    """Everything a skill reported, the newest first."""
+    try:
+        given = _read(call, "<session> <skill>", ("--agent",))
+    except UsageError as error:
+        return _failed(error.message)
+    found = list_skill_outputs(call.store.truth, given[0], given[1], agent=given.text("--agent"))
+    call.answer([_output_json(output) for output in found])
+    return 0
+
+
+def _output_json(output: "StoredSkillOutput") -> dict[str, object]:
+    return {
+        "iteration": output.iteration,
+        "agent_type": output.agent or None,
+        "group_id": output.group,
+        "timestamp": text_moment(output.created_at),
+        "output_data": json.loads(output.output),
+    }
+
+
+def check_skill_evidence(call: BazingaCall) -> int:
+    """Which of some skills have an output of late; 0 whatever is missing."""
+    from ctxrank.indexer.clock import now_us
+    from ctxrank.indexer.sessions import find_session
+    from ctxrank.indexer.skill_evidence import check_evidence
+
+    try:
+        given = _read(call, "<session> <skill1,skill2,…>", ("--agent", "--since"))
+        minutes = given.number("--since", _RECENT_MINUTES)
+        if minutes < 1:
+            raise UsageError(f"--since must be a positive integer, got {minutes}")
+    except UsageError as error:
+        return _failed(error.message)
+    wanted = [skill.strip() for skill in given[1].split(",") if skill.strip()]
+    found: tuple[str, ...] = ()
+    if wanted:
+        try:
+            session = find_session(call.store.truth, given[0])
+        except NotFoundError as error:
+            call.complain(error.message)
+        else:
+            since = now_us() - minutes * _MINUTE_US
+            found = check_evidence(
+                call.store.truth, session, given.text("--agent"), tuple(wanted), since_us=since
+            ).found
+    missing = [skill for skill in wanted if skill not in found]
+    call.answer(
+        {
+            "complete": not missing,
+            "missing": missing,
+            "found": [skill for skill in wanted if skill in found],
+            "mandatory": wanted,
+            "recency_window_minutes": minutes,
+        }
+    )
+    return 0

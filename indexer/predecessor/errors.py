@@ -1,0 +1,208 @@
+"""Error patterns in the predecessor's way: a signature's hash, and a confidence that moves in fixed steps.
+
+    save_error(store, NewError("shop", "TimeoutError", "no answer from db", "raise the pool size"))
+
+Counting and moving happen inside one statement each, so that concurrent calls lose nothing.
+"""
+
+from typing import TYPE_CHECKING
+
+import apsw
+
+from ctxrank.indexer import documents
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.lines import one_line
+from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.incoming_texts import IncomingTexts
+
+START_CONFIDENCE = 0.5
+TTL_DAYS = 90
+INJECTABLE_FROM = 0.3  # below it a pattern is kept and watched, but shown to nobody
+
+# By days, as there: a pattern lives through the last day of its time.
+_IS_ALIVE = "date(last_seen / 1000000, 'unixepoch', '+' || ttl_days || ' days') >= date('now')"
+
+
+class NewError(NamedTuple):
+    """An error as it was met, and what fixed it."""
+
+    project: str
+    error_type: str
+    message: str
+    solution: str
+    lang: str | None = None
+    context_hints: tuple[str, ...] = ()
+    stack_pattern: tuple[str, ...] = ()
+
+
+class SavedError(NamedTuple):
+    """What saving did; `is_new` if nobody had met this error in the project before."""
+
+    pattern_hash: str
+    is_new: bool
+    occurrences: int
+    is_redacted: bool
+
+
+class KnownError(NamedTuple):
+    """A stored pattern as it is listed; hints and stack are JSON lists."""
+
+    pattern_hash: str
+    error_type: str
+    message: str
+    context_hints: str
+    stack_pattern: str
+    solution: str
+    confidence: float
+    occurrences: int
+    lang: str | None
+    last_seen: int
+
+
+class MovedConfidence(NamedTuple):
+    """A pattern's confidence before and after a report."""
+
+    before: float
+    after: float
+
+
+def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SavedError:
+    """Save what fixed an error; one that is known is counted, and its solution replaced by a longer one.
+
+    Raises UsageError for an empty project, LockedError.
+    """
+    if not new.project.strip():
+        raise UsageError("An error pattern needs a project.", "Name the one it was met in, such as shop.")
+    clean, is_redacted = _redacted(new, mode)
+    signed = signature(clean.error_type, clean.message, clean.context_hints, clean.stack_pattern)
+    pattern_hash = signature_hash(signed)
+    with store.write() as change:
+        known = change.connection.execute(
+            "SELECT 1 FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, clean.project)
+        ).fetchone()
+        occurrences = _count(change, clean, signed, pattern_hash)
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return SavedError(pattern_hash, known is None, occurrences, is_redacted)
+
+
+def _redacted(new: NewError, mode: RedactionMode) -> tuple[NewError, bool]:
+    """The error with each field redacted on its own, and whether any lost something.
+
+    Before masking and never as JSON: a secret at a field's end would take the quote with it, and a masked
+    path can hide half a secret from the rules.
+    """
+    from ctxrank.indexer.incoming_texts import IncomingTexts  # the redaction rules: writing only
+
+    plain, clean = (_texts(new, IncomingTexts(which)) for which in (RedactionMode.OFF, mode))
+    return clean, clean != plain
+
+
+def _texts(new: NewError, texts: "IncomingTexts") -> NewError:
+    return NewError(
+        texts.text(new.project.strip()),
+        texts.text(new.error_type),
+        texts.text(new.message),
+        texts.text(new.solution),
+        None if new.lang is None else texts.text(new.lang.strip()) or None,
+        tuple(texts.text(hint) for hint in new.context_hints),
+        tuple(texts.text(line) for line in new.stack_pattern),
+    )
+
+
+def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str) -> int:
+    """Write the pattern, or count the known one; returns how often it was met."""
+    import json
+
+    now = now_us()
+    row = change.connection.execute(
+        """
+        INSERT INTO error_patterns (project, pattern_hash, error_type, message, context_hints, stack_pattern,
+                                    solution, bazinga_confidence, occurrences, lang, ttl_days, last_seen, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
+        ON CONFLICT (pattern_hash, project) DO UPDATE
+           SET occurrences = occurrences + 1,
+               last_seen = max(last_seen, excluded.last_seen),
+               solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
+                               ELSE solution END
+        RETURNING id, occurrences, error_type, message, solution, lang, created_at
+        """,
+        (
+            clean.project, pattern_hash, signed.error_type, signed.message,
+            json.dumps(signed.context_hints, ensure_ascii=False), json.dumps(signed.stack_pattern, ensure_ascii=False),
+            clean.solution, START_CONFIDENCE, clean.lang, TTL_DAYS, now, now,
+        ),
+    ).fetchone()  # fmt: skip
+    assert row is not None, "an upsert returns its row"
+    number, occurrences, error_type, message, solution, lang, created_at = row
+    documents.put(
+        change,
+        documents.Document(
+            kind="error", number=int(number), title=one_line(f"{error_type}: {message}"), body=str(solution),
+            type=str(lang or ""), created_at=int(created_at), ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+    return int(occurrences)
+
+
+def list_errors(
+    truth: apsw.Connection, project: str, *, lang: str | None = None, min_confidence: float = 0.7, limit: int = 5
+) -> list[KnownError]:
+    """The project's living patterns of at least this confidence, the most trusted first.
+
+    A `lang` leaves out those that name none. A negative limit is none.
+    """
+    query = f"""
+        SELECT pattern_hash, error_type, message, context_hints, stack_pattern, solution,
+               round(bazinga_confidence, 4), occurrences, lang, last_seen
+          FROM error_patterns
+         WHERE project = ?1 AND (?2 IS NULL OR lang = ?2) AND round(bazinga_confidence, 4) >= ?3 AND {_IS_ALIVE}
+         ORDER BY bazinga_confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT ?4
+    """
+    return [KnownError(*row) for row in truth.execute(query, (project, lang, min_confidence, limit))]
+
+
+def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped: bool) -> MovedConfidence | None:
+    """Add 0.1 for a solution that helped (at most 1), take 0.2 for one that did not (at least 0.1).
+
+    None for a pattern that is not there. Rounded, so that steps there and back end where they began.
+    """
+    with store.write() as change:
+        before = change.connection.execute(
+            "SELECT round(bazinga_confidence, 4) FROM error_patterns WHERE pattern_hash = ? AND project = ?",
+            (pattern_hash, project),
+        ).fetchone()
+        after = change.connection.execute(
+            """
+            UPDATE error_patterns
+               SET bazinga_confidence = CASE WHEN ?1 THEN min(1.0, round(bazinga_confidence + 0.1, 4))
+                                             ELSE max(0.1, round(bazinga_confidence - 0.2, 4)) END,
+                   last_seen = max(last_seen, ?2)
+             WHERE pattern_hash = ?3 AND project = ?4
+            RETURNING bazinga_confidence
+            """,
+            (has_helped, now_us(), pattern_hash, project),
+        ).fetchone()
+        return None if before is None or after is None else MovedConfidence(float(before[0]), float(after[0]))
+
+
+def remove_expired(store: Store, project: str | None = None) -> int:
+    """Remove the patterns (of one project, or all) whose time is over; returns how many there were."""
+    with store.write() as change:
+        expired = change.connection.execute(
+            f"DELETE FROM error_patterns WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE}) RETURNING id",
+            (project,),
+        ).fetchall()
+        for (number,) in expired:
+            row = change.connection.execute(
+                "SELECT id FROM documents WHERE kind = 'error' AND number = ?", (number,)
+            ).fetchone()
+            if row is not None:
+                documents.remove(change, int(row[0]))
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return len(expired)

@@ -1,0 +1,206 @@
+"""Imported records that have no file: what agents thought, learned and did."""
+
+from collections.abc import Iterable
+
+from ctxrank.indexer import error_patterns, reasoning, skill_outputs, strategies
+from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.store import Change
+from ctxrank.indexer.transfer.arrivals import Arrivals
+from ctxrank.indexer.transfer.fields import Fields
+from ctxrank.indexer.transfer.lines import Line
+from ctxrank.indexer.transfer.run import Written
+
+REASONING, ERROR, STRATEGY, SKILL, EVENT = "reasoning", "error", "strategy", "skill", "event"
+
+
+class _Placed(NamedTuple):
+    """A record of a session and perhaps of a group, both by name; the rest of it is `entry`'s business."""
+
+    session: str
+    group: str | None
+    created_at: int
+
+
+class _Thought(NamedTuple):
+    place: _Placed
+    entry: reasoning.Reasoning
+
+
+class _Output(NamedTuple):
+    place: _Placed
+    entry: skill_outputs.SkillOutput
+
+
+class _Event(NamedTuple):
+    place: _Placed
+    subtype: str
+    payload: str
+    idempotency_key: str | None
+
+
+class RecordImport:
+    """Brings in one kind after the other; their sessions must be here."""
+
+    def __init__(self, arrivals: Arrivals) -> None:
+        self._arrivals = arrivals
+        self._run = arrivals.run
+
+    def bring_reasoning(self, lines: Iterable[Line]) -> None:
+        """Reasoning, each entry with its phase."""
+        identity = ("id", "session", "created_at")
+        self._arrivals.bring(
+            REASONING, lines, identity=identity, prepare=self._prepare_reasoning, write=self._write_reasoning
+        )
+
+    def _prepare_reasoning(self, fields: Fields, key: str) -> _Thought:
+        place = _placed(fields)
+        entry = reasoning.Reasoning(
+            session_id=0, group_id=None,  # known once the lock is held
+            agent=fields.agent("agent"), phase=fields.choice("phase", reasoning.PHASES), content=fields.text("content"),
+            created_at=place.created_at, agent_name=fields.line("agent_name", ""),
+            iteration=fields.number("iteration", default=0),
+            confidence=fields.optional_choice("confidence", reasoning.CONFIDENCES),
+            refs=fields.json_list("references"), is_redacted=fields.flag("redacted"),
+        )  # fmt: skip
+        return _Thought(place, entry)
+
+    def _write_reasoning(self, change: Change, row: _Thought, target: int | None) -> Written:
+        session_id, group_id = self._place(change, row.place)
+        entry = row.entry._replace(session_id=session_id, group_id=group_id)
+        if target is not None:
+            return Written(target, is_change=reasoning.replace(change, target, entry))
+        query = "SELECT id FROM reasoning WHERE session_id = ? AND group_id IS ? AND created_at = ? AND content = ?"
+        twin = self._arrivals.twin(change, REASONING, session_id, query, (group_id, entry.created_at, entry.content))
+        if twin is not None:
+            return Written(twin, is_change=False)
+        return Written(self._arrivals.claim(REASONING, reasoning.insert(change, entry)))
+
+    def bring_errors(self, lines: Iterable[Line]) -> None:
+        """Error patterns; of one that is here too, the one seen last is kept."""
+        identity = ("pattern_hash", "project")
+        self._arrivals.bring(ERROR, lines, identity=identity, prepare=self._prepare_error, write=self._write_error)
+
+    def _prepare_error(self, fields: Fields, key: str) -> error_patterns.ErrorPattern:
+        return error_patterns.ErrorPattern(
+            project=fields.word("project"), pattern_hash=fields.word("pattern_hash"),
+            error_type=fields.line("error_type"), message=fields.text("message"), solution=fields.text("solution"),
+            last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
+            context_hints=fields.json_list("context_hints"), stack_pattern=fields.json_list("stack_pattern"),
+            bazinga_confidence=fields.share("bazinga_confidence", 0.5),
+            occurrences=fields.number("occurrences", least=1, default=1), lang=fields.optional_word("lang"),
+            ttl_days=fields.number("ttl_days", least=1, default=90),
+        )  # fmt: skip
+
+    def _write_error(self, change: Change, pattern: error_patterns.ErrorPattern, target: int | None) -> Written:
+        found = change.connection.execute(
+            "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
+            (pattern.pattern_hash, pattern.project),
+        ).fetchone()
+        if _stays(found, target, pattern.last_seen):
+            return Written(int(found[0]) if found else target or 0, is_change=False)
+        return Written(error_patterns.upsert(change, pattern))
+
+    def bring_strategies(self, lines: Iterable[Line]) -> None:
+        """Strategies; of one that is here too, the one seen last is kept."""
+        self._arrivals.bring(
+            STRATEGY, lines, identity=("name",), prepare=self._prepare_strategy, write=self._write_strategy
+        )
+
+    def _prepare_strategy(self, fields: Fields, key: str) -> strategies.Strategy:
+        return strategies.Strategy(
+            name=fields.word("name"), project=fields.word("project"),
+            topic=fields.choice("topic", strategies.TOPICS), insight=fields.text("insight"),
+            last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
+            helpfulness=fields.number("helpfulness", default=0), lang=fields.optional_word("lang"),
+            framework=fields.optional_word("framework"),
+        )  # fmt: skip
+
+    def _write_strategy(self, change: Change, strategy: strategies.Strategy, target: int | None) -> Written:
+        found = change.connection.execute(
+            "SELECT id, last_seen FROM strategies WHERE name = ?", (strategy.name,)
+        ).fetchone()
+        if _stays(found, target, strategy.last_seen):
+            return Written(int(found[0]) if found else target or 0, is_change=False)
+        return Written(strategies.upsert(change, strategy))
+
+    def bring_skills(self, lines: Iterable[Line]) -> None:
+        """Skill outputs, every invocation."""
+        identity = ("id", "session", "created_at")
+        self._arrivals.bring(SKILL, lines, identity=identity, prepare=self._prepare_skill, write=self._write_skill)
+
+    def _prepare_skill(self, fields: Fields, key: str) -> _Output:
+        place = _placed(fields)
+        entry = skill_outputs.SkillOutput(
+            session_id=0, group_id=None,  # known once the lock is held
+            agent=fields.agent("agent", ""), skill=fields.line("skill"), iteration=fields.number("iteration"),
+            output=fields.json("output", empty='""'), created_at=place.created_at,
+        )  # fmt: skip
+        return _Output(place, entry)
+
+    def _write_skill(self, change: Change, row: _Output, target: int | None) -> Written:
+        session_id, group_id = self._place(change, row.place)
+        entry = row.entry._replace(session_id=session_id, group_id=group_id)
+        if target is not None:
+            return Written(target, is_change=skill_outputs.replace(change, target, entry))
+        query = """
+            SELECT id FROM skill_outputs
+             WHERE session_id = ? AND skill = ? AND iteration = ? AND created_at = ? AND group_id IS ?
+        """
+        identity = (entry.skill, entry.iteration, entry.created_at, group_id)
+        twin = self._arrivals.twin(change, SKILL, session_id, query, identity)
+        if twin is not None:
+            return Written(twin, is_change=False)
+        return Written(self._arrivals.claim(SKILL, skill_outputs.insert(change, entry)))
+
+    def bring_events(self, lines: Iterable[Line]) -> None:
+        """Events; of two with one idempotency key the first stays."""
+        identity = ("id", "session", "created_at")
+        self._arrivals.bring(EVENT, lines, identity=identity, prepare=self._prepare_event, write=self._write_event)
+
+    def _prepare_event(self, fields: Fields, key: str) -> _Event:
+        return _Event(
+            _placed(fields), fields.line("subtype"), fields.json("payload", empty="{}"),
+            fields.optional_word("idempotency_key"),
+        )  # fmt: skip
+
+    def _write_event(self, change: Change, row: _Event, target: int | None) -> Written:
+        connection = change.connection
+        if target is not None:
+            connection.execute("UPDATE events SET payload = ? WHERE id = ?", (row.payload, target))
+            return Written(target, is_change=bool(connection.changes()))
+        session_id, group_id = self._place(change, row.place)
+        query = """
+            SELECT id FROM events
+             WHERE session_id = ? AND subtype = ? AND group_id = ?
+               AND (idempotency_key = ? OR (created_at = ? AND payload = ?))
+        """
+        identity = (row.subtype, group_id or 0, row.idempotency_key, row.place.created_at, row.payload)
+        twin = self._arrivals.twin(change, EVENT, session_id, query, identity)
+        if twin is not None:
+            return Written(twin, is_change=False)
+        values = (session_id, group_id or 0, row.subtype, row.payload, row.idempotency_key, row.place.created_at)
+        connection.execute(
+            "INSERT OR IGNORE INTO events (session_id, group_id, subtype, payload, idempotency_key, created_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            values,
+        )
+        if not connection.changes():
+            raise UsageError("another event has its idempotency key")
+        return Written(self._arrivals.claim(EVENT, connection.last_insert_rowid()))
+
+    def _place(self, change: Change, place: _Placed) -> tuple[int, int | None]:
+        """The row ids of a record's session and group. Raises UsageError where the session is not there."""
+        session_id = self._arrivals.session_id(change, place.session)
+        return session_id, self._run.group_id(change, session_id, place.group, place.created_at)
+
+
+def _placed(fields: Fields) -> _Placed:
+    return _Placed(fields.word("session"), fields.optional_word("group"), fields.moment("created_at"))
+
+
+def _stays(found: tuple[object, ...] | None, target: int | None, last_seen: int) -> bool:
+    """Whether what is here is kept: made here and seen since; or imported before, and removed here."""
+    if target is not None:
+        return found is None
+    return found is not None and int(str(found[1])) >= last_seen
