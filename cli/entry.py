@@ -11,6 +11,13 @@ import sys
 def main() -> None:
     """Run one call and exit with its code."""
     gc.disable()
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules were loading: nothing was begun
+        sys.exit(130)
+
+
+def _run() -> None:
     if sys.argv[1:2] == ["bazinga"] and sys.argv[2:3] not in (["--help"], ["-h"]):
         # Read by a parser of its own: loading click would cost twice a bare interpreter's start.
         from ctxrank.cli.bazinga.run import main as run_bazinga_and_exit

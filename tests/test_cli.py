@@ -286,11 +286,21 @@ def test_a_closed_pipe_is_a_normal_end(shop: Path) -> None:
 
 
 def test_ctrl_c_is_130(shop: Path) -> None:
+    """It comes once the query is being read: `ready` says when."""
+    code = """
+import sys, time
+from ctxrank.cli.main import run
+class Slow:
+    def read(self):
+        print("ready", flush=True)
+        time.sleep(60)
+sys.stdin = Slow()
+sys.exit(run(["search", "-"]))
+"""
     process = subprocess.Popen(
-        [sys.executable, "-m", "ctxrank.cli", "search", "-"],
-        cwd=shop, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    time.sleep(1.0)
+        [sys.executable, "-c", code], cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in errors
