@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--session", help="Only of this session.")
 @click.option("--group", help="Only of this group, exactly.")
 @click.option("--agent", help="Only what this agent produced.")
-@click.option("--type", "--phase", "type_", help="Package type, reasoning phase, strategy topic or skill.")
+@click.option("--type", "type_", help="Package type, strategy topic or skill.")
+@click.option("--phase", help="Only reasoning of this phase.")
 @click.option("--priority", help="low, medium, high or critical.")
 @click.option("--path", metavar="GLOB", help="Only files whose path matches.")
 @click.option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time.")
@@ -35,6 +36,7 @@ def command(
     group: str | None,
     agent: str | None,
     type_: str | None,
+    phase: str | None,
     priority: str | None,
     path: str | None,
     since: str | None,
@@ -57,9 +59,9 @@ def command(
     text = sys.stdin.read() if query == ("-",) else " ".join(query)
     now = now_us()
     request = SearchRequest(
-        text, limit, kinds, session or None, None if group in (None, "", "-") else group, agent, type_, priority, path,
-        None if since is None else parse_time(since, now=now), None if until is None else parse_time(until, now=now),
-        explain,
+        text, limit, kinds, session or None, None if group in (None, "", "-") else group, agent, type_, phase,
+        priority, path, None if since is None else parse_time(since, now=now),
+        None if until is None else parse_time(until, now=now), explain,
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def show(call: Call, name: str) -> None:
     print(f"{call.bold(session.name)} · {session.project} · {session.mode} · {session.status}")
     print(f"   since {format_us(session.created_at)}, branch {session.initial_branch}")
     if session.requirements:
-        print(f"   {session.requirements}")
+        print(f"   {shown(session.requirements)}")
     print(f"   groups: {', '.join(group.name for group in groups) or 'none'}")
     print(f"   holds: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'nothing'}")
 

@@ -40,6 +40,8 @@ def command(call: Call, document: str, depth: str) -> None:
 
     print(call.bold(one_line(shown.title)))
     print(call.dim(one_line(" · ".join(fact for fact in shown.facts() if fact))))
+    for name, detail in shown.details:
+        print(f"{name}: {one_line(detail)}")
     if depth != "meta" and shown.body:
         print(f"\n{printable(shown.body)}")
     for passage in shown.passages if depth == "full" else ():

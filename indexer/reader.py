@@ -1,5 +1,7 @@
 """One document as the truth holds it, for showing."""
 
+from collections.abc import Iterator
+
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.documents import DocumentRef, document_id
 from ctxrank.indexer.errors import NotFoundError
@@ -35,6 +37,7 @@ class ShownDocument(NamedTuple):
     tokens: int
     counter: str
     passages: tuple[ShownPassage, ...]
+    details: tuple[tuple[str, str], ...] = ()  # what a record of this kind has beside a text, by name
 
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
@@ -51,6 +54,7 @@ class ShownDocument(NamedTuple):
         value["group_id"] = value.pop("group")
         value["created_at"] = format_us(self.created_at)
         value["superseded_by"] = f"package:{self.superseded_by}" if self.superseded_by else None
+        value["details"] = dict(self.details)
         value["passages"] = [passage._asdict() | {"id": f"passage:{passage.id}"} for passage in self.passages]
         return value
 
@@ -84,5 +88,38 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens, counter = row
     return ShownDocument(
         str(ref), kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens,
-        counter, passages,
+        counter, passages, tuple(_details(store, ref)),
     )  # fmt: skip
+
+
+# What the own table of a kind tells beside the document: (what it is called, its column).
+_DETAILS = {
+    "reasoning": (
+        "reasoning",
+        (("iteration", "iteration"), ("confidence", "confidence"), ("agent name", "agent_name"), ("refers to", "refs")),
+    ),
+    "strategy": (
+        "strategies",
+        (("project", "project"), ("helpfulness", "helpfulness"), ("language", "lang"), ("framework", "framework")),
+    ),
+    "error": (
+        "error_patterns",
+        (
+            ("project", "project"), ("error type", "error_type"), ("message", "message"), ("language", "lang"),
+            ("occurrences", "occurrences"), ("context hints", "context_hints"),
+        ),
+    ),
+    "skill": ("skill_outputs", (("iteration", "iteration"),)),
+}  # fmt: skip
+
+
+def _details(store: Store, ref: DocumentRef) -> Iterator[tuple[str, str]]:
+    """What is set of the record's own fields; an empty list is not."""
+    table, fields = _DETAILS.get(ref.kind, ("", ()))
+    if not fields:
+        return
+    columns = ", ".join(column for _, column in fields)
+    row = store.truth.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (ref.number,)).fetchone()
+    for (name, _), value in zip(fields, row or (), strict=False):
+        if value not in (None, "", "[]"):
+            yield name, str(value)

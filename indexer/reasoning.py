@@ -231,11 +231,26 @@ def _put_document(change: Change, number: int, entry: Reasoning) -> None:
     documents.put(
         change,
         documents.Document(
-            kind="reasoning", number=number, title=f"{entry.agent} {entry.phase}", body=entry.content,
+            kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
             created_at=entry.created_at, ruleset=RULESET_VERSION,
         ),
     )  # fmt: skip
+
+
+def _title(entry: Reasoning) -> str:
+    named = f" ({entry.agent_name})" if entry.agent_name else ""
+    return f"{entry.agent} {entry.phase}{named}"
+
+
+def _searched_text(entry: Reasoning) -> str:
+    """The content, and what it refers to: a file is looked for by its path."""
+    if entry.refs in ("", "[]"):
+        return entry.content
+    import json
+
+    references = ", ".join(str(reference) for reference in json.loads(entry.refs))
+    return f"{entry.content}\n\nRefers to: {references}"
 
 
 def list_reasoning(

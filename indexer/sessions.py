@@ -6,12 +6,14 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import may_hold_secret
 from ctxrank.indexer.store import Change
 
 MODES = ("simple", "parallel")
 SESSION_STATUSES = ("active", "completed", "failed")
 GROUP_STATUSES = ("pending", "in_progress", "completed", "failed", "approved_pending_merge", "merging")
 DEFAULT_PROJECT = "default"
+MAX_NAME_CHARS = 200
 # A session-wide request or package, in the spellings that callers use for it.
 SESSION_WIDE = ("", "-", "global")
 
@@ -88,8 +90,7 @@ def create_session(change: Change, new: NewSession) -> int:
     """
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
-    if not is_one_line(new.name):
-        raise UsageError(f"{new.name!a} is not a session's name.", "Choose one line of printable characters.")
+    _check_name(new.name, "a session's")
     if new.status not in SESSION_STATUSES:
         raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
     if new.mode not in MODES:
@@ -105,6 +106,23 @@ def create_session(change: Change, new: NewSession) -> int:
         (*new[:7], now_us() if new.created_at is None else new.created_at, new.ended_at),
     )
     return change.connection.last_insert_rowid()
+
+
+def _check_name(name: str, whose: str) -> None:
+    """Names stand in every answer and are stored as they are: one short line without a secret in it."""
+    if not is_one_line(name):
+        raise UsageError(f"{name!a} is not {whose} name.", "Choose one line of printable characters.")
+    if len(name) > MAX_NAME_CHARS:
+        raise UsageError(
+            f"'{name[:40]}…' is too long for {whose} name: {len(name)} characters.",
+            f"Choose at most {MAX_NAME_CHARS}.",
+        )
+    if may_hold_secret(name):
+        from ctxrank.indexer.redaction import redact  # most names are short words
+
+        rules = redact(name).rules
+        if rules:
+            raise UsageError(f"{whose.capitalize()} name looks like a secret ({', '.join(rules)}).", "Choose another.")
 
 
 def require_session(change: Change, name: str, *, create: bool) -> Session:
@@ -160,8 +178,7 @@ def create_group(
     """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
     if is_session_wide(name):
         raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
-    if not is_one_line(name):
-        raise UsageError(f"{name!a} is not a group's name.", "Choose one line of printable characters.")
+    _check_name(name, "a group's")
     if status not in GROUP_STATUSES:
         raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
     if find_group(change.connection, session_id, name) is not None:

@@ -195,11 +195,18 @@ def _included(package: PackagePieces, steps: list[Step]) -> IncludedPackage:
 def _included_reasoning(entry: ReasoningEntry, steps: list[Step]) -> IncludedReasoning:
     limit = MAX_LONG_REASONING_CHARS if steps[-1].level == "longer" else MAX_REASONING_CHARS
     cost = sum(step.cost for step in steps)
-    return IncludedReasoning(entry.id, entry.agent, entry.phase, _cut(entry.content, limit), entry.confidence, cost)
+    content = _shown_content(entry, limit)
+    return IncludedReasoning(entry.id, entry.agent, entry.phase, content, entry.confidence, cost)
 
 
 def _reasoning_line(entry: ReasoningEntry, limit: int) -> str:
-    return block.reasoning_entry(entry.agent, entry.phase, _cut(entry.content, limit))
+    return block.reasoning_entry(entry.agent, entry.phase, _shown_content(entry, limit))
+
+
+def _shown_content(entry: ReasoningEntry, limit: int) -> str:
+    """What is shown of an entry; one that a later try has not taken up again says which try it is of."""
+    of_try = f"(of try {entry.iteration}, before try {entry.last_try}) " if entry.iteration < entry.last_try else ""
+    return of_try + _cut(entry.content, limit)
 
 
 def _cut(content: str, limit: int) -> str:

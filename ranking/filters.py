@@ -59,6 +59,8 @@ def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
                 _checked_kind(condition.value)
             elif condition.field in ("since", "until"):
                 parse_time(condition.value, now=now_us())
+            elif condition.field == "phase":
+                _checked_phase(condition.value)
             real.append(condition)
         except UsageError:
             words.append(Term(str(condition)))
@@ -67,11 +69,11 @@ def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
 
 
 def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query) -> Filters:
-    """Names to row ids. Raises UsageError for a kind that is none."""
+    """Names to row ids. Raises UsageError for a kind or a phase that is none."""
     values: dict[str, list[str]] = {}
     for field, value in (
         ("session", request.session), ("group", request.group), ("agent", request.agent),
-        ("type", request.type), ("priority", request.priority), ("path", request.path),
+        ("type", request.type), ("phase", request.phase), ("priority", request.priority), ("path", request.path),
     ):  # fmt: skip
         if value is not None:
             # What the file system or a shell made of bytes that are not UTF-8 names nothing, but may be asked.
@@ -80,7 +82,11 @@ def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query
     for kind in request.kinds:
         values.setdefault("kind", []).append(kind)
     for condition in query.filters:
-        values.setdefault("type" if condition.field == "phase" else condition.field, []).append(condition.value)
+        values.setdefault(condition.field, []).append(condition.value)
+    for phase in values.pop("phase", []):
+        # Packages have a type `decisions`, too: who asks for a phase asks for reasoning.
+        values.setdefault("type", []).append(_checked_phase(phase))
+        values["kind"] = ["reasoning"]
     notes: list[str] = []
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
     session_ids = _sessions(truth, values.get("session", []), notes)
@@ -106,6 +112,12 @@ def resolve_filters(truth: apsw.Connection, request: SearchRequest, query: Query
         tuple(values.get("path", [])), max(since, default=None), min(until, default=None),
         any(is_impossible), tuple(notes),
     )  # fmt: skip
+
+
+def _checked_phase(text: str) -> str:
+    from ctxrank.indexer.reasoning import normalise_phase  # it brings the redaction rules along
+
+    return normalise_phase(text)
 
 
 def facet_scope(truth: apsw.Connection, filters: Filters) -> Scope:

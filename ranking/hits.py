@@ -14,6 +14,7 @@ class SearchRequest(NamedTuple):
     group: str | None = None
     agent: str | None = None
     type: str | None = None
+    phase: str | None = None
     priority: str | None = None
     path: str | None = None
     since: int | None = None

@@ -1,6 +1,7 @@
 """A search of filters alone: what there is, by what is known of it, the newest first among equals."""
 
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.filters import Filters, documents_condition
@@ -27,7 +28,7 @@ def list_documents(
     owners.sort(key=order)
     hits = tuple(
         make_hit(
-            store, owner, _known(owner, today).total, " ".join(owner.body[:_SHOWN_CHARS].split()), (),
+            store, owner, _known(owner, today).total, one_line(owner.body[:_SHOWN_CHARS]), (),
             explain_heuristic(_known(owner, today)) if request.is_explained else None,
         )
         for owner in (cleaned_owner(owner, mode) for owner in owners[: max(request.limit, 0)])

@@ -19,7 +19,7 @@ _RELEVANT_AGENTS = {
 }
 # Who weighs results and not ways to them sees what every agent has completed.
 _COMPLETIONS_ONLY = ("project_manager",)
-_PHASE_ORDER = {"completion": 0, "decisions": 1, "understanding": 2}
+_PHASE_ORDER = "CASE phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'understanding' THEN 2 ELSE 3 END"
 MAX_ENTRIES_PER_AGENT = 2
 MAX_ENTRIES = 5
 MAX_PATTERNS = 3
@@ -30,7 +30,7 @@ MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 
 
 class ReasoningEntry(NamedTuple):
-    """One entry that may be shown."""
+    """One entry that may be shown; `last_try` is the latest iteration at which its agent thought anything."""
 
     id: int
     agent: str
@@ -38,6 +38,8 @@ class ReasoningEntry(NamedTuple):
     content: str
     confidence: str | None
     created_at: int
+    iteration: int = 0
+    last_try: int = 0
 
 
 class Pattern(NamedTuple):
@@ -69,10 +71,10 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
 def prior_reasoning(
     truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode
 ) -> list[ReasoningEntry]:
-    """At most two of each relevant agent and five in all: the newest, the most actionable phase first.
+    """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
 
     Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts: what an earlier one
-    thought has been thought again since. What only the earlier one wrote down stays.
+    thought has been thought again since. What only the earlier one wrote down stays, and says which try it is of.
     """
     condition = "session_id = ?"
     values: list[object] = [session.id]
@@ -86,33 +88,36 @@ def prior_reasoning(
     if agent in _COMPLETIONS_ONLY:
         condition += " AND phase = 'completion'"
     query = f"""
-        SELECT id, agent, phase, created_at
+        SELECT id, agent, last_try
           FROM (SELECT id, agent, phase, created_at, iteration,
-                       max(iteration) OVER (PARTITION BY group_id, agent, phase) AS latest
+                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name, phase) AS latest,
+                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name) AS last_try
                   FROM reasoning WHERE {condition})
          WHERE iteration = latest
-         ORDER BY created_at DESC, id DESC
+         ORDER BY {_PHASE_ORDER}, created_at DESC, id DESC
     """
-    by_agent: dict[str, list[tuple[int, int, int]]] = {}
-    for id_, author, phase, created_at in truth.execute(query, values):
-        entries = by_agent.setdefault(str(author), [])
-        if len(entries) < MAX_ENTRIES_PER_AGENT:
-            entries.append((_PHASE_ORDER.get(str(phase), len(_PHASE_ORDER)), -int(created_at), -int(id_)))
-    chosen = sorted(entry for entries in by_agent.values() for entry in entries)[:MAX_ENTRIES]
-    return [_entry(truth, -negative, mode) for _, _, negative in chosen]
+    counts: dict[str, int] = {}
+    chosen: list[ReasoningEntry] = []
+    for id_, author, last_try in truth.execute(query, values):
+        counts[author] = counts.get(author, 0) + 1
+        if counts[author] <= MAX_ENTRIES_PER_AGENT:
+            chosen.append(_entry(truth, int(id_), int(last_try), mode))
+        if len(chosen) == MAX_ENTRIES:
+            break
+    return chosen
 
 
-def _entry(truth: apsw.Connection, id_: int, mode: RedactionMode) -> ReasoningEntry:
+def _entry(truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode) -> ReasoningEntry:
     row = truth.execute(
         f"""
-        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, d.ruleset
+        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, r.iteration, d.ruleset
           FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
         """,
         (id_,),
     ).fetchone()
     assert row is not None, "an entry and its document are written together"
-    entry = ReasoningEntry(*row[:6])
-    return entry._replace(content=cleaned(entry.content, row[6], mode))
+    entry = ReasoningEntry(*row[:7], last_try)
+    return entry._replace(content=cleaned(entry.content, row[7], mode))
 
 
 def known_errors(

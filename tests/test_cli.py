@@ -379,3 +379,15 @@ def test_the_first_spawn_of_a_new_session_gets_the_empty_block(shop: Path, capsy
     assert printed.out.startswith("## Context for tech_lead\n\n### Relevant Packages (0/0)\n\nNo context packages")
     assert "There is no session 'not-yet'" in printed.err
     assert run(["assemble", "--session", "not-yet", "--agent", "tech_lead", "--strict"]) == 1
+
+
+def test_show_tells_what_a_record_has_beside_its_text(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reasoning = ("reasoning", "save", "Thought.", "--session", "shop-2026-10", "--agent", "developer")
+    run([*reasoning, "--phase", "risks", "--confidence", "low", "--iteration", "2", "--reference", "a.py", "--json"])
+    number = answer(capsys)["id"]
+    assert run(["show", f"reasoning:{number}", "--json"]) == 0
+    document = answer(capsys)["document"]
+    assert isinstance(document, dict)
+    assert document["details"] == {"iteration": "2", "confidence": "low", "refers to": '["a.py"]'}
+    run(["show", "strategy:1"])
+    assert "helpfulness: 1" in capsys.readouterr().out

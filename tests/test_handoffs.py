@@ -10,6 +10,8 @@ from builders import make_store, save
 from ranking_builders import TODAY, block_for, think
 
 from ctxrank.indexer.events import REASONING_HANDOFF, list_events
+from ctxrank.indexer.reasoning import Reasoning, insert
+from ctxrank.indexer.sessions import require_group, require_session
 from ctxrank.indexer.store import Store
 
 
@@ -33,7 +35,22 @@ def test_of_a_retry_chain_only_the_latest_try_is_handed_on(store: Store) -> None
 def test_what_only_an_earlier_try_wrote_down_is_still_handed_on(store: Store) -> None:
     think(store, "developer", "understanding", "what it is about", iteration=0)
     think(store, "developer", "completion", "second try", iteration=1)
-    assert contents(store, "qa_expert") == ["second try", "what it is about"]
+    assert contents(store, "qa_expert") == ["second try", "(of try 0, before try 1) what it is about"]
+
+
+def test_agents_of_one_kind_that_have_names_do_not_retry_each_other(store: Store) -> None:
+    with store.write() as change:
+        session, group = require_session(change, "S", create=True).id, require_group(change, 1, "G")
+        for name, iteration in (("ann", 3), ("bob", 0)):
+            entry = Reasoning(session, group, "developer", "completion", f"by {name}", TODAY, name, iteration)
+            insert(change, entry)
+    assert sorted(contents(store, "qa_expert")) == ["by ann", "by bob"]
+
+
+def test_a_completion_is_handed_on_before_what_was_thought_after_it(store: Store) -> None:
+    for number, phase in enumerate(("completion", "risks", "blockers")):
+        think(store, "developer", phase, phase, created_at=TODAY + number)
+    assert contents(store, "qa_expert") == ["completion", "blockers"]
 
 
 def test_two_entries_of_one_try_do_not_conflict(store: Store) -> None:

@@ -13,6 +13,7 @@ from ctxrank.indexer import reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.packages import supersede
+from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.sessions import create_group, require_group, require_session
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.explanation import Explanation
@@ -484,3 +485,28 @@ def test_a_long_query_in_a_session_finds_what_its_rare_words_and_its_titles_say(
     wanted = save(store, "w.md", "walrus quokka\n", summary="alpha beta")
     query = "walrus quokka alpha beta gamma delta epsilon zeta eta theta"
     assert search_ids(store, query, session="S")[0] == f"package:{wanted.id}"
+
+
+def test_a_phase_asks_for_reasoning_alone(store: Store) -> None:
+    save(store, "a.md", "validator", type="decisions")
+    save_reasoning(store, NewReasoning("S", "G", "developer", "decisions", "validator"))
+    assert search_ids(store, "validator", phase="Decisions") == ["reasoning:1"]
+    assert search_ids(store, "validator phase:decisions") == ["reasoning:1"]
+
+
+def test_an_unknown_phase_is_named_with_those_there_are(store: Store) -> None:
+    with pytest.raises(UsageError, match="'bogus' is not a phase"):
+        found(store, "x", phase="bogus")
+    assert "'phase:bogus' is no filter" in found(store, "x phase:bogus").notes[0]
+
+
+def test_what_reasoning_refers_to_finds_it(store: Store) -> None:
+    entry = NewReasoning("S", "G", "developer", "risks", "text", "ann", references='["src/quux_ref.py"]')
+    save_reasoning(store, entry, create_session=True)
+    assert search_ids(store, "quux_ref") == search_ids(store, "ann") == ["reasoning:1"]
+
+
+def test_a_listing_shows_nothing_that_a_terminal_obeys(store: Store) -> None:
+    save_reasoning(store, NewReasoning("S", "G", "developer", "risks", "a\x1b[31m\u202eb"), create_session=True)
+    (hit,) = found(store, "kind:reasoning").hits
+    assert hit.snippet == "a[31mb"

@@ -20,22 +20,24 @@ def save_event(call: BazingaCall) -> int:
         raise UsageError("Neither the session nor the subtype can be empty.")
     payload = _payload(call, given.text("--payload-file"), given.optional(2))
     group = group_name(given.text("--group-id") or "")
-    clean = IncomingTexts(call.mode).json(payload, empty="{}")
-    is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(payload, empty="{}")
+    texts = IncomingTexts(call.mode)
+    clean = texts.json(payload, empty="{}")
+    kept_subtype = texts.line(subtype)
+    key = texts.line(given.text("--idempotency-key") or "") or None
+    is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(payload, empty="{}") or kept_subtype != subtype
     try:
         with call.store.write() as change:
             owner = require_session(change, session, create=False)
             group_id = None if group is None else require_group(change, owner.id, group)
-            key = given.text("--idempotency-key") or None
-            event = record_event(change, owner.id, group_id, subtype, clean, idempotency_key=key)
+            event = record_event(change, owner.id, group_id, kept_subtype, clean, idempotency_key=key)
     except NotFoundError as error:
-        call.complain(f"Failed to save {subtype} event: {error.message}")
+        call.complain(f"Failed to save {kept_subtype} event: {error.message}")
         return call.failed(error.message)
-    answer = {"success": True, "event_id": event.id, "session_id": session, "event_subtype": subtype}
+    answer = {"success": True, "event_id": event.id, "session_id": session, "event_subtype": kept_subtype}
     if event.is_new:
         if is_redacted:
             call.complain("Warning: secrets were redacted from the event's payload.")
-        call.done(f"Saved {subtype} event (id={event.id})")
+        call.done(f"Saved {kept_subtype} event (id={event.id})")
         call.answer({**answer, "redacted": is_redacted})
     else:
         call.done(f"Event already exists (idempotent, id={event.id})")
