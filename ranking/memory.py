@@ -116,7 +116,7 @@ def _entry(truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode)
         (id_,),
     ).fetchone()
     assert row is not None, "an entry and its document are written together"
-    entry = ReasoningEntry(*row[:7], last_try)
+    entry = ReasoningEntry(*row[:7])._replace(last_try=last_try)
     return entry._replace(content=cleaned(entry.content, row[7], mode))
 
 
