@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
     metavar="M",
     default="full",
     show_default=True,
-    help="full, minimal or disabled: without full, test skills are not on the checklist.",
+    help="full, minimal or disabled: without full, test skills are not mandatory.",
 )
 @click.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
 @click.option(

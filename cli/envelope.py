@@ -32,5 +32,10 @@ def emit_error(error: CtxrankError) -> None:
 
 def _print(value: object) -> None:
     # Lone surrogates (a path's undecodable bytes) are escaped; everything else stays readable.
-    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError:
+        from ctxrank.indexer.finite import finite  # a number that is infinite: hardly ever
+
+        text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -57,17 +57,19 @@ def bazinga(call: Call, database: str) -> None:
 @command.command(cls=StoreCommand)
 @click.argument("file", metavar="FILE")
 @click.pass_obj
-def jsonl(call: Call, file: str) -> None:
+def jsonl(call: Call, file: str) -> int:
     """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
 
     Sessions and groups are joined by name, and everything is redacted on the way in. A file below --root speaks
     for itself; of one that is not there the exported passages are kept until 'ctxrank index' finds it. A line
-    that cannot be used is reported with its number. A second run brings only what is new.
+    that cannot be used is reported with its number. A second run brings only what is new. The exit code is 5 for
+    a file that was cut off or edited; what there was came in.
 
     Example: ctxrank import jsonl shop.jsonl
     """
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.errors import DamagedError
     from ctxrank.indexer.transfer.import_jsonl import import_jsonl
 
     gc.enable()  # this may take a while: see cli/entry.py
@@ -80,6 +82,7 @@ def jsonl(call: Call, file: str) -> None:
         _print_json(report)
     else:
         _print_text(call, report)
+    return 0 if report.is_complete else DamagedError.exit_code
 
 
 def _opened(file: str, stack: contextlib.ExitStack) -> "BinaryIO":
@@ -114,6 +117,7 @@ def _print_json(report: "ImportReport") -> None:
     emit_json(
         {
             "schema": report.schema,
+            "complete": report.is_complete,
             "is_noop": report.is_noop,
             "counts": {kind: count._asdict() for kind, count in report.counts.items()},
             "skipped": [row._asdict() for row in report.skipped],
@@ -133,7 +137,8 @@ def _print_text(call: Call, report: "ImportReport") -> None:
     if len(report.skipped) > _SHOWN_SKIPPED:
         call.note(f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them.")
     if report.is_noop:
-        print(f"Nothing new: {sum(count.unchanged for count in report.counts.values())} rows are here already")
+        unchanged = sum(count.unchanged for count in report.counts.values())
+        print(f"Nothing new: {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already")
         return
     for kind, count in report.counts.items():
         if any(count):

@@ -55,9 +55,10 @@ def save(
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
 
+    given = given_text(call.note, text, content_file, content)
     new = NewReasoning(
-        session, group, agent, phase, given_text(text, content_file, content), agent_name, iteration, confidence,
-        json.dumps(references),
+        session, group, agent, phase, given, agent_name, iteration, confidence,
+        json.dumps([reference for reference in references if reference.strip()]),
     )  # fmt: skip
     with call.open() as store:
         saved = save_reasoning(store, new, create_session=create_session, mode=load_config(store).redaction_mode)
@@ -93,15 +94,18 @@ def get(
 
     Example: ctxrank reasoning get --session S --group AUTH --phase decisions
     """
+    from ctxrank.cli.known_groups import note_unknown_group
     from ctxrank.indexer.reasoning import list_reasoning, normalise_phase
     from ctxrank.indexer.sessions import find_session
 
     with call.open() as store:
-        find_session(store.truth, session)
+        owner = find_session(store.truth, session)
         found = list_reasoning(
             store.truth, session, group=group, agent=agent,
             phase=None if phase is None else normalise_phase(phase), limit=limit + 1,
         )  # fmt: skip
+        if not found:
+            note_unknown_group(call, store, owner, group)
     entries = found[:limit]
     from ctxrank.cli.reasoning_view import entry_json, entry_lines
 
@@ -133,12 +137,15 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> int:
     Example: ctxrank reasoning timeline --session S
     """
     from ctxrank.cli import reasoning_view
+    from ctxrank.cli.known_groups import note_unknown_group
     from ctxrank.indexer.reasoning import list_reasoning
     from ctxrank.indexer.sessions import find_session
 
     with call.open() as store:
-        find_session(store.truth, session)
+        owner = find_session(store.truth, session)
         entries = list_reasoning(store.truth, session, group=group, oldest_first=True)
+        if not entries:
+            note_unknown_group(call, store, owner, group)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
@@ -166,13 +173,15 @@ def check(call: Call, session: str, group: str | None, agent: str) -> int:
 
     Example: ctxrank reasoning check --session S --group AUTH --agent developer
     """
+    from ctxrank.cli.known_groups import note_unknown_group
     from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.reasoning import check_phases
     from ctxrank.indexer.sessions import find_session
 
     with call.open() as store:
-        find_session(store.truth, session)
+        owner = find_session(store.truth, session)
         result = check_phases(store.truth, session, group, agent)
+        note_unknown_group(call, store, owner, group)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 

@@ -85,7 +85,8 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
 
     Example: ctxrank skill checklist --agent developer --session S
     """
-    from ctxrank.indexer.skills_config import skill_levels, skills_agent
+    from ctxrank.indexer.agents import fold_agent
+    from ctxrank.indexer.skills_config import skill_levels
     from ctxrank.ranking.skill_advice import checklist as checklist_of
 
     with call.open() as store:
@@ -93,7 +94,7 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
         levels = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode)
         text = checklist_of(levels, agent)
         if not text and (levels.mandatory or levels.optional):
-            call.note(f"{skills_agent(agent)} gets no checklist: it passes work on.")
+            call.note(f"{fold_agent(agent)} gets no checklist: it passes work on.")
         elif not text:
             call.note(_why_empty(store, agent, owner, "mandatory or optional"))
     if call.is_json:
@@ -101,7 +102,7 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
 
         emit_json(
             {
-                "agent": skills_agent(agent), "mandatory": list(levels.mandatory), "optional": list(levels.optional),
+                "agent": fold_agent(agent), "mandatory": list(levels.mandatory), "optional": list(levels.optional),
                 "disabled": list(levels.disabled), "text": text,
             },
             outcome="matched" if text else "no_match",
@@ -134,17 +135,18 @@ def evidence(
 
     Example: ctxrank skill evidence --session S --agent developer --group AUTH --since 30m
     """
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
     from ctxrank.indexer.errors import UsageError
     from ctxrank.indexer.sessions import find_session
     from ctxrank.indexer.skill_evidence import check_evidence
-    from ctxrank.indexer.skills_config import skill_levels, skills_agent
+    from ctxrank.indexer.skills_config import skill_levels
 
     now = now_us()
     since_us = parse_time(since, now=now) // SECOND_US * SECOND_US
     if since_us >= now:
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
-    agent = skills_agent(agent)
+    agent = fold_agent(agent)
     with call.open() as store:
         owner = find_session(store.truth, session)
         mandatory = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode).mandatory
@@ -188,10 +190,14 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
 
     Example: ctxrank skill suggest --agent developer add a users endpoint
     """
-    from ctxrank.indexer.skills_config import skill_levels, skills_agent
+    from ctxrank.indexer.agents import fold_agent
+    from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.skills_config import skill_levels
     from ctxrank.ranking.skill_advice import suggest_skills
 
-    text = from_stdin() if task == ("-",) else " ".join(task)
+    text = from_stdin(call) if task == ("-",) else " ".join(task)
+    if not text.strip():
+        raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
         owner = _session(store, session)
         levels = skill_levels(store.truth, agent, session=owner)
@@ -204,7 +210,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
         from ctxrank.cli.envelope import emit_json
 
         emit_json(
-            {"agent": skills_agent(agent), "suggestions": [suggestion._asdict() for suggestion in found]},
+            {"agent": fold_agent(agent), "suggestions": [suggestion._asdict() for suggestion in found]},
             outcome="matched" if found else "no_match",
         )
     else:
@@ -221,14 +227,16 @@ def _session(store: "Store", name: str | None) -> "Session | None":
 
 def _why_empty(store: "Store", agent: str, session: "Session | None", levels: str) -> str:
     """Why there is nothing to say about an agent's skills of these levels."""
-    from ctxrank.indexer.agents import AGENTS
-    from ctxrank.indexer.skills_config import configured_skills, skills_agent
+    from ctxrank.indexer.agents import AGENTS, fold_agent
+    from ctxrank.indexer.skills_config import configured_skills, has_skills_config
 
-    known = skills_agent(agent)
+    known = fold_agent(agent)
     if known not in AGENTS:
         return f"'{agent}' is not an agent; agents are {', '.join(AGENTS)}."
-    if not configured_skills(store.truth, session=session):
+    if not has_skills_config(store.truth, session=session):
         return "there is no skills configuration; 'ctxrank skill seed FILE' brings one in."
+    if not configured_skills(store.truth, session=session):
+        return "the skills configuration names no skill of any agent."
     return f"the skills configuration gives {known} no {levels} skill."
 
 

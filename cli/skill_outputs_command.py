@@ -29,10 +29,11 @@ def save_output(
 
     Example: ctxrank skill save-output lint-check '{"errors": 0}' --session S --agent developer
     """
+    from ctxrank.cli.given_text import readable
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.skill_outputs import save_skill_output
 
-    text = from_stdin() if output is None or output == "-" else output
+    text = from_stdin(call) if output is None or output == "-" else readable(output, call.note)
     with call.open() as store:
         saved = save_skill_output(
             store, session, skill, text, agent=agent, group=group, create_session=create_session,
@@ -53,14 +54,16 @@ def save_output(
         print(f"Saved skill:{saved.id}, iteration {saved.iteration} of {shown(saved.skill)}")
 
 
-def from_stdin() -> str:
+def from_stdin(call: Call) -> str:
+    """All of stdin, as far as an output may reach. Raises UsageError where nothing is piped in."""
+    from ctxrank.cli.given_text import decoded
     from ctxrank.indexer.errors import UsageError
     from ctxrank.indexer.skill_outputs import MAX_OUTPUT_CHARS
 
     if sys.stdin.isatty():
         raise UsageError("Nothing is piped in.", "Give it as an argument, or pipe it in.")
     # A character takes up to four bytes; what is longer still is refused where it is parsed.
-    return sys.stdin.buffer.read(4 * MAX_OUTPUT_CHARS + 1).decode("utf-8-sig", "replace")
+    return decoded(sys.stdin.buffer.read(4 * MAX_OUTPUT_CHARS + 1), call.note)
 
 
 @click.command(cls=StoreCommand)

@@ -43,7 +43,7 @@ def save(
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.strategies import NewStrategy, save_strategy
 
-    new = NewStrategy(project, topic, given_text(text, option=insight), lang, framework)
+    new = NewStrategy(project, topic, given_text(call.note, text, option=insight), lang, framework)
     with call.open() as store:
         saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
     if call.is_json:
@@ -141,13 +141,16 @@ def extract(
 
     Example: ctxrank strategy extract --session S --group AUTH --lang python
     """
+    from ctxrank.cli.known_groups import note_unknown_group
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.sessions import is_session_wide
+    from ctxrank.indexer.sessions import find_session, is_session_wide
     from ctxrank.indexer.strategies import TOPIC_OF_PHASE, extract_strategies
 
     with call.open() as store:
         mode = load_config(store).redaction_mode
         saved = extract_strategies(store, session, group, project, lang=lang, framework=framework, mode=mode)
+        if not saved:
+            note_unknown_group(call, store, find_session(store.truth, session), group)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 

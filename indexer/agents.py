@@ -12,6 +12,7 @@ AGENTS = (
     "project_manager",
     "orchestrator",
 )
+ALIASES = {"pm": "project_manager"}
 
 
 def normalise_agent(text: str) -> str:
@@ -23,5 +24,12 @@ def normalise_agent(text: str) -> str:
 
 
 def fold_agent(text: str) -> str:
-    """A name without the differences of case, space and hyphen; it may still be unknown."""
+    """An agent of ours in whichever spelling: `"PM"` → `"project_manager"`; any other name as it is, on one line."""
+    folded = folded_name(text)
+    agent = ALIASES.get(folded, folded)
+    return agent if agent in AGENTS or not agent else " ".join(text.split())
+
+
+def folded_name(text: str) -> str:
+    """A name without the differences of case, space and hyphen."""
     return "_".join(text.strip().lower().replace("-", " ").replace("_", " ").split())

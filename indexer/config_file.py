@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Hashable
+from typing import Any
 
 import yaml
 
@@ -12,13 +14,43 @@ from ctxrank.indexer.errors import CtxrankError, UsageError
 _MAX_BYTES = 256 * 1024
 
 
+class _SameKeyError(ValueError):
+    """A key that stands twice in one mapping, of which a parser would drop one."""
+
+    def __init__(self, key: object) -> None:
+        super().__init__(key)
+        self.key = str(key)
+
+
 class _PlainLoader(yaml.SafeLoader):
-    """Without aliases: nine lines of them make a value of a thousand million entries."""
+    """Without aliases, nine lines of which make a value of a thousand million entries, and without same keys."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not allowed")
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """As YAML does, but for a key that stands there twice."""
+        _check_keys([str(self._key(key)) for key, _ in node.value])
+        return super().construct_mapping(node, deep=deep)
+
+    def _key(self, node: yaml.Node) -> object:
+        # '<<' and '=' have a meaning as keys, and no value of their own.
+        if node.tag in ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"):
+            return node.value
+        return self.construct_object(node, deep=True)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object. Raises _SameKeyError."""
+    _check_keys([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _check_keys(keys: list[str]) -> None:
+    if len(set(keys)) < len(keys):
+        raise _SameKeyError(next(key for key in keys if keys.count(key) > 1))
 
 
 def read_config_file(path: str) -> tuple[object, str]:
@@ -33,12 +65,15 @@ def read_config_file(path: str) -> tuple[object, str]:
     if len(data) > _MAX_BYTES:
         raise UsageError(f"{path} is larger than {_MAX_BYTES // 1024} KiB.", "A configuration is a few lines.")
     try:
-        value: object = json.loads(data) if path.endswith(".json") else yaml.load(data, _PlainLoader)
+        is_json = path.endswith(".json")
+        value: object = json.loads(data, object_pairs_hook=_object) if is_json else yaml.load(data, _PlainLoader)
         # Dates and other YAML types have no JSON form; a setting has none of them.
         plain: object = json.loads(json.dumps(value, default=str))
+    except _SameKeyError as error:
+        raise UsageError(f"{path} has the key {error.key!a} twice in one mapping.", "Keep one of the two.") from error
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"{path} cannot be parsed: {reason}", "Correct it, or move it away.") from error
+        raise UsageError(f"{path} cannot be parsed: {reason.rstrip('.')}.", "Correct it, or move it away.") from error
     if value is not None and not isinstance(value, dict):
         raise UsageError(f"{path} does not hold settings.", "Write them as 'key: value' lines.")
     return plain, hashlib.sha256(data).hexdigest()

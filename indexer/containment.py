@@ -3,6 +3,7 @@
 import os
 
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.lines import is_one_line
 
 
 def contained_path(root: str, path: str) -> str:
@@ -30,6 +31,24 @@ def contained_path(root: str, path: str) -> str:
     if normal == ".." or normal.startswith("../"):
         raise UsageError(f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..'.")
     return normal.replace(os.sep, "/")
+
+
+def portable_path(path: str) -> str:
+    """A path from another store, as it is: what names no file below any root is refused.
+
+    Links are not looked at, as they may lead elsewhere here. Raises UsageError for a path that is absolute, leaves
+    by `..`, is empty or does not stand on one line.
+    """
+    slashed = path.replace("\\", "/")
+    if not path.strip():
+        raise UsageError("its path is empty")
+    if not is_one_line(path):
+        raise UsageError(f"its path {path!a} is not one line of printable characters")
+    if slashed.startswith("/") or slashed[1:3] == ":/":
+        raise UsageError(f"'{path}' is an absolute path")
+    if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
+        raise UsageError(f"'{path}' leads out of the root")
+    return path
 
 
 def _is_text(path: str) -> bool:

@@ -6,6 +6,7 @@ IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')  
 import json
 
 from ctxrank.indexer.agents import fold_agent
+from ctxrank.indexer.finite import finite
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.redaction import RedactionMode, redact
 
@@ -74,7 +75,7 @@ class IncomingTexts:
             return [self._redacted(item) for item in _items(value)]
         if isinstance(value, dict):
             return {self.text(str(key)): self._redacted(item) for key, item in _pairs(value)}
-        return value
+        return finite(value)  # 1e999 is read as an infinite number, which no JSON can say
 
 
 def _items(value: object) -> list[object]:

@@ -18,8 +18,8 @@ from ctxrank.indexer.sessions import is_session_wide, require_group, require_ses
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
 MAX_SKILL_CHARS = 200
-# A report of this size is a file: searched as a package, in passages, not as one document.
-MAX_OUTPUT_CHARS = 4_000_000
+# More than any report has; what is larger still is a file, and searched as a package, in passages.
+MAX_OUTPUT_CHARS = 32_000_000
 
 
 class SkillOutput(NamedTuple):
@@ -200,6 +200,25 @@ def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
          WHERE s.name = ? ORDER BY o.skill
     """
     return tuple(str(name) for (name,) in truth.execute(query, (session,)))
+
+
+def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:
+    """The output's iteration if no other output of its kind has it, else the next free one.
+
+    One that is here already keeps the number that it has here.
+    """
+    of_its_kind = "session_id = ?1 AND skill = ?2 AND agent = ?3 AND group_id IS ?4"
+    row = change.connection.execute(
+        f"""
+        SELECT EXISTS (SELECT 1 FROM skill_outputs WHERE {of_its_kind} AND iteration = ?5 AND id IS NOT ?6),
+               (SELECT iteration FROM skill_outputs WHERE {of_its_kind} AND id = ?6),
+               (SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs WHERE {of_its_kind})
+        """,
+        (entry.session_id, entry.skill, entry.agent, entry.group_id, entry.iteration, own_id),
+    ).fetchone()
+    assert row is not None, "a query without a table has a row"
+    is_taken, own, following = row
+    return int(following if own is None else own) if is_taken else entry.iteration
 
 
 def insert(change: Change, entry: SkillOutput) -> int:

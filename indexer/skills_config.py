@@ -11,7 +11,7 @@ agents were told; one from before any seed follows the store's, or else what an 
 
 import apsw
 
-from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.agents import AGENTS, ALIASES, fold_agent, folded_name
 from ctxrank.indexer.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple
@@ -23,7 +23,6 @@ SKILLS_CONFIG = "skills_config"
 SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
 LEVELS = ("mandatory", "optional", "disabled")
 TESTING_MODES = ("full", "minimal", "disabled")
-_ALIASES = {"pm": "project_manager"}
 # What else stands in the predecessor's file; a name that begins with an underscore is a remark.
 _NO_AGENTS = ("specializations", "dashboard", "context_engineering")
 _TEST_SKILLS = ("test-coverage", "test-pattern-analysis")
@@ -47,12 +46,6 @@ class SeededSkills(NamedTuple):
     notes: tuple[str, ...]
 
 
-def skills_agent(text: str) -> str:
-    """An agent's name as the configuration has it: `"PM"` → `"project_manager"`; it may still be unknown."""
-    agent = fold_agent(text)
-    return _ALIASES.get(agent, agent)
-
-
 def skill_levels(
     truth: apsw.Connection, agent: str, *, session: Session | None = None, testing_mode: str = "full"
 ) -> SkillLevels:
@@ -65,7 +58,7 @@ def skill_levels(
     mode = testing_mode.strip().lower()
     if mode not in TESTING_MODES:
         raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
-    agent = skills_agent(agent)
+    agent = fold_agent(agent)
     skills = _agents(_in_force(truth, session)).get(agent, {})
     excused = () if mode == "full" or agent == "senior_software_engineer" else _TEST_SKILLS
     mandatory, optional, disabled = (
@@ -74,8 +67,13 @@ def skill_levels(
     return SkillLevels(tuple(skill for skill in mandatory if skill not in excused), optional, disabled)
 
 
+def has_skills_config(truth: apsw.Connection, *, session: Session | None = None) -> bool:
+    """Whether there is a skills configuration; it may still name no skill."""
+    return _in_force(truth, session) is not None
+
+
 def configured_skills(truth: apsw.Connection, *, session: Session | None = None) -> tuple[str, ...]:
-    """The skills that any agent has, by name; none means that there is no skills configuration."""
+    """The skills that any agent has, by name."""
     return tuple(sorted({skill for skills in _agents(_in_force(truth, session)).values() for skill in skills}))
 
 
@@ -140,9 +138,9 @@ def _agents(value: object) -> dict[str, dict[str, str]]:
 
 def _merged(value: object) -> dict[str, object]:
     """The parts that are an agent's, under its own name; of two names `pm` wins, which the predecessor reads."""
-    parts = {fold_agent(key): part for key, part in _object(value).items()}
+    parts = {folded_name(key): part for key, part in _object(value).items()}
     agents = {key: part for key, part in parts.items() if key in AGENTS}
-    for alias, agent in _ALIASES.items():
+    for alias, agent in ALIASES.items():
         if alias not in parts:
             continue
         short, long = parts[alias], agents.get(agent)
@@ -161,15 +159,15 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
         raise UsageError(
             "A skills configuration is an object.", 'Write {"developer": {"lint-check": "mandatory"}}, or that as YAML.'
         )
-    keys = {fold_agent(key): key for key in _object(value)}
+    keys = {folded_name(key): key for key in _object(value)}
     notes = [
         f"'{shown}' is not an agent and is ignored; agents are {', '.join(AGENTS)}."
         for key, shown in keys.items()
-        if key not in (*AGENTS, *_ALIASES, *_NO_AGENTS) and not shown.startswith("_")
+        if key not in (*AGENTS, *ALIASES, *_NO_AGENTS) and not shown.startswith("_")
     ]
     notes += [
         f"'{keys[alias]}' and '{keys[agent]}' are one agent: their skills are taken together, '{keys[alias]}' first."
-        for alias, agent in _ALIASES.items()
+        for alias, agent in ALIASES.items()
         if alias in keys and agent in keys
     ]
     agents: dict[str, dict[str, str]] = {}

@@ -4,9 +4,10 @@ checklist(skill_levels(truth, "developer"), "developer")       "### Skills Check
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 
+from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.skills_config import SkillLevels, skills_agent
+from ctxrank.indexer.skills_config import SkillLevels
 
 HEADING = "### Skills Checklist"
 MAX_LINES = 10
@@ -31,10 +32,12 @@ class _Topic(NamedTuple):
     reason: str
 
 
-# The words of the skills plan. Two of them begin other words, too: `rest` counts alone, so that no forest and no
-# restart is one, and an author is nobody who authenticates.
+# The words of the skills plan. Three of them begin other words, too: `rest` counts alone, so that no forest and no
+# restart is one, `api` as a part of a name (apis, apiVersion, APIKey, apiv2), so that no apiary is, and an author
+# is nobody who authenticates.
+_API = r"apis?(?:(?![^\W_])|(?=v?\d)|(?-i:(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])))"
 _TOPICS = (
-    _Topic("api-contract-validation", r"api|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
+    _Topic("api-contract-validation", rf"{_API}|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
     _Topic("db-migration-check", r"migration|schema|database|model", "a database"),
     _Topic(
         "security-scan",
@@ -49,7 +52,7 @@ def checklist(levels: SkillLevels, agent: str) -> str:
 
     No mandatory skill is left out: those that have no line of their own share the last one.
     """
-    if skills_agent(agent) in _WITHOUT_CHECKLIST or not (levels.mandatory or levels.optional):
+    if fold_agent(agent) in _WITHOUT_CHECKLIST or not (levels.mandatory or levels.optional):
         return ""
     lines = [HEADING, ""]
     closing = [f"{_CONSIDER} {_named(levels.optional)}"] if levels.optional else []

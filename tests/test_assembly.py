@@ -220,7 +220,7 @@ def test_the_configuration_sets_limits_and_the_request_overrides_them(store: Sto
 def test_an_unknown_agent_or_model_is_served_with_a_note(store: Store) -> None:
     _note(store, "a.md", consumers=("developer",))
     block = block_for(store, "Robot", model="hal-9000")
-    assert block.text.startswith("## Context for robot\n") and len(block.packages) == 1
+    assert block.text.startswith("## Context for Robot\n") and len(block.packages) == 1
     assert "a developer's limits" in block.notes[0] and "hal-9000" in block.notes[1] and "200,000" in block.notes[1]
 
 

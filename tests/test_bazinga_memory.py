@@ -244,3 +244,35 @@ def test_tokens_are_summed_by_agent_and_are_no_events(project: Project) -> None:
     assert project.json("token-summary", SESSION, "agent_id") == {"dev_1": 100, "dev_2": 50, "qa": 7, "total": 157}
     assert project.json("get-events", SESSION) == []
     assert project.bazinga("log-tokens", SESSION, "developer", "many").code == 1
+
+
+def test_an_agent_of_no_known_name_is_kept_as_given(project: Project) -> None:
+    for agent in (" Scrum Master ", "QA-Expert", "pm"):
+        project.json("save-reasoning", SESSION, "AUTH", agent, "risks", "Text.")
+    agents = [entry["agent_type"] for entry in project.json("get-reasoning", SESSION)]
+    assert agents == ["project_manager", "qa_expert", "Scrum Master"]
+    assert len(project.json("get-reasoning", SESSION, "--agent_type", "Scrum Master")) == 1
+
+
+def test_bytes_of_a_content_file_that_are_no_text_are_counted(project: Project) -> None:
+    (project.folder / "thought.md").write_bytes(b"caf\xe9")
+    answer = project.bazinga("save-reasoning", SESSION, "AUTH", "developer", "risks", "--content-file", "thought.md")
+    assert (answer.code, answer.err) == (0, "! 1 byte was zero or not UTF-8, shown as \ufffd.\n")
+
+
+@pytest.mark.parametrize("metadata", ["{bad", '"text"', "plain words"])
+def test_metadata_that_are_no_object_come_back_as_given(project: Project, metadata: str) -> None:
+    made = project.json("create-session", "other", "simple", "Work", "--metadata", metadata)
+    assert (made["metadata"], project.json("get-session", "other")["metadata"]) == (metadata, metadata)
+
+
+def test_metadata_that_are_no_json_lose_their_secrets(project: Project) -> None:
+    made = project.json("create-session", "other", "simple", "Work", "--metadata", "{" + "ghp" + "_" + "a1B2" * 9)
+    assert made["metadata"].startswith("{") and "a1B2" not in made["metadata"]
+
+
+def test_a_session_that_is_not_there_is_made_with_the_predecessors_command(project: Project) -> None:
+    for call in (("create-task-group", "AUTH", "none", "Login"), ("extract-strategies", "none", "AUTH", "shop")):
+        answer = project.bazinga(*call)
+        assert answer.code == 1
+        assert "Make it with create-session." in answer.err and "--create-session" not in answer.err

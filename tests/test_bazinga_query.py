@@ -141,3 +141,12 @@ def test_a_dashboard_has_its_parts(project: Project) -> None:
     ]  # fmt: skip
     assert snapshot["session"]["session_id"] == SESSION and snapshot["token_summary"] == {"total": 0}
     assert project.json("dashboard-snapshot", "NO-SUCH")["session"] is None
+
+
+def test_an_infinite_number_is_null(project: Project) -> None:
+    assert project.json("query", "SELECT 9e999 AS a, -9e999 AS b, 1.5 AS c") == [{"a": None, "b": None, "c": 1.5}]
+
+
+def test_a_number_that_json_has_not_is_stored_as_null(project: Project) -> None:
+    made = project.json("create-session", "other", "simple", "Work", "--metadata", '{"a": [1e999, NaN, 2]}')
+    assert made["metadata"] == '{"a": [null, null, 2]}'

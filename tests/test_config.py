@@ -10,6 +10,7 @@ import pytest
 from builders import found, make_store, open_again, run_child, save
 
 from ctxrank.indexer.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
+from ctxrank.indexer.config_file import read_config_file
 from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
@@ -241,3 +242,26 @@ def test_a_locked_store_is_not_waited_for_to_cache(store: Store) -> None:
     with open_again(store) as other, other.write():
         assert load_config(store).token_safety_margin == 0.1
     assert store.truth.execute("SELECT count(*) FROM config_cache").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{"x": {"lint": 1, "lint": 2}}'),
+        ("a.yaml", "x:\n  lint: 1\n  lint: 2\n"),
+        ("a.yaml", "lint: 1\n'lint': 2\n"),
+    ],
+)
+def test_a_key_that_stands_twice_is_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=rf"{name} has the key 'lint' twice in one mapping\.$"):
+        read_config_file(str(tmp_path / name))
+    (tmp_path / name).write_text("lint: 1\n<<: {other: 2}\n" if name.endswith("yaml") else '{"a": {"a": {}}}')
+    assert read_config_file(str(tmp_path / name))[0]
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.json", "{"), ("a.yaml", "a: [")])
+def test_why_a_file_cannot_be_parsed_is_a_sentence(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match=r"cannot be parsed: .*[^.]\.$"):
+        read_config_file(str(tmp_path / name))

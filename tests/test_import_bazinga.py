@@ -180,14 +180,17 @@ def test_missing_files_are_counted_and_their_packages_come_in(store: Store, db: 
     assert {package.size_bytes for package in list_packages(store.truth)} == {77}
 
 
-@pytest.mark.parametrize("path", ["/etc/hostname", "../../outside.md", "bazinga/../../outside.md", "C:/x.md", ""])
-def test_a_path_outside_the_root_stays_a_text(store: Store, db: PredecessorDb, path: str) -> None:
+@pytest.mark.parametrize(
+    "path", ["/etc/hostname", "../../outside.md", "bazinga/../../outside.md", "C:/x.md", "", "a\u202eb.md"]
+)
+def test_a_package_whose_path_leaves_every_root_is_skipped(store: Store, db: PredecessorDb, path: str) -> None:
     db.add_session()
     db.add_package(1, file_path=path)
+    db.add_package(2)
     report = import_bazinga(store, db.path)
-    assert (report.files_indexed, report.files_missing) == (0, 0)
-    assert report.notes and "outside" in report.notes[0]
-    assert rows(store, "SELECT path, artifact_id FROM packages") == [(path, None)]
+    assert (report.files_indexed, report.files_missing) == (0, 1)
+    assert [(row.kind, row.key) for row in report.skipped] == [("package", "1")]
+    assert rows(store, "SELECT path FROM packages") == [(f"{FOLDER}/2.md",)]
 
 
 def test_a_link_that_leaves_the_root_is_not_followed(store: Store, db: PredecessorDb, tmp_path: Path) -> None:

@@ -272,7 +272,11 @@ def test_an_empty_file_is_refused(store: Store) -> None:
         ({**PACKAGE, "group": "two\nlines"}, "not a group's name"),
         ({**PACKAGE, "type": "rumour"}, "research, failures"),
         ({**PACKAGE, "priority": 3}, "not a text"),
-        ({**PACKAGE, "path": " "}, "'path' is empty"),
+        ({**PACKAGE, "path": " "}, "path is empty"),
+        ({**PACKAGE, "path": "/etc/passwd"}, "an absolute path"),
+        ({**PACKAGE, "path": "C:\\x.md"}, "an absolute path"),
+        ({**PACKAGE, "path": "a/../../x.md"}, "leads out of the root"),
+        ({**PACKAGE, "path": "a\u202eb.md"}, "not one line of printable"),
         ({**PACKAGE, "created_at": "7d"}, "not an ISO time"),
         ({**PACKAGE, "created_at": "2026-13-45"}, "not an ISO time"),
         ({**PACKAGE, "supersedes": "x"}, "'supersedes'"),
@@ -283,6 +287,8 @@ def test_an_empty_file_is_refused(store: Store) -> None:
         ({**THOUGHT, "phase": "mood"}, "understanding"),
         ({**THOUGHT, "agent": ""}, "'agent' is empty"),
         ({**THOUGHT, "redacted": 2}, "true or false"),
+        ({**THOUGHT, "content": " \n"}, "'content' is empty"),
+        ({**THOUGHT, "created_at": "2999-01-01T00:00:00Z"}, "more than a day from now"),
         ({"record": "error", "project": "p", "pattern_hash": "h"}, "error_type"),
         ({"record": "strategy", "name": "n", "project": "p", "topic": "luck"}, "architecture"),
         ({"record": "artifact", "path": "/etc/passwd", "created_at": ISO}, "absolute"),
@@ -389,7 +395,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
 ) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(as_bytes(HEADER, {**THOUGHT, "session": "\x1b[31mX"}))
-    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 5
     err = capsys.readouterr().err
     assert "skipped reasoning line 2: its session '[31mX' is not there" in err
     assert "no end line" in err
@@ -408,3 +414,41 @@ def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -
     with path.open("rb") as file:
         import_jsonl(store, file, progress=note)
     assert told[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+@pytest.mark.parametrize("end", [(), ({"record": "end", "counts": {"reasoning": 2}},)])
+def test_a_file_that_was_cut_off_comes_in_and_is_5(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], end: tuple[object, ...]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, *end))
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 5
+    assert json.loads(capsys.readouterr().out)["complete"] is False
+    assert search_ids(store, "heron") == ["reasoning:1"]
+    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, END))
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["complete"] is True
+
+
+def test_one_row_that_is_here_already_is_one_row(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes(HEADER, SESSION, END))
+    for _ in range(2):
+        assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+    assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
+
+
+def test_skill_outputs_of_two_stores_do_not_share_an_iteration(store: Store) -> None:
+    output = {"record": "skill", "id": 1, "session": "S", "skill": "lint", "iteration": 1, "created_at": ISO}
+    later = "2023-11-15T00:00:00Z"
+    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**output, "output": "b", "created_at": later}, END)
+    bring(store, as_bytes(HEADER, SESSION, {**output, "output": "a"}, END))
+    assert bring(store, theirs).notes[-1] == "1 skill output got the next free iteration, as theirs was taken here."
+    copy = theirs.replace(b'"store": "b"', b'"store": "c"')
+    assert bring(store, copy).counts["skill"].new == 0
+    revised = theirs.replace(b'"output": "b"', b'"output": "b, revised"')
+    assert bring(store, revised).counts["skill"].updated == 1
+    query = "SELECT iteration, output FROM skill_outputs ORDER BY id"
+    assert store.truth.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]

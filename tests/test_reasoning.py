@@ -81,8 +81,8 @@ def test_values_are_taken_without_regard_to_case_and_space(store: Store) -> None
 def test_an_agent_that_we_do_not_know_is_kept_where_the_caller_allows_it(store: Store) -> None:
     new = NEW._replace(agent=" Scrum Master")
     saved = save_reasoning(store, new, create_session=True, check_agent=False)
-    assert saved.agent == "scrum_master"
-    assert ids(store, agent="Scrum-Master") == [saved.id]
+    assert saved.agent == "Scrum Master"
+    assert ids(store, agent=" Scrum Master ") == [saved.id]
     with pytest.raises(UsageError, match="needs an agent"):
         save_reasoning(store, NEW._replace(agent=" - "), check_agent=False)
 

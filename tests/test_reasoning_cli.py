@@ -241,3 +241,50 @@ def test_a_session_without_hand_offs_is_1(folder: Path, capsys: pytest.CaptureFi
     assert run(["reasoning", "handoffs", "--session", "S"]) == 1
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "ctxrank: no hand-offs.\n")
+
+
+@pytest.mark.parametrize(("data", "count"), [(b"one \xff\xfe two \0", "3 bytes were"), (b"caf\xe9", "1 byte was")])
+def test_bytes_that_are_no_text_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, data: bytes, count: str
+) -> None:
+    (folder / "thought.md").write_bytes(data)
+    feed(monkeypatch, data)
+    for source in (["-"], ["--content-file", "thought.md"]):
+        assert run([*SAVE, "--phase", "risks", *source]) == 0
+        assert capsys.readouterr().err == f"ctxrank: {count} zero or not UTF-8, shown as \ufffd.\n"
+    assert contents(folder) == [data.decode("utf-8", "replace").replace("\0", "\ufffd")] * 2
+
+
+def test_blank_references_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SAVE, "--phase", "risks", "text", "--reference", "", "--reference", " ", "--reference", "a.py"]) == 0
+    with make_store(folder) as store:
+        assert [entry.references for entry in list_reasoning(store.truth, "S")] == ['["a.py"]']
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("reasoning", "get"),
+        ("reasoning", "timeline"),
+        ("reasoning", "check", "--agent", "developer"),
+        ("strategy", "extract"),
+    ],
+)
+def test_a_group_that_is_not_there_is_named_with_those_that_are(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    run([*SAVE, "--phase", "risks", "text"])
+    assert run([*command, "--session", "S", "--group", "NOPE"]) == 1
+    assert "S has no group 'NOPE'; it has AUTH." in capsys.readouterr().err
+    run([*command, "--session", "S", "--group", "AUTH"])
+    assert "has no group" not in capsys.readouterr().err
+
+
+def test_pm_is_the_project_manager(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save = ["reasoning", "save", "--session", "S", "--create-session", "--phase", "risks", "Velocity fell."]
+    assert run([*save, "--agent", "PM"]) == 0
+    assert "by project_manager" in capsys.readouterr().out
+    assert run(["reasoning", "get", "--session", "S", "--agent", "pm"]) == 0
+    assert run(["assemble", "--session", "S", "--agent", "pm"]) == 0
+    printed = capsys.readouterr()
+    assert "## Context for project_manager" in printed.out and "not an agent" not in printed.err

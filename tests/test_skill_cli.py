@@ -261,3 +261,38 @@ def test_a_task_is_answered_with_the_skills_it_calls_for(folder: Path, capsys: p
     ]
     assert run(["skill", "suggest", "--agent", "developer", "fix", "a", "typo"]) == 1
     assert "nothing in the task calls for one of api-contract-validation" in capsys.readouterr().err
+
+
+def test_a_configuration_without_skills_is_told_apart_from_none(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["skill", "checklist", "--agent", "developer"]) == 1
+    assert "there is no skills configuration" in capsys.readouterr().err
+    configure(folder, {})
+    assert run(["skill", "seed"]) == 0
+    assert run(["skill", "checklist", "--agent", "developer"]) == 1
+    assert "the skills configuration names no skill of any agent" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["", "  "])
+def test_an_empty_task_suggests_nothing_and_is_2(folder: Path, capsys: pytest.CaptureFixture[str], task: str) -> None:
+    assert run(["skill", "suggest", "--agent", "developer", task]) == 2
+    assert "The task is empty." in capsys.readouterr().err
+
+
+def test_bytes_of_an_output_that_are_no_text_are_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'"caf\xe9"')))
+    assert save("lint-check") == 0
+    assert "1 byte was zero or not UTF-8" in capsys.readouterr().err
+    assert answer(capsys, "latest", "lint-check", "--session", "S")["output"] == "caf\ufffd"
+
+
+def test_an_output_of_five_million_characters_is_kept_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "word " * 1_000_000
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(text).encode())))
+    assert save("lint-check") == 0
+    assert answer(capsys, "latest", "lint-check", "--session", "S")["output"] == text

@@ -97,7 +97,7 @@ def test_saving_refuses_an_unknown_agent_unless_told_to_take_it(store: Store) ->
     with pytest.raises(UsageError, match="'intern' is not an agent"):
         report(store, agent="intern")
     saved = save_skill_output(store, "S", "x", "1", agent="The Intern", check_agent=False, create_session=True)
-    assert [(entry.id, entry.agent) for entry in list_skill_outputs(store.truth, "S")] == [(saved.id, "the_intern")]
+    assert [(entry.id, entry.agent) for entry in list_skill_outputs(store.truth, "S")] == [(saved.id, "The Intern")]
 
 
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:

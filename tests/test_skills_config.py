@@ -249,6 +249,11 @@ ALL = SkillLevels(optional=("api-contract-validation", "db-migration-check", "se
     [
         ("Add an endpoint for users", ["api-contract-validation"]),
         ("the public APIs", ["api-contract-validation"]),
+        ("an api-first design", ["api-contract-validation"]),
+        ("bump apiVersion", ["api-contract-validation"]),
+        ("read the APIKey", ["api-contract-validation"]),
+        ("drop /apiv2/users", ["api-contract-validation"]),
+        ("count the bees of an apiary in the Apiaceae", []),
         ("a REST or RESTful service", ["api-contract-validation"]),
         ("fix authentication", ["security-scan"]),
         ("getAuthToken fails", ["security-scan"]),
@@ -269,3 +274,10 @@ def test_only_optional_skills_are_suggested_and_with_the_word_that_calls_for_the
     assert [(one.skill, one.reason) for one in found] == [
         ("api-contract-validation", "the task involves an API ('API')")
     ]
+
+
+def test_pm_and_project_manager_are_one_agent_in_a_checklist(store: Store) -> None:
+    with store.write() as change:
+        seed_skills(change, {"Project-Manager": {"a": "optional", "b": "optional"}, "PM": {"b": "mandatory"}})
+    for name in ("pm", "project_manager", " Project Manager "):
+        assert skill_levels(store.truth, name) == SkillLevels(("b",), ("a",))

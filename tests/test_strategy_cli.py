@@ -148,3 +148,11 @@ def test_d09_nothing_to_extract_is_1_with_a_note(folder: Path, capsys: pytest.Ca
     assert printed.out == "" and "nothing to extract" in printed.err and "completion" in printed.err
     assert run(["strategy", "extract", "--session", "T"]) == 1
     assert "There is no session 'T'" in capsys.readouterr().err
+
+
+def test_bytes_of_an_insight_that_are_no_text_are_counted(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"Ask \xff first.\n"), "utf-8"))
+    assert run([*SAVE, "general", "-"]) == 0
+    assert "1 byte was zero or not UTF-8, shown as \ufffd." in capsys.readouterr().err

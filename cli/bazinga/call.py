@@ -67,7 +67,13 @@ class BazingaCall:
         """Print a value as the predecessor does: indented, everything beyond ASCII escaped."""
         import json
 
-        sys.stdout.write(json.dumps(value, indent=2) + "\n")
+        try:
+            text = json.dumps(value, indent=2, allow_nan=False)
+        except ValueError:
+            from ctxrank.indexer.finite import finite
+
+            text = json.dumps(finite(value), indent=2, allow_nan=False)
+        sys.stdout.write(text + "\n")
 
     def failed(self, message: str) -> int:
         """Answer `{success: false, error}`, with the exit code that says so."""

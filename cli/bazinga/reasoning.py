@@ -55,17 +55,19 @@ def save_reasoning(call: BazingaCall) -> int:
 
 
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
+    from ctxrank.cli.given_text import decoded, readable
+
     if path is not None:
         try:
-            with open(call.path_of(path), encoding="utf-8", errors="replace") as file:
-                return file.read()
+            with open(call.path_of(path), "rb") as file:
+                return decoded(file.read(), call.complain)
         except OSError as error:
             raise UsageError(f"The content file {path} cannot be read: {error.strerror}.") from error
     if text is None:
         raise UsageError(
             "Content is required.", "Give it as the fifth argument, or in --content-file FILE if it begins with '--'."
         )
-    return text
+    return readable(text, call.complain)
 
 
 def get_reasoning(call: BazingaCall) -> int:

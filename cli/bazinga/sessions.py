@@ -56,6 +56,8 @@ def _session_texts(call: BazingaCall, metadata: str | None) -> "tuple[str, str, 
     texts = IncomingTexts(call.mode)
     clean = texts.json(metadata or "", empty="{}")
     value: object = json.loads(clean)
+    if isinstance(value, str):  # a text, which is given back as one
+        return DEFAULT_PROJECT, json.dumps(texts.text(metadata or ""), ensure_ascii=False), texts
     project: object = value.get("project_id") if isinstance(value, dict) else None
     return (project.strip() or DEFAULT_PROJECT if isinstance(project, str) else DEFAULT_PROJECT), clean, texts
 
@@ -109,7 +111,8 @@ def create_task_group(call: BazingaCall) -> int:
     try:
         save_group(call.store, new, mode=call.mode)
     except (UsageError, NotFoundError) as error:
-        call.complain(f"Failed to save task group {new.name}: {error.message} {error.hint}".rstrip())
+        hint = "Make it with create-session." if isinstance(error, NotFoundError) else error.hint
+        call.complain(f"Failed to save task group {new.name}: {error.message} {hint}".rstrip())
         return call.failed(error.message)
     query = f"{VIEWS['task_groups']} WHERE s.name = ? AND g.name = ?"
     call.done(f"Task group saved: {new.name} (session: {new.session})")

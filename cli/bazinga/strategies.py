@@ -84,10 +84,13 @@ def extract_strategies(call: BazingaCall) -> int:
     flags = ("--lang", "--framework")
     given = read(call.arguments, "<session> <group> <project>", flags=flags, unknown=Unknown.IGNORED)
     session, group, project = given.positionals
-    saved = extract(
-        call.store, session, group, project or None, lang=given.text("--lang"),
-        framework=given.text("--framework"), mode=call.mode,
-    )  # fmt: skip
+    try:
+        saved = extract(
+            call.store, session, group, project or None, lang=given.text("--lang"),
+            framework=given.text("--framework"), mode=call.mode,
+        )  # fmt: skip
+    except NotFoundError as error:
+        raise NotFoundError(error.message, "Make it with create-session.") from error
     call.done(f"Extracted {len(saved)} strategies from group {group}")
     call.answer(
         {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from ctxrank.indexer import artifacts, documents, packages
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.containment import contained_path
+from ctxrank.indexer.containment import contained_path, portable_path
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.rows import ConsumerRow, DeliveryRow, PackageRow, Predecessor
 from ctxrank.indexer.reading import FileText, read_text_file
@@ -132,6 +132,7 @@ class PackageImport:
         new = self._new_package(arrival)
         if target is not None:
             return self._revise(change, target, new, row)
+        portable_path(row.path)
         saved = packages.insert(
             change,
             new,
@@ -303,7 +304,7 @@ class Files:
     def notes(self) -> Iterator[str]:
         """What a person should know about files that were not indexed."""
         if self._outside:
-            yield f"{self._outside} packages point outside {self._root}: they came in without their files."
+            yield f"{self._outside} paths lead out of {self._root} through links: they came in without their files."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
             yield f"{count} files are not indexed: {reason}."
 

@@ -46,7 +46,8 @@ VIEWS = {
     "sessions": f"""
         SELECT s.name AS session_id, {_moment("s.created_at", "start_time")}, {_moment("s.ended_at", "end_time")},
                s.mode, s.requirements AS original_requirements, s.status, s.initial_branch,
-               CASE WHEN s.project <> 'default' AND json_extract(s.metadata, '$.project_id') IS NULL
+               CASE WHEN s.metadata LIKE '"%' THEN s.metadata ->> '$'
+                    WHEN s.project <> 'default' AND json_extract(s.metadata, '$.project_id') IS NULL
                     THEN json_set(s.metadata, '$.project_id', s.project)
                     ELSE nullif(s.metadata, '{{}}') END AS metadata,
                {_moment("s.created_at", "created_at")}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from ctxrank.indexer import artifacts, documents
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.containment import contained_path
+from ctxrank.indexer.containment import contained_path, portable_path
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import NamedTuple
@@ -52,7 +52,7 @@ class ArtifactImport:
         )  # fmt: skip
 
     def _prepare(self, fields: Fields, key: str) -> _Artifact:
-        path = fields.text("path")
+        path = portable_path(fields.text("path"))
         try:
             contained_path(self._run.store.location.root, path)
         except UsageError as error:

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
-from ctxrank.indexer.clock import parse_time
+from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.incoming_texts import IncomingTexts
 
@@ -92,15 +92,18 @@ class Fields:
         return value
 
     def moment(self, name: str) -> int:
-        """An ISO time, in microseconds."""
+        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused."""
         text = self._string(name, None)
         # An age, which parse_time also knows, would be another moment at each import.
         if not re.match(r"\d{4}-\d\d-\d\d", text):
             raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time")
         try:
-            return parse_time(text, now=0)
+            moment = parse_time(text, now=0)
         except (UsageError, OverflowError) as error:
             raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time") from error
+        if moment > now_us() + DAY_US:
+            raise UsageError(f"its '{name}' is {_shown(text)}, more than a day from now")
+        return moment
 
     def optional_moment(self, name: str) -> int | None:
         """An ISO time, or None where there is none."""

@@ -74,6 +74,7 @@ def import_jsonl(
     sessions.bring_references(packages.keys)
     recounted = backfill_counts(store)
     store.follow()
+    losses = tuple(_losses(lines, read))
     return ImportReport(
         schema=header.version,
         counts=run.counts(),
@@ -81,7 +82,8 @@ def import_jsonl(
         files_indexed=len(files.indexed),
         files_missing=len(files.missing),
         recounted=recounted,
-        notes=(*run.notes, *files.notes(), *_notes(lines, arrivals, read)),
+        notes=(*run.notes, *records.notes(), *files.notes(), *_unreported(arrivals), *losses),
+        is_complete=not losses,
     )
 
 
@@ -103,10 +105,13 @@ def _batches(lines: LineReader, arrivals: Arrivals, read: dict[str, int]) -> Ite
         yield batch
 
 
-def _notes(lines: LineReader, arrivals: Arrivals, read: Mapping[str, int]) -> Iterator[str]:
-    """What a person should know about the file."""
+def _unreported(arrivals: Arrivals) -> Iterator[str]:
     if arrivals.unreported:
         yield f"{arrivals.unreported} more lines were skipped."
+
+
+def _losses(lines: LineReader, read: Mapping[str, int]) -> Iterator[str]:
+    """What of the export is not in the file."""
     if lines.end_counts is None:
         yield "The file has no end line: it is cut off, and what was behind the cut is missing."
         return

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer import artifacts, documents, packages
+from ctxrank.indexer.containment import portable_path
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import NamedTuple
@@ -111,8 +112,6 @@ class PackageImport:
             priority=fields.choice("priority", packages.PRIORITIES, "medium"),
             scope="global" if group is None else scope, created_at=fields.moment("created_at"),
         )  # fmt: skip
-        if not new.path.strip():
-            raise UsageError("its 'path' is empty")
         package = _Package(
             new, title, fields.optional_number("size_bytes"), is_replaced, fields.number("version", least=1, default=1),
             tuple(
@@ -132,7 +131,7 @@ class PackageImport:
         )  # fmt: skip
         if self._run.ledger.entry(PACKAGE, key) is not None:
             return package  # it is here: its file is the index's business
-        path, prepared = self._files.find(new.path)
+        path, prepared = self._files.find(portable_path(new.path))
         return package._replace(new=new._replace(path=path), prepared=prepared)
 
     def _write(self, change: Change, row: _Package, target: int | None) -> Written:

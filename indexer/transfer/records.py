@@ -1,6 +1,6 @@
 """Imported records that have no file: what agents thought, learned and did."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer import error_patterns, reasoning, skill_outputs, strategies
 from ctxrank.indexer.errors import UsageError
@@ -45,6 +45,7 @@ class RecordImport:
     def __init__(self, arrivals: Arrivals) -> None:
         self._arrivals = arrivals
         self._run = arrivals.run
+        self._renumbered = 0
 
     def bring_reasoning(self, lines: Iterable[Line]) -> None:
         """Reasoning, each entry with its phase."""
@@ -63,6 +64,8 @@ class RecordImport:
             confidence=fields.optional_choice("confidence", reasoning.CONFIDENCES),
             refs=fields.json_list("references"), is_redacted=fields.flag("redacted"),
         )  # fmt: skip
+        if not entry.content.strip():
+            raise UsageError("its 'content' is empty")
         return _Thought(place, entry)
 
     def _write_reasoning(self, change: Change, row: _Thought, target: int | None) -> Written:
@@ -142,16 +145,30 @@ class RecordImport:
         session_id, group_id = self._place(change, row.place)
         entry = row.entry._replace(session_id=session_id, group_id=group_id)
         if target is not None:
+            entry = entry._replace(iteration=skill_outputs.free_iteration(change, entry, own_id=target))
             return Written(target, is_change=skill_outputs.replace(change, target, entry))
+        # By its output, too: the twin may have got another number on its way in.
         query = """
             SELECT id FROM skill_outputs
-             WHERE session_id = ? AND skill = ? AND iteration = ? AND created_at = ? AND group_id IS ?
+             WHERE session_id = ?1 AND skill = ?2 AND created_at = ?3 AND group_id IS ?4
+               AND (iteration = ?5 OR output = ?6)
+             ORDER BY iteration <> ?5, id
         """
-        identity = (entry.skill, entry.iteration, entry.created_at, group_id)
+        identity = (entry.skill, entry.created_at, group_id, entry.iteration, entry.output)
         twin = self._arrivals.twin(change, SKILL, session_id, query, identity)
         if twin is not None:
             return Written(twin, is_change=False)
-        return Written(self._arrivals.claim(SKILL, skill_outputs.insert(change, entry)))
+        iteration = skill_outputs.free_iteration(change, entry)
+        if iteration != entry.iteration:
+            self._renumbered += 1
+        number = skill_outputs.insert(change, entry._replace(iteration=iteration))
+        return Written(self._arrivals.claim(SKILL, number))
+
+    def notes(self) -> Iterator[str]:
+        """What a person should know about the records that came in."""
+        if self._renumbered:
+            outputs = "1 skill output" if self._renumbered == 1 else f"{self._renumbered} skill outputs"
+            yield f"{outputs} got the next free iteration, as theirs was taken here."
 
     def bring_events(self, lines: Iterable[Line]) -> None:
         """Events; of two with one idempotency key the first stays."""

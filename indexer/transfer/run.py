@@ -43,7 +43,8 @@ class SkippedRow(NamedTuple):
 class ImportReport(NamedTuple):
     """What an import did, by kind; files are counted once, however many packages point to them.
 
-    `files_missing` are not where their packages say. `recounted` documents got their exact token count.
+    `files_missing` are not where their packages say. `recounted` documents got their exact token count. What is
+    not `is_complete` was cut off or edited: what there was came in.
     """
 
     schema: int
@@ -53,6 +54,7 @@ class ImportReport(NamedTuple):
     files_missing: int
     recounted: int
     notes: tuple[str, ...]
+    is_complete: bool = True
 
     @property
     def is_noop(self) -> bool:

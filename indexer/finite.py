@@ -1,0 +1,14 @@
+"""Numbers that JSON can say: an infinite one and NaN have no form there."""
+
+import math
+
+
+def finite(value: object) -> object:
+    """A value with null for each number in it that is infinite or none at all."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return value
