@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--group", help="The task group; none, '' or - means the whole session.")
 @click.option("--task", help="What the agent is to do, in words: ranks by relevance. '-' reads stdin.")
 @click.option("--task-file", metavar="F", help="The same from a file; '-' is stdin.")
+@click.option("--task-id", metavar="TASK", help="A task of .contextia/: what its links reach comes first.")
 @click.option("--model", help="haiku, sonnet, opus or a full model id [default: sonnet].")
 @click.option("--current-tokens", metavar="N", help="Tokens the conversation has used [default: 0].")
 @click.option("--spawns", metavar="N", help="Instead: spawns so far, 15,000 tokens each.")
@@ -34,6 +35,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--detail", metavar="D", help="summary, passage or full [default: passage].")
 @click.option("--reasoning/--no-reasoning", default=None, help="Prior reasoning [default: by agent and iteration].")
 @click.option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full.")
+@click.option("--error-file", metavar="F", help="Output of what just failed; '-' is stdin [default: the last failure].")
 @click.option("--project", help="Whose errors and strategies [default: the session's project].")
 @click.option("--lang", help="Language of the errors and strategies.")
 @click.option("--framework", help="Framework of the strategies.")
@@ -104,6 +106,8 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
         result = assemble(store, request, config)
     for note in result.notes:
         call.note(note)
+    if result.failure is not None and result.failure.outcome == "no_match" and result.failure.source == "given":
+        call.note(f"the failure is not known. {result.failure.reason}")
     if request.budget is not None and not result.packages and result.available:
         call.note(f"a budget of {request.budget} tokens has no room for a package.")
     return result
@@ -134,6 +138,8 @@ def _print_json(result: "Assembly") -> None:
     from ctxrank.cli.envelope import emit_json
 
     payload: dict[str, object] = {
+        "receipt": result.receipt,
+        "shared_prefix_tokens": result.shared_prefix_tokens,
         "agent": result.agent,
         "zone": result.usage.zone.value,
         "usage_pct": round(result.usage.percent, 1),
@@ -144,9 +150,11 @@ def _print_json(result: "Assembly") -> None:
             "counter": result.counter,
             "by_class": result.by_class,
         },
+        "linked": [entry._asdict() for entry in result.linked],
         "packages": [_package_json(package) for package in result.packages],
         "reasoning": [entry._asdict() for entry in result.reasoning],
         "errors": [entry._asdict() for entry in result.errors],
+        "failure": None if result.failure is None else result.failure._asdict(),
         "strategies": [entry._asdict() for entry in result.strategies],
         "skills": result.skills or None,
         "omitted": [entry._asdict() for entry in result.omitted],
@@ -180,6 +188,7 @@ def _compact(result: "Assembly") -> str:
     lines = [
         f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
     ]
+    lines += [f"{entry.id} [{entry.type}] {entry.title} · {entry.tier} · {entry.level}" for entry in result.linked]
     lines += [
         f"package:{package.id} [{package.priority}] {package.path} · {package.detail} · {package.score:.3f}"
         f" · {package.reason}"

@@ -11,6 +11,7 @@ from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.linked_index import LinkedReport
     from ctxrank.indexer.scan import IndexReport
 
 _SHOWN_PATHS = 20
@@ -29,17 +30,20 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     """
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.linked_index import index_linked
     from ctxrank.indexer.scan import index_artifacts
 
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("indexing", call) as advance:
-        report = index_artifacts(
-            store, paths, mode=load_config(store).redaction_mode, is_dry_run=dry_run, progress=advance
-        )
+        mode = load_config(store).redaction_mode
+        report = index_artifacts(store, paths, mode=mode, is_dry_run=dry_run, progress=advance)
+        linked = None if dry_run else index_linked(store, mode)
     if call.is_json:
-        _print_json(report, dry_run=dry_run)
+        _print_json(report, linked, dry_run=dry_run)
     else:
         _print_text(call, report, dry_run=dry_run)
+        if linked is not None:
+            print(f"linked artifacts: {linked.written} written, {linked.removed} removed, {linked.files} in all")
     absent = [path for path in paths if not os.path.lexists(path)]
     if absent and not (report.removed or report.moved):
         call.note(f"there is no {', '.join(absent)}, and nothing was known of it.")
@@ -47,7 +51,7 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     return 0
 
 
-def _print_json(report: "IndexReport", *, dry_run: bool) -> None:
+def _print_json(report: "IndexReport", linked: "LinkedReport | None", *, dry_run: bool) -> None:
     from ctxrank.cli.envelope import emit_json
 
     emit_json(
@@ -60,6 +64,7 @@ def _print_json(report: "IndexReport", *, dry_run: bool) -> None:
             "unchanged": report.unchanged,
             "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
             "stale_roots": list(report.stale_roots),
+            "linked": None if linked is None else linked._asdict(),
         }
     )
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.command(cls=StoreCommand)
 @click.argument("query", nargs=-1, required=True)
 @click.option("-n", "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
-@click.option("--kind", "kinds", multiple=True, help="package, artifact, reasoning, error, strategy or skill.")
+@click.option("--kind", "kinds", multiple=True, help="package, artifact, reasoning, error, strategy, skill or linked.")
 @click.option("--session", help="Only of this session.")
 @click.option("--group", help="Only of this group, exactly.")
 @click.option("--agent", help="Only what this agent produced.")

@@ -39,8 +39,10 @@ def read_request(
         as_of=_as_of(call, options),
         is_marking=not options["no_mark"],
         is_explained=is_explained,
+        task_id=_text(options["task_id"]),
         with_skills=bool(options["skills"]),
         testing_mode=one_of(call, "--testing-mode", str(options["testing_mode"]), TESTING_MODES),
+        error_output=_error(call, options),
     )
 
 
@@ -98,6 +100,23 @@ def _task(call: Call, options: dict[str, object]) -> str:
     except OSError as error:
         call.note(f"The task file {name} cannot be read ({error.strerror}); packages are ranked without a task.")
         return ""
+
+
+def _error(call: Call, options: dict[str, object]) -> bytes | None:
+    """What failed, bounded; None where nothing was given or it cannot be read."""
+    name = _text(options["error_file"])
+    if name is None:
+        return None
+    if name == "-" and "-" in (options["task"], options["task_file"]):
+        call.note("stdin holds the task; --error-file - is ignored.")
+        return None
+    from ctxrank.cli.failure_input import GivenFailure, capture_given  # only where something failed
+
+    try:
+        return capture_given(GivenFailure(name))
+    except UsageError as error:
+        call.note(f"The error file is ignored: {error.message}")
+        return None
 
 
 def _text(value: object) -> str | None:

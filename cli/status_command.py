@@ -38,6 +38,8 @@ def command(call: Call) -> None:
     print(
         f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}"
     )
-    print(f"redaction rules {status.ruleset}; {status.older_ruleset} documents stored under older ones")
+    older = f"{status.older_ruleset} documents stored under older ones"
+    hint = " (redacted when shown; 'ctxrank purge --redact' does it for good)" if status.older_ruleset else ""
+    print(f"redaction rules {status.ruleset}; {older}{hint}")
     for note in status.notes:
         call.note(note)

@@ -15,14 +15,10 @@ from collections.abc import Iterable
 
 from ctxrank.indexer.artifacts import Artifact
 from ctxrank.indexer.containment import is_inside
+from ctxrank.indexer.file_stamp import CLOCK_TICK_US, COARSE_CLOCK_TICK_US
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
 from ctxrank.indexer.walk import FoundFile, Skipped, examine
-
-# Two writes within one tick of the file system's clock leave the same mtime. The kernel's tick is 1 to
-# 10 ms; FAT's is 2 s, and such a file system shows no part of a second.
-CLOCK_TICK_US = 20_000
-COARSE_CLOCK_TICK_US = 2_000_000
 
 LINK_OUT = "a link out of the tree"
 

@@ -17,7 +17,7 @@ from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store import Store
 
 IMPORTED_SKILLS_CONFIG = "imported_skills_config"
@@ -43,6 +43,7 @@ _KNOWN_KEYS = (
     "retrieval_limits",
     "enable_context_assembler",
     "ttl",
+    "redaction",
 )
 _PREDECESSORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -68,23 +69,41 @@ def load_config(store: Store) -> Config:
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
     predecessor_path = os.path.join(store.location.root, "bazinga", "skills_config.json")
-    config = _merged(Config(), _own_values(_cached(store, user_path)), user_path)
+    user = _own_values(_cached(store, user_path))
+    config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
     predecessor = _cached(store, predecessor_path) or _imported(store.truth)
     config = _with_predecessor(config, predecessor, predecessor_path)
-    config = _merged(config, _own_values(_cached(store, project_path)), project_path)
+    project = _own_values(_cached(store, project_path))
+    config = _merged(config, project, project_path)
     covering = _covering(user_mode, config.redaction_mode)
-    if covering is not config.redaction_mode:
+    if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
         config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
-    return _merged(config, _environment(), "the environment")
+    config = _merged(config, _environment(), "the environment")
+    if "redaction" in user or "redaction" in project:
+        config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
+    return config
+
+
+def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
+    """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
+    from ctxrank.indexer.user_rules import UserRules, parse_user_rules  # patterns: only who has rules pays
+
+    added = parse_user_rules(project, project_path, is_tried_out=False)
+    rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
+    if added.allowed_values or added.allowed_patterns:
+        note = f"{project_path}: redaction.allow is ignored: a project cannot weaken the user's."
+        config = config._replace(notes=(*config.notes, note))
+    mode = config.redaction_mode
+    return config if rules == UserRules() else config._replace(redaction_mode=mode.with_rules(rules))
 
 
 def _covering(user: RedactionMode, project: RedactionMode) -> RedactionMode:
     """The mode that redacts whatever either of the two would: known forms and entropy are two things."""
-    if RedactionMode.OFF in (user, project):
-        return user if project is RedactionMode.OFF else project
-    return user if user is project else RedactionMode.BOTH
+    if user.is_off or project.is_off:
+        return user if project.is_off else project
+    return user if user == project else RedactionMode.BOTH
 
 
 def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
@@ -103,6 +122,8 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "ttl":
             ages = {**config.ttl_us, **_ages(value, source)}
             config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
+        elif key == "redaction":
+            continue  # the two files' rules are read together, when all else is known
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))
@@ -157,9 +178,9 @@ def _mode(value: object, source: str) -> RedactionMode:
     # YAML reads a bare `off` as false.
     text = "off" if value is False else str(value).strip().lower()
     try:
-        return RedactionMode(text)
+        return RedactionMode.of(text)
     except ValueError as error:
-        allowed = ", ".join(mode.value for mode in RedactionMode)
+        allowed = ", ".join(mode.value for mode in REDACTION_MODES)
         raise UsageError(f"{source}: redaction_mode is '{value}'.", f"Modes are {allowed}.") from error
 
 
@@ -226,6 +247,8 @@ def _cached(store: Store, path: str) -> object:
     from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
     value, sha256 = read_config_file(path)
+    if path.endswith(".yaml"):
+        _try_rules(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
@@ -242,3 +265,11 @@ def _cached(store: Store, path: str) -> object:
     finally:
         wait_for_locks(store.truth, store.busy_ms)
     return value
+
+
+def _try_rules(value: object, path: str) -> None:
+    """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
+    if isinstance(value, dict) and "redaction" in value:
+        from ctxrank.indexer.user_rules import parse_user_rules
+
+        parse_user_rules(value["redaction"], path)

@@ -16,7 +16,7 @@ every document has the same number of them (so no length is changed by them). 0 
 
 from collections.abc import Mapping
 
-KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill")
+KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked")
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS, start=1)}
 
 SENTINEL = "z0"  # on one row of its own: an index that does not find it is damaged

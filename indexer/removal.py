@@ -49,6 +49,8 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
         document_id = _document_id(change, kind, number)
         if document_id is not None:
             documents.remove(change, document_id)
+    if kind == "error":
+        _forget_signatures(change, numbers)
     change.connection.execute(
         f"DELETE FROM {TABLES[kind]} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
     )
@@ -57,8 +59,23 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
 def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
     """Remove sessions that hold nothing any more, with their groups."""
     ids = _list(session_ids)
+    change.connection.execute("DELETE FROM receipts WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
+    change.connection.execute(
+        "DELETE FROM error_sightings WHERE session_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
     change.connection.execute("DELETE FROM groups WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
     change.connection.execute("DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+
+
+def _forget_signatures(change: Change, numbers: Sequence[int]) -> None:
+    """What error patterns on their way out are recognised by; a trigger takes the terms along."""
+    ids = _list(numbers)
+    change.connection.execute(
+        "DELETE FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    change.connection.execute(
+        "UPDATE error_sightings SET pattern_id = NULL WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
 
 
 class _Version(NamedTuple):

@@ -25,7 +25,7 @@ from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_stor
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 # A writer lets the index follow for about this long: what is left is applied by a later call.
 FOLLOW_AFTER_WRITE_MS = 250
@@ -81,6 +81,11 @@ class Store:
             change = Change(self.truth)
             yield change
             change.finish()
+
+    def last_seq(self) -> int:
+        """The number of the last change that this connection sees."""
+        row = self.truth.execute("SELECT seq FROM store").fetchone()
+        return int(row[0]) if row else 0
 
     def index(self) -> "fts.Index":
         """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""

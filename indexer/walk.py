@@ -24,8 +24,11 @@ from ctxrank.indexer.records import NamedTuple
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our
-# own, and other people's code. `.git` is a plain file in a linked worktree, so the kind is not asked.
-ALWAYS_SKIPPED = frozenset({".git", ".ctxrank", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"})
+# own, linked artifacts (they have a reader of their own: linked.py), and other people's code. `.git` is a plain file
+# in a linked worktree, so the kind is not asked.
+ALWAYS_SKIPPED = frozenset(
+    {".git", ".ctxrank", ".contextia", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"}
+)
 
 # In the order in which they speak: the later one wins, so `!name` in ours brings back what git ignores.
 IGNORE_FILES = (".gitignore", ".ctxrankignore")

@@ -12,39 +12,58 @@ from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import DEFAULT_RETRIEVAL_LIMIT, Config
 from ctxrank.indexer.connection import snapshot
+from ctxrank.indexer.errors import NotFoundError
 from ctxrank.indexer.fts import Trouble
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import model_factor, model_limit
 from ctxrank.ranking import block
 from ctxrank.ranking.budget import CLASSES, Budget, make_budget
+from ctxrank.ranking.cleaning import cleaned_task
 from ctxrank.ranking.composition import Composed, Frame, compose, fitting, overflow
-from ctxrank.ranking.delivery import LOCK_WAIT_MS, Delivery, record_delivery
-from ctxrank.ranking.eligibility import EligiblePackage, eligible_packages
+from ctxrank.ranking.delivery import LOCK_WAIT_MS, Delivery, record
+from ctxrank.ranking.eligibility import Asked, EligiblePackage, eligible_packages
 from ctxrank.ranking.material import Chosen, Spawn, gather
-from ctxrank.ranking.placement import Shown, placed, shown_in
+from ctxrank.ranking.placement import Shown, label, placed, shown_in
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
+from ctxrank.ranking.receipt import Seen, make_receipt, shared_prefix_tokens
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.task_match import match_task, matched_words
 from ctxrank.ranking.zones import MARKING, Usage, Zone, usage
 
-__all__ = ["LOCK_WAIT_MS", "assemble"]
+__all__ = ["LOCK_WAIT_MS", "Made", "assemble", "make_assembly"]
 
 CATCH_UP_MS = 50
+_NEVER = 1 << 62
 DEFAULT_MODEL = "sonnet"
 
 
+class Made(NamedTuple):
+    """An assembly of which nothing is recorded yet, and what it had before it; None without a known session."""
+
+    assembly: Assembly
+    seen: Seen | None
+
+
 def assemble(store: Store, request: AssembleRequest, config: Config | None = None) -> Assembly:
-    """The block for one spawn, within its budget; what it delivers is marked where the zone marks.
+    """The block for one spawn, within its budget; it leaves a receipt, and marks what it delivers where the zone marks.
 
     `config` is the store's own where none is given. Raises NotFoundError for an unknown session, CtxrankError;
     whatever breaks, the command prints the fallback text.
     """
+    made = make_assembly(store, request, config)
+    return made.assembly if made.seen is None else _recorded(store, made.seen, made.assembly)
+
+
+def make_assembly(store: Store, request: AssembleRequest, config: Config | None = None) -> Made:
+    """The same without a trace in the store."""
     if config is None:
         from ctxrank.indexer.config import load_config
 
         config = load_config(store)
+    request = request._replace(task=cleaned_task(request.task, config.redaction_mode))
     agent, note = forgiven_agent(request.agent)
     notes = [*config.notes, *([note] if note else [])]
     model = request.model or DEFAULT_MODEL
@@ -57,11 +76,11 @@ def assemble(store: Store, request: AssembleRequest, config: Config | None = Non
     is_bound = request.budget is not None
     if not config.enable_context_assembler:
         off = _fixed(empty, block.switched_off(agent), is_bound=is_bound)
-        return off._replace(reason="switched off in the configuration")
+        return _without_reading(store, request, config, off._replace(reason="switched off in the configuration"))
     if used.zone is Zone.EMERGENCY:
-        return _fixed(empty, block.emergency(agent, used), is_bound=is_bound)
+        return _without_reading(store, request, config, _fixed(empty, block.emergency(agent, used), is_bound=is_bound))
     if used.zone is Zone.WRAP_UP:
-        return _fixed(empty, block.wrap_up(agent, used), is_bound=is_bound)
+        return _without_reading(store, request, config, _fixed(empty, block.wrap_up(agent, used), is_bound=is_bound))
     return _assemble(store, request, config, agent, used, model, budget, notes)
 
 
@@ -69,7 +88,7 @@ def _without_packages(agent: str, used: Usage, model: str, budget: Budget, notes
     return Assembly(
         outcome="no_match", engine="fts5", reason="", stale=0, agent=agent, usage=used, model=model, budget=budget,
         used=0, by_class=dict.fromkeys(CLASSES, 0), counter="estimate", packages=(), reasoning=(), errors=(),
-        strategies=(), skills="", omitted=(), available=0, overflow=0, text="", notes=notes,
+        strategies=(), skills="", omitted=(), available=0, overflow=0, parts=(), notes=notes,
     )  # fmt: skip
 
 
@@ -79,7 +98,19 @@ def _fixed(empty: Assembly, text: str, *, is_bound: bool) -> Assembly:
     price = Prices(model_factor(empty.model))
     if is_bound:
         text = fitting(text, empty.agent, empty.budget, price)
-    return empty._replace(text=text, used=price.of(text))
+    return empty._replace(parts=(text,) if text else (), used=price.of(text))
+
+
+def _without_reading(store: Store, request: AssembleRequest, config: Config, result: Assembly) -> Made:
+    """A fixed text; it needs no session, so one that is not there only leaves it without a receipt."""
+    try:
+        session = find_session(store.truth, request.session)
+    except NotFoundError:
+        return Made(result, None)
+    now = now_us()
+    return Made(
+        result, Seen(request, session, _group(store, session, request, []), config, 0, now, store.last_seq(), now)
+    )
 
 
 def _assemble(
@@ -91,39 +122,68 @@ def _assemble(
     model: str,
     budget: Budget,
     notes: list[str],
-) -> Assembly:
+) -> Made:
+    asked = request
     session = find_session(store.truth, request.session)
     group = _group(store, session, request, notes)
-    now = now_us() if request.as_of is None else request.as_of
+    started_at, seq = now_us(), store.last_seq()
+    now = started_at if request.as_of is None else request.as_of
+    linked = None
+    if request.task_id is not None:
+        from ctxrank.ranking.linked_assembly import linked_block  # only where a task has links
+
+        is_bound = request.budget is not None
+        linked = linked_block(store, request.task_id, config, used, budget, model_factor(model), is_bound=is_bound)
+        notes += linked.notes
+        request = request._replace(task=request.task or linked.task_text)
+    whole, budget = budget, budget if linked is None else budget._replace(limit=linked.rest)
     spawn = Spawn(store, request, config, agent, session, group, used.zone, now)
     iteration = max(request.iteration, 0)
-    eligible = eligible_packages(store.truth, session, group, agent, iteration, request.reach)
+    before = _NEVER if request.delivered_before is None else request.delivered_before
+    eligible = eligible_packages(store.truth, session, group, Asked(agent, iteration, request.reach, before))
     limit = _limit(request, config, agent)
     readiness, shown, chosen = _choose(spawn, eligible, limit)
     frame = Frame(agent, used, len(shown.packages), shown.level, model_factor(model))
-    composed = compose(frame, budget, gather(spawn, chosen))
+    pieces = gather(spawn, chosen)
+    composed = compose(frame, budget, pieces)
     if request.with_skills and not composed.skills:
         notes.append(_why_no_skills(composed))
-    if request.is_marking and used.zone in MARKING and (composed.packages or composed.reasoning):
-        delivery = Delivery(
-            session.id, None if group is None else group.id, agent, iteration,
-            tuple(package.id for package in composed.packages),
-            tuple(entry.id for entry in composed.reasoning),
-            sum(len(entry.content) for entry in composed.reasoning),
-        )  # fmt: skip
-        note = record_delivery(store, delivery)
-        notes += [note] if note else []
     outcome, engine, reason = _outcome(composed, readiness)
     if any(one.words is None for one in chosen):
         engine = "heuristic"
-    return Assembly(
+    result = Assembly(
         outcome=outcome, engine=engine, reason=reason, stale=readiness.stale, agent=agent, usage=used, model=model,
-        budget=budget, used=composed.used, by_class=composed.by_class, counter=composed.counter,
+        budget=whole, used=composed.used, by_class=composed.by_class, counter=composed.counter,
         packages=composed.packages, reasoning=composed.reasoning, errors=composed.errors,
-        strategies=composed.strategies, skills=composed.skills, omitted=(*composed.omitted, *_not_chosen(shown, limit)),
-        available=frame.available, overflow=overflow(frame, len(composed.packages)), text=composed.text,
-        notes=tuple(notes),
+        strategies=composed.strategies, skills=composed.skills,
+        omitted=(*composed.omitted, *_not_chosen(shown, limit, session.name)),
+        available=frame.available, overflow=overflow(frame, len(composed.packages)), parts=composed.parts,
+        notes=tuple(notes), failure=pieces.failure,
     )  # fmt: skip
+    if linked is not None and linked.text:
+        result = result._replace(
+            linked=linked.shown, parts=(f"{linked.text}\n", *result.parts), used=result.used + linked.used,
+            by_class={"linked": linked.used, **result.by_class}, omitted=(*linked.omitted, *result.omitted),
+            outcome="matched" if result.outcome == "no_match" else result.outcome,
+        )  # fmt: skip
+    return Made(result, Seen(asked, session, group, config, limit, now, seq, started_at))
+
+
+def _recorded(store: Store, seen: Seen, result: Assembly) -> Assembly:
+    """The assembly with its receipt, its delivery marked where the zone marks."""
+    request = seen.request
+    delivery = None
+    if request.is_marking and result.usage.zone in MARKING and (result.packages or result.reasoning):
+        delivery = Delivery(
+            seen.session.id, None if seen.group is None else seen.group.id, result.agent, max(request.iteration, 0),
+            tuple(package.id for package in result.packages),
+            tuple(entry.id for entry in result.reasoning),
+            sum(len(entry.content) for entry in result.reasoning),
+        )  # fmt: skip
+    shared = shared_prefix_tokens(store, seen, result)
+    recorded = record(store, delivery, make_receipt(seen, result))
+    notes = (*result.notes, recorded.note) if recorded.note else result.notes
+    return result._replace(receipt=recorded.receipt, shared_prefix_tokens=shared, notes=notes)
 
 
 def _why_no_skills(composed: Composed) -> str:
@@ -193,12 +253,12 @@ def _choose_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
     return shown, chosen
 
 
-def _not_chosen(shown: Shown, limit: int) -> list[Omitted]:
+def _not_chosen(shown: Shown, limit: int, session: str) -> list[Omitted]:
     """The packages that the limit or the zone left out."""
-    over = [
-        Omitted(f"package:{row.package.id}", f"rank {rank} of limit {limit}", 0)
-        for rank, row in enumerate(shown.packages[limit:], start=limit + 1)
-    ]
+    over: list[Omitted] = []
+    for rank, row in enumerate(shown.packages[limit:], start=limit + 1):
+        why = "; ".join(filter(None, (f"rank {rank} of limit {limit}", label(row.package, session))))
+        over.append(Omitted(f"package:{row.package.id}", why, 0))
     return over + [
         Omitted(f"package:{row.package.id}", f"the zone shows the {shown.level} level alone", 0)
         for row in shown.left_out

@@ -166,8 +166,8 @@ def render(
     overflow: int,
     says_nothing_fits: bool,
     skills: str,
-) -> str:
-    """The block of a zone that has packages."""
+) -> tuple[str, ...]:
+    """The block of a zone that has packages, in parts that make it when they are put together."""
     shown = list(packages)
     parts = [opening(agent), zone_line(usage), REFERENCE_LINE]
     if available:
@@ -189,7 +189,8 @@ def render(
     if overflow > 0:
         parts.append(overflow_line(overflow))
     parts.append(skills)
-    return _joined(*parts)
+    written = [part for part in parts if part]
+    return (*(f"{part}\n" for part in written[:-1]), *written[-1:])
 
 
 def _package(package: IncludedPackage) -> str:

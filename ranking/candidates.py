@@ -68,15 +68,20 @@ class TermScore(NamedTuple):
     score: float
 
 
-def find_candidates(index: Index, state: IndexState, plan: Plan, scope: Scope) -> Candidates:
-    """All rows that match, or the best of them, scored; in no particular order."""
+def find_candidates(
+    index: Index, state: IndexState, plan: Plan, scope: Scope, *, worthy_share: float = _WORTHY_SHARE
+) -> Candidates:
+    """All rows that match, or the best of them, scored; in no particular order.
+
+    `worthy_share` is how much of a long query's worth the terms have that rows of a scope are fetched by.
+    """
     if not plan.can_match:
         return Candidates([], True)
     is_scoped = scope.session_id is not None or scope.owner_ids is not None
     if plan.required:
         terms = plan.terms
     else:
-        terms = _worthy(plan.terms) if is_scoped else _essential(plan.terms, state.documents)
+        terms = _worthy(plan.terms, worthy_share) if is_scoped else _essential(plan.terms, state.documents)
     rows, is_complete = _fetch(index.connection, plan, terms, scope, is_scoped)
     if len(terms) < len(plan.terms):
         is_complete = False
@@ -201,11 +206,11 @@ def _where(plan: Plan, scope: Scope) -> _Where:
     return _Where(" ".join(conditions), tuple(values))
 
 
-def _worthy(terms: tuple[QueryTerm, ...]) -> tuple[QueryTerm, ...]:
+def _worthy(terms: tuple[QueryTerm, ...], share: float) -> tuple[QueryTerm, ...]:
     """The most valuable terms that together are worth most of a long query; all of a short one."""
     if len(terms) <= _SHORT_QUERY_TERMS:
         return terms
-    room = _WORTHY_SHARE * sum(term.value for term in terms)
+    room = share * sum(term.value for term in terms)
     worthy: list[QueryTerm] = []
     for term in terms:
         if room <= 0:

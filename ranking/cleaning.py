@@ -1,6 +1,6 @@
 """Cleaning: what was stored under older redaction rules is redacted again before anyone sees it."""
 
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode, may_hold_secret
 
 
 def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
@@ -10,3 +10,12 @@ def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
     from ctxrank.indexer.redaction import redact  # its patterns are compiled only where a row needs them
 
     return redact(text, mode).text
+
+
+def cleaned_task(task: str, mode: RedactionMode) -> str:
+    """A task text without its secrets: it is searched with and written into a receipt."""
+    if not may_hold_secret(task, mode):
+        return task
+    from ctxrank.indexer.redaction import redact  # most tasks are plain words
+
+    return redact(task, mode).text

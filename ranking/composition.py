@@ -11,6 +11,7 @@ from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.memory import Pattern, ReasoningEntry, Strategy
 from ctxrank.ranking.prices import Prices, StoredPassage
 from ctxrank.ranking.request import (
+    CurrentFailure,
     IncludedError,
     IncludedPackage,
     IncludedReasoning,
@@ -53,12 +54,13 @@ class Pieces(NamedTuple):
     strategies: tuple[Strategy, ...] = ()
     skills: str = ""  # the checklist
     has_long_reasoning: bool = False
+    failure: CurrentFailure | None = None  # what the errors answer
 
 
 class Composed(NamedTuple):
-    """The block and what it holds; tokens are by `counter`."""
+    """The block, in parts that are put together as they are, and what it holds; tokens are by `counter`."""
 
-    text: str
+    parts: tuple[str, ...]
     used: int
     by_class: dict[str, int]
     counter: str
@@ -106,10 +108,13 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
         if ("reasoning", at) in taken
     )
     errors = tuple(
-        IncludedError(e.id, _signature(e), e.solution, e.confidence, e.occurrences, taken["errors", at][0].cost)
+        IncludedError(
+            e.id, _signature(e), e.solution, e.confidence, e.occurrences, taken["errors", at][0].cost,
+            e.grade, e.state, e.why,
+        )
         for at, e in enumerate(pieces.errors)
         if ("errors", at) in taken
-    )
+    )  # fmt: skip
     strategies = tuple(
         IncludedStrategy(s.id, s.topic, _cut(s.insight, MAX_INSIGHT_CHARS), taken["strategies", at][0].cost)
         for at, s in enumerate(pieces.strategies)
@@ -119,12 +124,12 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
     # Where no package fits, saying so is the last thing that the budget is spent on.
     note = price.of(block.NOTHING_FITS) if frame.available and not packages else 0
     says_so = 0 < note <= budget.limit - packed.used
-    text = block.render(
+    parts = block.render(
         frame.agent, frame.usage, packages, reasoning, errors, strategies, available=frame.available,
         level=frame.level, overflow=overflow(frame, len(packages)), says_nothing_fits=says_so, skills=skills,
     )  # fmt: skip
     return Composed(
-        text, packed.used + (note if says_so else 0), packed.by_class, _counter(pieces, packages), packages,
+        parts, packed.used + (note if says_so else 0), packed.by_class, _counter(pieces, packages), packages,
         reasoning, errors, strategies, skills, _omitted(pieces, packed, budget),
     )  # fmt: skip
 
@@ -259,7 +264,7 @@ def _bare(frame: Frame, budget: Budget, price: Prices, pieces: Pieces, steps: li
     text = fitting("", frame.agent, budget, price)
     nothing = Packed((), tuple(steps), price.of(text), dict.fromkeys(CLASSES, 0))
     omitted = _omitted(pieces, nothing, budget)
-    return Composed(text, nothing.used, nothing.by_class, ESTIMATE, (), (), (), (), "", omitted)
+    return Composed((text,) if text else (), nothing.used, nothing.by_class, ESTIMATE, (), (), (), (), "", omitted)
 
 
 def fitting(text: str, agent: str, budget: Budget, price: Prices) -> str:

@@ -1,4 +1,4 @@
-"""Delivery: the record of what a block has shown, to whom, at which iteration.
+"""Delivery: the record of what a block has shown, to whom, at which iteration, with its receipt.
 
 Packages are marked as delivered; prior reasoning leaves an event that says from whom it was handed to whom.
 """
@@ -6,6 +6,7 @@ Packages are marked as delivered; prior reasoning leaves an event that says from
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError
+from ctxrank.indexer.receipts import NewReceipt, insert
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change, Store
 
@@ -24,22 +25,34 @@ class Delivery(NamedTuple):
     reasoning_chars: int
 
 
-def record_delivery(store: Store, delivery: Delivery) -> str:
-    """Record a delivery; returns a note where the store could not be written."""
+class Recorded(NamedTuple):
+    """The receipt's id, or None and a note where the store could not be written."""
+
+    receipt: int | None
+    note: str
+
+
+def record(store: Store, delivery: Delivery | None, receipt: NewReceipt | None) -> Recorded:
+    """Record what was delivered and the receipt, in one transaction that does not wait for the disk."""
+    receipt_id: int | None = None
     wait_for_locks(store.truth, min(store.busy_ms, LOCK_WAIT_MS))
     # What a power cut takes of this is shown once more: not worth waiting for the disk before each spawn.
     store.truth.pragma("synchronous", 1)
     try:
         with store.write() as change:
-            _mark_packages(change, delivery)
-            if delivery.reasoning_ids:
-                _record_handoff(change, delivery)
+            if delivery is not None:
+                _mark_packages(change, delivery)
+                if delivery.reasoning_ids:
+                    _record_handoff(change, delivery)
+            if receipt is not None:
+                receipt_id = insert(change, receipt)
     except CtxrankError as error:
-        return f"The delivery is not recorded: {error.message}"
+        what = "receipt" if delivery is None else "delivery"
+        return Recorded(None, f"The {what} is not recorded: {error.message}")
     finally:
         store.truth.pragma("synchronous", 2)
         wait_for_locks(store.truth, store.busy_ms)
-    return ""
+    return Recorded(receipt_id, "")
 
 
 def _mark_packages(change: Change, delivery: Delivery) -> None:

@@ -40,6 +40,15 @@ class EligiblePackage(NamedTuple):
         return not self.is_own_group
 
 
+class Asked(NamedTuple):
+    """Who asks and how far; deliveries from `delivered_before` on (microseconds) do not count."""
+
+    agent: str
+    iteration: int
+    reach: str
+    delivered_before: int
+
+
 _QUERY = """
     SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
            p.created_at, d.ruleset,
@@ -47,10 +56,10 @@ _QUERY = """
            EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id),
            EXISTS (SELECT 1 FROM deliveries AS v
                     WHERE v.package_id = p.id AND v.group_id = :group AND v.agent = :agent
-                      AND v.iteration = :iteration)
+                      AND v.iteration = :iteration AND v.delivered_at < :before)
            OR EXISTS (SELECT 1 FROM package_consumers AS c
                        WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
-                         AND c.consumed_at IS NOT NULL),
+                         AND c.consumed_at < :before),
            p.scope = 'global', p.group_id
       FROM packages AS p
       JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
@@ -61,19 +70,18 @@ _QUERY = """
 
 
 def eligible_packages(
-    truth: apsw.Connection, session: Session, group: Group | None, agent: str, iteration: int, reach: str
+    truth: apsw.Connection, session: Session, group: Group | None, asked: Asked
 ) -> list[EligiblePackage]:
     """All packages that the request may see, in no particular order."""
-    packages = _of_session(truth, session.id, group, agent, iteration, only_own_group=reach == "group")
-    if reach == "project":
+    packages = _of_session(truth, session.id, group, asked, only_own_group=asked.reach == "group")
+    if asked.reach == "project":
         earlier = truth.execute(
             "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
             (session.project, session.id, session.created_at, session.id),
         ).fetchall()
         for session_id in cast("list[int]", [row[0] for row in earlier]):
             packages += [
-                package._replace(is_own_group=False)
-                for package in _of_session(truth, session_id, None, agent, iteration)
+                package._replace(is_own_group=False) for package in _of_session(truth, session_id, None, asked)
             ]
     return packages
 
@@ -82,15 +90,15 @@ def _of_session(
     truth: apsw.Connection,
     session_id: int,
     group: Group | None,
-    agent: str,
-    iteration: int,
+    asked: Asked,
     *,
     only_own_group: bool = False,
 ) -> list[EligiblePackage]:
     values: dict[str, str | int] = {
-        "agent": agent,
+        "agent": asked.agent,
         "group": group.id if group else 0,
-        "iteration": iteration,
+        "iteration": asked.iteration,
+        "before": asked.delivered_before,
         "session": session_id,
     }
     referenced = group.context_references if group is not None else ()

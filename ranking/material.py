@@ -16,7 +16,7 @@ from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.freshness import file_state
 from ctxrank.ranking.placement import Placed, label, reason
 from ctxrank.ranking.prices import StoredPassage
-from ctxrank.ranking.request import AssembleRequest, IncludedPassage
+from ctxrank.ranking.request import AssembleRequest, CurrentFailure, IncludedPassage
 from ctxrank.ranking.zones import Zone, truncated
 
 _FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
@@ -54,12 +54,45 @@ def gather(spawn: Spawn, chosen: list[Chosen]) -> Pieces:
     if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
         reasoning = memory.prior_reasoning(truth, spawn.session, spawn.group, spawn.agent, mode)
     project = request.project or spawn.session.project
-    errors = memory.known_errors(truth, project, request.lang, spawn.now, mode)
+    errors, failure = _errors(spawn, project)
     strategies = memory.strategies(truth, project, request.lang, request.framework, mode)
     return Pieces(
         packages, tuple(reasoning), tuple(errors), tuple(strategies), _skills(spawn),
-        has_long_reasoning=request.reasoning_level == "full",
+        has_long_reasoning=request.reasoning_level == "full", failure=failure,
     )  # fmt: skip
+
+
+def _errors(spawn: Spawn, project: str) -> tuple[list[memory.Pattern], CurrentFailure | None]:
+    """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
+    truth, request, mode = spawn.store.truth, spawn.request, spawn.config.redaction_mode
+    text, source = _current_failure(spawn)
+    if text:
+        patterns, answer = memory.errors_of_failure(truth, text, project, request.lang, spawn.now, mode)
+        return patterns, CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
+    if not request.task.strip():
+        return [], None
+    from ctxrank.ranking.error_relevance import relevant_errors
+
+    ids = relevant_errors(
+        spawn.store, request.task, project=project, lang=request.lang, now=spawn.now, limit=memory.MAX_PATTERNS,
+        is_enabled=spawn.config.fts5,
+    )  # fmt: skip
+    return memory.confirmed_errors(truth, ids, mode), None
+
+
+def _current_failure(spawn: Spawn) -> tuple[str, str]:
+    """The text of the current failure, redacted, and where it comes from; '' for none."""
+    if spawn.request.error_output is not None:
+        from ctxrank.indexer.failure_text import read_failure_text  # only where something failed
+
+        return read_failure_text(spawn.request.error_output, spawn.config.redaction_mode).text, "given"
+    query = "SELECT 1 FROM error_sightings WHERE session_id = ? LIMIT 1"
+    if spawn.store.truth.execute(query, (spawn.session.id,)).fetchone() is None:
+        return "", ""
+    from ctxrank.indexer.failures import last_failure
+
+    group_id = None if spawn.group is None else spawn.group.id
+    return last_failure(spawn.store.truth, spawn.session.id, group_id, now=spawn.now), "last"
 
 
 def _skills(spawn: Spawn) -> str:

@@ -1,12 +1,16 @@
 """What the block holds beside packages: prior reasoning, known errors, strategies."""
 
+from typing import TYPE_CHECKING
+
 import apsw
 
-from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.sessions import Group, Session
 from ctxrank.ranking.cleaning import cleaned
+
+if TYPE_CHECKING:  # most assemblies have no failure to answer
+    from ctxrank.ranking.error_answer import ErrorAnswer
 
 _ALWAYS_WITH_REASONING = ("qa_expert", "tech_lead", "senior_software_engineer", "investigator")
 # Whose reasoning helps whom: the hand-offs of the workflow developer → QA → tech lead, and its escalations.
@@ -26,7 +30,6 @@ MAX_PATTERNS = 3
 MAX_STRATEGIES = 3
 # Every record has a document, which knows the redaction rules it was stored under.
 _DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.number = {table}.id"
-MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 
 
 class ReasoningEntry(NamedTuple):
@@ -51,6 +54,9 @@ class Pattern(NamedTuple):
     solution: str
     confidence: float
     occurrences: int
+    state: str = ""
+    grade: str = ""  # of the match with the current failure; '' where the task's words found it
+    why: str = ""
 
 
 class Strategy(NamedTuple):
@@ -68,6 +74,11 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
+def relevant_agents(agent: str) -> tuple[str, ...] | None:
+    """Whose reasoning an agent is handed; None is everybody's."""
+    return _RELEVANT_AGENTS.get(agent)
+
+
 def prior_reasoning(
     truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode
 ) -> list[ReasoningEntry]:
@@ -81,7 +92,7 @@ def prior_reasoning(
     if group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)
-    relevant = _RELEVANT_AGENTS.get(agent)
+    relevant = relevant_agents(agent)
     if relevant is not None:
         condition += f" AND agent IN ({', '.join('?' * len(relevant))})"
         values += relevant
@@ -120,24 +131,38 @@ def _entry(truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode)
     return entry._replace(content=cleaned(entry.content, row[7], mode))
 
 
-def known_errors(
-    truth: apsw.Connection, project: str, lang: str | None, now: int, mode: RedactionMode
-) -> list[Pattern]:
-    """The project's most trusted patterns that have not expired; a language excludes other languages."""
+def errors_of_failure(
+    truth: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
+) -> "tuple[list[Pattern], ErrorAnswer]":
+    """The known errors that a failure is, and the whole answer. A refuted solution is none to pass on."""
+    from ctxrank.ranking.error_answer import Asked, recognise  # the matcher's patterns take a while to load
+
+    answer = recognise(truth, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
+    patterns = [
+        Pattern(
+            fix.match.pattern_id, fix.error_type, fix.message, fix.solution, fix.match.confidence, fix.occurrences,
+            fix.match.state, fix.match.grade, " ".join(fix.match.why),
+        )
+        for fix in answer.fixes
+        if fix.match.state != "refuted"
+    ]  # fmt: skip
+    return patterns, answer
+
+
+def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[Pattern]:
+    """The patterns that a task's words have found (error_relevance.py), in that order."""
     query = f"""
-        SELECT e.id, e.error_type, e.message, e.solution, e.bazinga_confidence, e.occurrences, d.ruleset
+        SELECT e.id, e.error_type, e.message, e.solution, e.bazinga_confidence, e.occurrences, e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
-         WHERE e.project = ? AND e.bazinga_confidence > ? AND e.last_seen + e.ttl_days * ? >= ?
-           AND (e.lang IS NULL OR ? IS NULL OR e.lang = ?)
-         ORDER BY e.bazinga_confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
-         LIMIT ?
+         WHERE e.id = ?
     """
-    values = (project, MIN_CONFIDENCE, DAY_US, now, lang, lang, MAX_PATTERNS)
     patterns: list[Pattern] = []
-    for row in truth.execute(query, values):
-        pattern = Pattern(*row[:6])
-        message, solution = (cleaned(text, row[6], mode) for text in (pattern.message, pattern.solution))
-        patterns.append(pattern._replace(message=message, solution=solution))
+    for id_ in ids:
+        row = truth.execute(query, (id_,)).fetchone()
+        if row is not None:
+            pattern = Pattern(*row[:7])
+            message, solution = (cleaned(text, row[7], mode) for text in (pattern.message, pattern.solution))
+            patterns.append(pattern._replace(message=message, solution=solution, why="Words of the task."))
     return patterns
 
 

@@ -12,11 +12,13 @@ On 85,233 lines of documents and code (2026-11) 79 single lines were still above
 import re
 from functools import cache
 from math import ceil
+from typing import TYPE_CHECKING
 
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
-from ctxrank.ranking import block
-from ctxrank.ranking.request import IncludedPassage
+
+if TYPE_CHECKING:  # linked artifacts have prices too, and no passages
+    from ctxrank.ranking.request import IncludedPassage
 
 MARGIN = 1.15
 PER_LATER_CAPITAL = 0.35  # ORCHESTRATOR is four tokens, Orchestrator two
@@ -31,7 +33,7 @@ _FIRST_OF_DENSE, _FIRST_OF_ASTRAL = bytes(range(0xE2, 0x100)), bytes(range(0xF0,
 class StoredPassage(NamedTuple):
     """A passage that could be shown, with its stored token count and who counted."""
 
-    shown: IncludedPassage
+    shown: "IncludedPassage"
     tokens: int
     counter: str
 
@@ -46,8 +48,14 @@ class Prices:
         """Of parts of a block that no counter has seen; each with the blank line after it, '' is nothing."""
         return sum(ceil(cautious_tokens(text) * self._factor) + 1 for text in texts if text)
 
+    def of_counted(self, tokens: int) -> int:
+        """Of a part that an exact counter has counted, with the blank line after it."""
+        return ceil(tokens * self._factor) + 1
+
     def of_passage(self, passage: StoredPassage) -> int:
         """Of a passage in its fence."""
+        from ctxrank.ranking import block
+
         tokens: float = passage.tokens
         if passage.counter == ESTIMATE:
             tokens = MARGIN * tokens + _surcharge(passage.shown.text)

@@ -17,7 +17,10 @@ class AssembleRequest(NamedTuple):
 
     `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
     None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
-    measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent.
+    measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent. `error_output`
+    is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
+    `.contextia/`, whose linked artifacts come before the agent's heading. Deliveries from `delivered_before` on
+    (microseconds) do not count: a replay needs that.
     """
 
     session: str
@@ -41,6 +44,23 @@ class AssembleRequest(NamedTuple):
     is_explained: bool = True
     with_skills: bool = False
     testing_mode: str = "full"
+    error_output: bytes | None = None
+    delivered_before: int | None = None
+    task_id: str | None = None
+
+
+class IncludedLinked(NamedTuple):
+    """A linked artifact in the block; `chain` are ids from the task to it."""
+
+    id: str
+    type: str
+    title: str
+    status: str
+    level: str
+    tokens: int
+    tier: str
+    chain: tuple[str, ...]
+    reason: str
 
 
 class IncludedPackage(NamedTuple):
@@ -93,6 +113,18 @@ class IncludedError(NamedTuple):
     confidence: float
     occurrences: int
     tokens: int
+    grade: str = ""  # exact, template or near to the current failure; '' where the task's words found it
+    state: str = ""
+    why: str = ""
+
+
+class CurrentFailure(NamedTuple):
+    """The failure that the block was asked about: given, or the group's last one; and what it was answered with."""
+
+    source: str  # "given" or "last"
+    outcome: str
+    reason: str
+    unit: str = ""  # its redacted text
 
 
 class IncludedStrategy(NamedTuple):
@@ -113,9 +145,10 @@ class Omitted(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """A finished block. `used` and all tokens are by `counter`; `text` is what an agent is given.
+    """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
 
-    `skills` is the checklist where it was asked for and has room, else ''.
+    `skills` is the checklist where it was asked for and has room, else ''. `receipt` is None where none could be
+    written; `shared_prefix_tokens` is how much of the text's beginning the group was given last time, too.
     """
 
     outcome: str
@@ -137,8 +170,17 @@ class Assembly(NamedTuple):
     omitted: tuple[Omitted, ...]
     available: int
     overflow: int
-    text: str
+    parts: tuple[str, ...]
     notes: tuple[str, ...]
+    failure: CurrentFailure | None = None
+    linked: tuple[IncludedLinked, ...] = ()
+    receipt: int | None = None
+    shared_prefix_tokens: int | None = None
+
+    @property
+    def text(self) -> str:
+        """What an agent is given."""
+        return "".join(self.parts)
 
 
 def forgiven_agent(text: str) -> tuple[str, str]:

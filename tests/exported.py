@@ -8,6 +8,7 @@ from builders import save, write_file
 
 from ctxrank.indexer import error_patterns, strategies
 from ctxrank.indexer.events import record_event
+from ctxrank.indexer.known_errors import put_signature
 from ctxrank.indexer.packages import consume
 from ctxrank.indexer.reasoning import Reasoning
 from ctxrank.indexer.reasoning import insert as insert_reasoning
@@ -51,12 +52,10 @@ def fill(store: Store) -> None:
         )
         insert_skill(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
         record_event(change, id_, group, "note", '{"text": "hello"}', idempotency_key="k")
-        error_patterns.upsert(
-            change,
-            error_patterns.ErrorPattern(
-                "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30
-            ),
+        pattern = error_patterns.ErrorPattern(
+            "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30, 2, 1
         )
+        put_signature(change, error_patterns.upsert(change, pattern), "shop", "KeyError: no <id>")
         strategies.upsert(
             change, strategies.Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask")
         )

@@ -5,6 +5,7 @@ from typing import Any
 from ctxrank.indexer import error_patterns, reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.config import Config
+from ctxrank.indexer.known_errors import put_signature
 from ctxrank.indexer.sessions import require_group, require_session
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.assembly import assemble
@@ -55,11 +56,15 @@ def know_error(
     last_seen: int = TODAY,
     ttl_days: int = 90,
 ) -> int:
-    """A known error of type E with its solution."""
+    """A known error of type E with its solution, and the record that this confidence stands for."""
     pattern = error_patterns.ErrorPattern(project, message, "E", message, solution, last_seen, last_seen)
     pattern = pattern._replace(bazinga_confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
+    confirmations, refutations = error_patterns.record_of(confidence)
+    pattern = pattern._replace(confirmations=confirmations, refutations=refutations)
     with store.write() as change:
-        return error_patterns.upsert(change, pattern)
+        number = error_patterns.upsert(change, pattern)
+        put_signature(change, number, project, f"E: {message}")
+    return number
 
 
 def learn(

@@ -433,30 +433,54 @@ def test_a_long_entry_is_cut_at_a_word(store: Store) -> None:
 # Errors and strategies
 
 
-def test_errors_are_the_project_s_most_trusted_that_have_not_expired(store: Store) -> None:
+def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(store: Store) -> None:
     _note(store, "a.md")
-    know_error(store, "sure", confidence=0.95)
-    know_error(store, "often", confidence=0.8, occurrences=9)
-    know_error(store, "seldom", confidence=0.8, occurrences=2)
-    know_error(store, "fourth", confidence=0.75)
-    know_error(store, "doubted", confidence=0.7)
-    know_error(store, "foreign", confidence=0.99, project="other")
-    know_error(store, "expired", confidence=0.99, last_seen=TODAY - 91 * DAY_US)
-    block = block_for(store)
-    assert [entry.signature for entry in block.errors] == ["E: sure", "E: often", "E: seldom"]
-    assert [entry.signature for entry in block_for(store, project="other").errors] == ["E: foreign"]
+    know_error(store, "walrus pool exhausted", confidence=0.95)
+    know_error(store, "walrus pool slow", confidence=0.8)
+    know_error(store, "gannet nest empty", confidence=0.95)
+    know_error(store, "walrus pool doubted", confidence=0.7)
+    know_error(store, "walrus pool foreign", confidence=0.99, project="other")
+    know_error(store, "walrus pool expired", confidence=0.99, last_seen=TODAY - 91 * DAY_US)
+    block = block_for(store, task="why is the walrus pool exhausted")
+    assert [entry.signature for entry in block.errors] == ["E: walrus pool exhausted", "E: walrus pool slow"]
+    assert [entry.signature for entry in block_for(store, task="walrus pool", project="other").errors] == [
+        "E: walrus pool foreign"
+    ]
     assert (
-        '### Error Patterns (3 matches)\n\n⚠️ **Known Issue**: "E: sure"\n'
+        '### Error Patterns (2 matches)\n\n⚠️ **Known Issue**: "E: walrus pool exhausted"\n'
         "> **Solution**: Restart it.\n> **Confidence**: 0.95 (seen 3 times)\n"
     ) in block.text
+    assert block_for(store).errors == block_for(store, task="a walrus elsewhere").errors == ()
+
+
+def test_a_failure_is_answered_with_what_is_known_of_it_and_with_nothing_else(store: Store) -> None:
+    _note(store, "a.md")
+    know_error(store, "the lockfile of 'shop' cannot be read by this version", "Upgrade it.", confidence=0.5)
+    know_error(store, "walrus pool exhausted")
+    failure = b"E: the lockfile of 'shop' cannot be read by this version\n"
+    block = block_for(store, task="walrus pool exhausted", error_output=failure)
+    (entry,) = block.errors
+    assert (entry.solution, entry.grade, entry.state) == ("Upgrade it.", "exact", "sighted") and entry.why
+    assert block.failure is not None and (block.failure.source, block.failure.outcome) == ("given", "matched")
+    unknown = block_for(store, task="walrus pool exhausted", error_output=b"E: gannets have eaten the index\n")
+    assert unknown.errors == () and unknown.failure is not None and unknown.failure.outcome == "no_match"
+
+
+def test_a_refuted_solution_is_not_passed_on(store: Store) -> None:
+    _note(store, "a.md")
+    message = "the lockfile of 'shop' cannot be read by this version"
+    know_error(store, message, confidence=0.1)
+    block = block_for(store, error_output=f"E: {message}\n".encode())
+    assert block.errors == () and block.failure is not None and block.failure.outcome == "matched"
 
 
 def test_a_language_leaves_out_the_errors_of_others(store: Store) -> None:
     _note(store, "a.md")
     for lang in ("python", "go", None):
-        know_error(store, str(lang), lang=lang)
-    assert {entry.signature for entry in block_for(store, lang="go").errors} == {"E: go", "E: None"}
-    assert len(block_for(store).errors) == 3
+        know_error(store, f"walrus pool {lang}", lang=lang)
+    found = {entry.signature for entry in block_for(store, task="walrus pool", lang="go").errors}
+    assert found == {"E: walrus pool go", "E: walrus pool None"}
+    assert len(block_for(store, task="walrus pool").errors) == 3
 
 
 def test_strategies_are_the_three_most_helpful_that_fit(store: Store) -> None:
@@ -479,7 +503,8 @@ def test_equal_inputs_give_equal_bytes_and_no_clock_is_in_them(store: Store) -> 
         save(store, f"{number}.md", f"walrus {number}\n", created_at=TODAY - number * DAY_US)
     think(store, "developer", "completion", "done")
     blocks = [block_for(store, "qa_expert", task="walrus", is_marking=False) for _ in range(3)]
-    assert blocks[0] == blocks[1] == blocks[2]
+    assert blocks[0].parts == blocks[1].parts == blocks[2].parts
+    assert blocks[0].packages == blocks[1].packages == blocks[2].packages
     assert "2024-10-04" in blocks[0].text and "ago" not in blocks[0].text
 
 
@@ -505,7 +530,7 @@ def test_texts_of_an_older_rule_set_are_redacted_before_they_are_shown(store: St
     secret = "password=hunter22hunter22"
     save(store, "a.md", "walrus\n", summary="x", created_at=TODAY)
     think(store, "developer", "completion", "x")
-    know_error(store, "x")
+    know_error(store, "walrus")
     learn(store, "x")
     with store.write() as change:
         for statement in (

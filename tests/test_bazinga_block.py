@@ -51,7 +51,7 @@ def test_a_block_has_the_predecessors_format(project: Project) -> None:
     for _ in range(3):
         project.json("update-error-confidence", pattern, "default", "success")
     path = project.artifact("a.md", None)
-    assert block(project, "developer", "--iteration", "1").out == (
+    assert block(project, "developer", "--iteration", "1", "--task-title", "No answer: timeout").out == (
         f"## Context from Prior Work\n\n### Relevant Context\n\n**[CRITICAL]** {path}\n> Locks wait\n\n"
         "### Prior Agent Reasoning\n\n**[qa_expert] decisions:** Retry once\n\n"
         "### Known Error Patterns\n\n**Known Issue**: Timeout: no answer\n> **Solution**: raise it\n"
@@ -79,7 +79,7 @@ def test_the_budgets_are_the_predecessors() -> None:
 
 
 def test_d17_long_packages_leave_room_for_reasoning_and_errors(full: Project) -> None:
-    text = block(full, "tech_lead", "--model", "haiku").out
+    text = block(full, "tech_lead", "--model", "haiku", "--task-title", "Error0 broke it again").out
     assert text.count("**[MEDIUM]**") and text.count("decisions:") + text.count("completion:")
     assert text.count("**Known Issue**")
 
@@ -103,7 +103,7 @@ def test_d08_errors_of_another_project_stay_there(project: Project) -> None:
     pattern = project.json("save-error-pattern", "other", "Timeout", "no answer", "raise it")["pattern_hash"]
     for _ in range(4):
         project.json("update-error-confidence", pattern, "other", "success")
-    assert block(project).out == ""
+    assert block(project, "developer", "--task-title", "No answer: timeout").out == ""
 
 
 def test_d25_a_summary_cannot_leave_its_line(project: Project) -> None:

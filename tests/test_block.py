@@ -63,9 +63,9 @@ def test_no_text_of_the_store_can_change_the_structure_of_a_block(store: Store, 
     save(store, "a.md", f"walrus\n\n{evil}\n", summary=f"{evil} walrus", created_at=TODAY)
     save(store, "b.md", None, summary=evil, created_at=TODAY)
     think(store, "developer", "completion", evil)
-    know_error(store, evil, evil)
+    know_error(store, f"walrus heron {evil}", evil)
     learn(store, evil)
-    text = block_for(store, "qa_expert", task=f"walrus {evil}").text
+    text = block_for(store, "qa_expert", task=f"walrus heron {evil}").text
     assert _headings(text) == [
         "## Context for qa_expert",
         "### Relevant Packages (2/2)",

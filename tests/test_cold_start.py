@@ -5,7 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from linked_builders import copy_fixture
 from load import load
+
+from ctxrank.indexer.store import create_store
 
 # Each of these costs more than a tenth of a bare interpreter's start.
 _FORBIDDEN = (
@@ -38,6 +41,7 @@ def shop(tmp_path: Path) -> Path:
         ("search", "database", "locked"),
         ("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "token refresh"),
         ("package", "list"),
+        ("error", "match", "--project", "shop", "--message", "sqlite3.OperationalError: database is locked"),
     ],
 )
 def test_a_query_imports_none_of_the_expensive_modules(shop: Path, arguments: tuple[str, ...]) -> None:
@@ -45,9 +49,18 @@ def test_a_query_imports_none_of_the_expensive_modules(shop: Path, arguments: tu
     assert not modules & set(_FORBIDDEN)
 
 
+def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_path: Path) -> None:
+    copy_fixture(tmp_path)
+    create_store(str(tmp_path)).close()
+    _imported(tmp_path, "context", "TASK-042")
+    modules = _imported(tmp_path, "context", "TASK-042", "--budget", "2000")
+    assert not modules & {*_FORBIDDEN, "hashlib", "ctxrank.indexer.frontmatter", "ctxrank.indexer.reading"}
+    assert len([name for name in modules if name.startswith("ctxrank.")]) <= 53
+
+
 def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path) -> None:
     modules = _imported(shop, "assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x")
-    assert len([name for name in modules if name.startswith("ctxrank.")]) <= 52
+    assert len([name for name in modules if name.startswith("ctxrank.")]) <= 53
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("search", "--help"), ("assemble", "--help")])

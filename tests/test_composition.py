@@ -119,7 +119,8 @@ def _items(block: Assembly) -> dict[str, float]:
 
 @pytest.mark.parametrize("budget", [700, 900, 1200])
 def test_long_packages_do_not_starve_reasoning_and_errors(rich: Store, budget: int) -> None:
-    block = block_for(rich, "tech_lead", budget=budget, limit=10, model="gpt-4o")
+    task = "the pool hands out a stale handle"
+    block = block_for(rich, "tech_lead", budget=budget, limit=10, model="gpt-4o", task=task)
     assert block.packages and block.reasoning and block.errors
 
 

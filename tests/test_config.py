@@ -12,6 +12,7 @@ from builders import found, make_store, open_again, run_child, save
 from ctxrank.indexer.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
 from ctxrank.indexer.config_file import read_config_file
 from ctxrank.indexer.errors import CtxrankError, UsageError
+from ctxrank.indexer.redaction import redact
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 
@@ -168,12 +169,66 @@ def test_a_project_may_redact_more_than_its_user_but_never_less(
 
 def test_the_predecessors_file_cannot_weaken_redaction_either(store: Store) -> None:
     predecessor(store, redaction_mode="off")
-    assert load_config(store).redaction_mode is RedactionMode.PATTERN_ONLY
+    assert load_config(store).redaction_mode == RedactionMode.PATTERN_ONLY
 
 
 def test_redaction_is_switched_off_by_the_users_own_environment(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXRANK_REDACTION_MODE", "off")
-    assert load_config(store).redaction_mode is RedactionMode.OFF
+    assert load_config(store).redaction_mode == RedactionMode.OFF
+
+
+RULE = "{name: acme-key, pattern: 'ACME-[0-9a-f]{8}', keywords: [acme-]}"
+
+
+def test_the_mode_carries_the_rules_of_both_files(store: Store) -> None:
+    user(f"redaction: {{rules: [{RULE}], allow: [ACME-00000000]}}")
+    project(store, "redaction_mode: both\nredaction: {rules: [{name: case, pattern: 'case-[0-9]{6}'}]}")
+    mode = load_config(store).redaction_mode
+    assert mode.value == "both"
+    clean = redact("ACME-00000000 ACME-deadbeef case-123456", mode).text
+    assert clean == "ACME-00000000 [REDACTED:acme-key] [REDACTED:case]"
+
+
+def test_a_project_cannot_allow_what_its_user_does_not(store: Store) -> None:
+    user(f"redaction: {{rules: [{RULE}]}}")
+    project(store, "redaction: {allow: [ACME-deadbeef]}")
+    config = load_config(store)
+    assert redact("ACME-deadbeef", config.redaction_mode).text == "[REDACTED:acme-key]"
+    (note,) = config.notes
+    assert note.endswith("redaction.allow is ignored: a project cannot weaken the user's.")
+
+
+def test_without_rules_the_mode_is_a_plain_one(store: Store) -> None:
+    project(store, "redaction: {}")
+    assert load_config(store).redaction_mode == RedactionMode.PATTERN_ONLY
+
+
+@pytest.mark.parametrize("pattern", ["(", "(a+)+b", "[a-z]+Q", "x*"])
+def test_a_bad_rule_is_refused_again_and_again(store: Store, pattern: str) -> None:
+    path = project(store, f"redaction: {{rules: [{{name: mine, pattern: '{pattern}'}}]}}")
+    for _ in range(2):
+        with pytest.raises(UsageError, match=r"redaction rule 1 \(mine\)") as refused:
+            load_config(store)
+        assert str(path) in refused.value.message
+        assert refused.value.hint
+
+
+_IMPORTS = """
+import sys
+from ctxrank.indexer.config import load_config
+from ctxrank.indexer.store import open_store
+
+with open_store(sys.argv[1]) as store:
+    load_config(store)
+    print("ctxrank.indexer.user_rules" in sys.modules)
+"""
+
+
+def test_a_configuration_without_rules_does_not_load_what_reads_them(store: Store) -> None:
+    project(store, "token_safety_margin: 0.1")
+    assert run_child(_IMPORTS, store.location.truth).strip() == "False"
+    project(store, f"redaction: {{rules: [{RULE}]}}", at=LONG_AGO + 1)
+    assert run_child(_IMPORTS, store.location.truth).strip() == "True"
 
 
 def test_the_predecessors_settings_are_read_as_they_are(store: Store) -> None:

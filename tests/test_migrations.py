@@ -7,10 +7,10 @@ import pytest
 from builders import BUSY_MS, make_store, open_again
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.failures import sign_older
 from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION, Store
+from ctxrank.ranking.error_answer import Asked, recognise
 from ctxrank.ranking.hits import SearchRequest
-from ctxrank.ranking.memory import known_errors
 from ctxrank.ranking.retrieval import search
 
 SQL_FILES = sorted((Path(__file__).parent.parent / "indexer").glob("truth_*.sql"))
@@ -65,9 +65,21 @@ def test_a_store_of_any_schema_becomes_the_present_one(upgraded: Store, tmp_path
 
 def test_what_an_older_store_knew_is_still_known(upgraded: Store) -> None:
     with upgraded:
-        (pattern,) = known_errors(upgraded.truth, "shop", None, now_us(), RedactionMode.PATTERN_ONLY)
-        assert (pattern.solution, pattern.confidence) == ("Install it.", 0.9)
+        assert upgraded.truth.execute("SELECT solution, bazinga_confidence FROM error_patterns").get == (
+            "Install it.", 0.9,
+        )  # fmt: skip
         assert [hit.id for hit in search(upgraded, SearchRequest("ImportError")).hits] == ["error:1"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_error_of_an_older_store_is_recognised_and_its_confidence_is_a_record(tmp_path: Path, version: int) -> None:
+    store_of_schema(tmp_path, version)
+    with make_store(tmp_path) as store:
+        assert sign_older(store) == 1 and sign_older(store) == 0
+        answer = recognise(store.truth, "ImportError: No module named", Asked("shop", now_us()))
+        assert [(fix.solution, fix.match.state, fix.match.confirmations) for fix in answer.fixes] == [
+            ("Install it.", "confirmed", 4)
+        ]
 
 
 def test_an_upgrade_is_made_once(upgraded: Store) -> None:

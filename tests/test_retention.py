@@ -286,6 +286,8 @@ def test_every_reference_to_what_is_pruned_is_known(store: Store) -> None:
         "groups.session_id", "packages.session_id", "packages.group_id", "packages.supersedes",
         "packages.superseded_by", "package_consumers.package_id", "deliveries.package_id", "reasoning.session_id",
         "reasoning.group_id", "skill_outputs.session_id", "skill_outputs.group_id", "events.session_id",
+        "error_signatures.pattern_id", "error_sightings.session_id", "error_sightings.pattern_id",
+        "receipts.session_id",
     }  # fmt: skip
 
 

@@ -167,7 +167,7 @@ def _iteration(values: dict[str, str]) -> int:
 def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock") -> str:
     """Record what was delivered: what the block shows, not what it could have."""
     from ctxrank.indexer.sessions import find_group, find_session, is_session_wide
-    from ctxrank.ranking.delivery import Delivery, record_delivery
+    from ctxrank.ranking.delivery import Delivery, record
 
     session = find_session(store.truth, request.session)
     group_id: int | None = None
@@ -180,4 +180,4 @@ def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock
         tuple(entry.id for entry in shown.reasoning),
         sum(len(entry.content) for entry in shown.reasoning),
     )  # fmt: skip
-    return record_delivery(store, delivery)
+    return record(store, delivery, None).note

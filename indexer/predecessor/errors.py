@@ -11,11 +11,11 @@ import apsw
 
 from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.error_patterns import put_document, record_outcome, title_of
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMo
         known = change.connection.execute(
             "SELECT 1 FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, clean.project)
         ).fetchone()
-        occurrences = _count(change, clean, signed, pattern_hash)
+        occurrences = _count(change, clean, signed, pattern_hash, is_new=known is None)
     store.follow(FOLLOW_AFTER_WRITE_MS)
     return SavedError(pattern_hash, known is None, occurrences, is_redacted)
 
@@ -115,8 +115,11 @@ def _texts(new: NewError, texts: "IncomingTexts") -> NewError:
     )
 
 
-def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str) -> int:
-    """Write the pattern, or count the known one; returns how often it was met."""
+def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str, *, is_new: bool) -> int:
+    """Write the pattern, or count the known one; returns how often it was met.
+
+    A new one is signed as it was met, not masked, so that 'ctxrank error match' recognises it.
+    """
     import json
 
     now = now_us()
@@ -130,7 +133,7 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
                last_seen = max(last_seen, excluded.last_seen),
                solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
                                ELSE solution END
-        RETURNING id, occurrences, error_type, message, solution, lang, created_at
+        RETURNING id, occurrences
         """,
         (
             clean.project, pattern_hash, signed.error_type, signed.message,
@@ -139,15 +142,12 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
         ),
     ).fetchone()  # fmt: skip
     assert row is not None, "an upsert returns its row"
-    number, occurrences, error_type, message, solution, lang, created_at = row
-    documents.put(
-        change,
-        documents.Document(
-            kind="error", number=int(number), title=one_line(f"{error_type}: {message}"), body=str(solution),
-            type=str(lang or ""), created_at=int(created_at), ruleset=RULESET_VERSION,
-        ),
-    )  # fmt: skip
-    return int(occurrences)
+    put_document(change, int(row[0]))
+    if is_new:
+        from ctxrank.indexer.known_errors import put_signature
+
+        put_signature(change, int(row[0]), clean.project, title_of(clean.error_type, clean.message))
+    return int(row[1])
 
 
 def list_errors(
@@ -170,25 +170,16 @@ def list_errors(
 def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped: bool) -> MovedConfidence | None:
     """Add 0.1 for a solution that helped (at most 1), take 0.2 for one that did not (at least 0.1).
 
-    None for a pattern that is not there. Rounded, so that steps there and back end where they began.
+    It counts as a confirmation or a refutation too. None for a pattern that is not there.
     """
     with store.write() as change:
-        before = change.connection.execute(
-            "SELECT round(bazinga_confidence, 4) FROM error_patterns WHERE pattern_hash = ? AND project = ?",
-            (pattern_hash, project),
+        row = change.connection.execute(
+            "SELECT id FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, project)
         ).fetchone()
-        after = change.connection.execute(
-            """
-            UPDATE error_patterns
-               SET bazinga_confidence = CASE WHEN ?1 THEN min(1.0, round(bazinga_confidence + 0.1, 4))
-                                             ELSE max(0.1, round(bazinga_confidence - 0.2, 4)) END,
-                   last_seen = max(last_seen, ?2)
-             WHERE pattern_hash = ?3 AND project = ?4
-            RETURNING bazinga_confidence
-            """,
-            (has_helped, now_us(), pattern_hash, project),
-        ).fetchone()
-        return None if before is None or after is None else MovedConfidence(float(before[0]), float(after[0]))
+        if row is None:
+            return None
+        record = record_outcome(change, int(row[0]), has_helped=has_helped, now=now_us())
+    return None if record is None else MovedConfidence(record.confidence_before, record.confidence)
 
 
 def remove_expired(store: Store, project: str | None = None) -> int:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from ctxrank.indexer import error_patterns, reasoning, skill_outputs, strategies
+from ctxrank.indexer import error_patterns, known_errors, reasoning, skill_outputs, strategies
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.predecessor.rows import ErrorRow, ReasoningRow, SkillRow, StrategyRow
@@ -91,13 +91,18 @@ class LessonImport:
             lang=None if row.lang is None else self._texts.word(row.lang),
             ttl_days=max(row.ttl_days, 1),
         )
+        confirmations, refutations = error_patterns.record_of(pattern.bazinga_confidence)
+        pattern = pattern._replace(confirmations=confirmations, refutations=refutations)
         found = change.connection.execute(
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
             (pattern.pattern_hash, pattern.project),
         ).fetchone()
         if _stays(found, target, pattern.last_seen):
             return Written(int(found[0]) if found else target or 0, is_change=False)
-        return Written(error_patterns.upsert(change, pattern))
+        number = error_patterns.upsert(change, pattern)
+        failure = error_patterns.title_of(pattern.error_type, pattern.message)
+        known_errors.put_signature(change, number, pattern.project, failure)
+        return Written(number)
 
     def _signature(self, text: str) -> _Signature:
         """The parts of a signature; one that cannot be read is a message as it stands."""

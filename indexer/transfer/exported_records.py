@@ -159,20 +159,23 @@ class RecordReader:
     def _errors(self) -> Iterator[Fields]:
         query = """
             SELECT e.id, e.project, e.pattern_hash, e.error_type, e.message, e.context_hints, e.stack_pattern,
-                   e.solution, e.bazinga_confidence, e.occurrences, e.lang, e.ttl_days, e.last_seen, e.created_at,
-                   d.ruleset
+                   e.solution, e.bazinga_confidence, e.state, e.confirmations, e.refutations, s.unit, e.occurrences,
+                   e.lang, e.ttl_days, e.last_seen, e.created_at, d.ruleset
               FROM error_patterns AS e
+              LEFT JOIN error_signatures AS s ON s.pattern_id = e.id
               LEFT JOIN documents AS d ON d.kind = 'error' AND d.number = e.id
              ORDER BY e.id
         """
         for row in self._rows(query):
-            (id_, project, pattern_hash, error_type, message, hints, stack, solution, confidence, occurrences,
-             lang, ttl_days, last_seen, created, ruleset) = row  # fmt: skip
+            (id_, project, pattern_hash, error_type, message, hints, stack, solution, confidence, state, confirmations,
+             refutations, unit, occurrences, lang, ttl_days, last_seen, created, ruleset) = row  # fmt: skip
             yield {
                 "id": id_, "project": project, "pattern_hash": pattern_hash, "error_type": error_type,
                 "message": self._current(message, ruleset), "context_hints": self._current_json(hints, ruleset),
                 "stack_pattern": self._current_json(stack, ruleset), "solution": self._current(solution, ruleset),
-                "bazinga_confidence": confidence, "occurrences": occurrences, "lang": lang, "ttl_days": ttl_days,
+                "bazinga_confidence": confidence, "state": state, "confirmations": confirmations,
+                "refutations": refutations, "unit": self._current(unit, ruleset), "occurrences": occurrences,
+                "lang": lang, "ttl_days": ttl_days,
                 "last_seen": _moment(last_seen), "created_at": _moment(created),
             }  # fmt: skip
 

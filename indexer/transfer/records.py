@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer import error_patterns, reasoning, skill_outputs, strategies
+from ctxrank.indexer import error_patterns, known_errors, reasoning, skill_outputs, strategies
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
@@ -25,6 +25,11 @@ class _Placed(NamedTuple):
 class _Thought(NamedTuple):
     place: _Placed
     entry: reasoning.Reasoning
+
+
+class _KnownError(NamedTuple):
+    pattern: error_patterns.ErrorPattern
+    unit: str  # what its signature is made from
 
 
 class _Output(NamedTuple):
@@ -84,25 +89,36 @@ class RecordImport:
         identity = ("pattern_hash", "project")
         self._arrivals.bring(ERROR, lines, identity=identity, prepare=self._prepare_error, write=self._write_error)
 
-    def _prepare_error(self, fields: Fields, key: str) -> error_patterns.ErrorPattern:
-        return error_patterns.ErrorPattern(
+    def _prepare_error(self, fields: Fields, key: str) -> _KnownError:
+        confidence = fields.share("bazinga_confidence", 0.5)
+        # Exports from before schema 3 have no counts, and no text that was signed.
+        confirmations, refutations = error_patterns.record_of(confidence)
+        pattern = error_patterns.ErrorPattern(
             project=fields.word("project"), pattern_hash=fields.word("pattern_hash"),
             error_type=fields.line("error_type"), message=fields.text("message"), solution=fields.text("solution"),
             last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
             context_hints=fields.json_list("context_hints"), stack_pattern=fields.json_list("stack_pattern"),
-            bazinga_confidence=fields.share("bazinga_confidence", 0.5),
+            bazinga_confidence=confidence,
             occurrences=fields.number("occurrences", least=1, default=1), lang=fields.optional_word("lang"),
             ttl_days=fields.number("ttl_days", least=1, default=90),
+            confirmations=fields.number("confirmations", default=confirmations),
+            refutations=fields.number("refutations", default=refutations),
         )  # fmt: skip
+        return _KnownError(
+            pattern, fields.text("unit", "") or error_patterns.title_of(pattern.error_type, pattern.message)
+        )
 
-    def _write_error(self, change: Change, pattern: error_patterns.ErrorPattern, target: int | None) -> Written:
+    def _write_error(self, change: Change, known: _KnownError, target: int | None) -> Written:
+        pattern = known.pattern
         found = change.connection.execute(
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
             (pattern.pattern_hash, pattern.project),
         ).fetchone()
         if _stays(found, target, pattern.last_seen):
             return Written(int(found[0]) if found else target or 0, is_change=False)
-        return Written(error_patterns.upsert(change, pattern))
+        number = error_patterns.upsert(change, pattern)
+        known_errors.put_signature(change, number, pattern.project, known.unit)
+        return Written(number)
 
     def bring_strategies(self, lines: Iterable[Line]) -> None:
         """Strategies; of one that is here too, the one seen last is kept."""

@@ -1,0 +1,81 @@
+"""Our matcher as a contender: patterns in a real store, questions through the calls that the command makes."""
+
+import os
+from typing import NamedTuple
+
+from errors.baselines import Answer
+
+import ctxrank.indexer
+from ctxrank.indexer import error_index, error_patterns
+from ctxrank.indexer.error_signature import Signature, sign
+from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.store import Change, Store, create_store
+from ctxrank.ranking.error_match import consider, evidence_of, family_of, match_errors
+
+PROJECT = "default"
+_SOLUTION = "What fixed it."
+
+
+class Ours:
+    """The matcher; `folder` holds the store and is somebody else's to remove."""
+
+    def __init__(self, folder: str) -> None:
+        self.opened = open_with_signatures(folder)
+        self._groups: dict[int, str] = {}
+
+    def store(self, patterns: list[tuple[str, str]]) -> None:
+        with self.opened.write() as change:
+            for number, (group, text) in enumerate(patterns):
+                self._groups[save(change, f"{number}", text)] = group
+
+    def answer(self, text: str) -> Answer | None:
+        signatures = tuple(sign(unit) for unit in error_units(text)[:3])
+        matches = match_errors(self.opened.truth, signatures, project=PROJECT).matches
+        return Answer(self._groups[matches[0].pattern_id], matches[0].confidence) if matches else None
+
+    def best(self, text: str) -> "Best | None":
+        """What would be answered if nothing were too uncertain: what calibration is fitted on."""
+        considered = consider(self.opened.truth, signed(text), project=PROJECT)
+        if not considered.eligible:
+            return None
+        one = considered.eligible[0]
+        return Best(self._groups[one.known.pattern_id], family_of(one.likeness), tuple(evidence_of(one)))
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.opened.close()
+
+
+class Best(NamedTuple):
+    """The best pattern and the evidence for it."""
+
+    group: str
+    family: str
+    evidence: tuple[float, ...]
+
+
+def signed(text: str) -> Signature:
+    """The signature of a text's primary error."""
+    return sign(error_units(text)[0])
+
+
+def save(change: Change, name: str, text: str) -> int:
+    """One pattern with its signature; returns its id."""
+    unit = error_units(text)[0]
+    signature = sign(unit)
+    number = error_patterns.upsert(
+        change,
+        error_patterns.ErrorPattern(PROJECT, name, signature.error_type, signature.headline, _SOLUTION, 1, 1),
+    )
+    error_index.put(change, number, PROJECT, signature, unit.text)
+    return number
+
+
+def open_with_signatures(folder: str) -> Store:
+    """A new store that has the tables of signatures, whatever schema the program makes by itself."""
+    store = create_store(folder)
+    if not store.truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'error_signatures'").fetchone():
+        path = os.path.join(os.path.dirname(ctxrank.indexer.__file__ or ""), "truth_003.sql")
+        with open(path, encoding="utf-8") as file:
+            store.truth.execute(file.read())
+    return store

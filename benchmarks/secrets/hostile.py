@@ -1,0 +1,76 @@
+"""Texts that are made to be slow: what a rule looks for, again and again, and never quite there.
+
+For each anchor and each pattern: the anchor alone, many times; strings that match, cut short at many places and
+repeated; an anchor, then one kind of character without end; every pair of what holds the rules together.
+"""
+
+import random
+from collections.abc import Iterator
+
+from matching import sample
+
+from ctxrank.indexer.credential_formats import VALUES
+from ctxrank.indexer.named_values import ANCHORS
+from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES
+
+SIZE = 100_000  # characters
+_FILLERS = ("a", "A", "0", "-", "_", "/", ".", "=", ":", '"', "'", "\\", " ", "\n", "a.", "a-", "a/", "a ", "\\n", "é")
+
+
+def hostile_texts() -> Iterator[tuple[str, str]]:
+    """What each is made of, and the text."""
+    rng = random.Random(7)
+    seen: set[str] = set()
+    for piece in _pieces(rng):
+        if piece and piece not in seen:
+            seen.add(piece)
+            yield piece, piece * (SIZE // len(piece) + 1) + "!\n"
+    for anchor in (*ANCHORS, *(anchor for rule in (*RULES, *FORMAT_RULES) for anchor in rule.anchors)):
+        for filler in _FILLERS:
+            yield f"{anchor}…{filler}", anchor + filler * (SIZE // len(filler))
+
+
+def _pieces(rng: random.Random) -> Iterator[str]:
+    for rule in (*RULES, *FORMAT_RULES):
+        yield from rule.anchors
+        for _ in range(3):
+            whole = sample(rule.pattern, rng)
+            for cut in {1, len(whole) // 4, len(whole) // 2, 3 * len(whole) // 4, len(whole) - 1, len(whole)}:
+                for end in ("", "!", " ", "\n", "é"):
+                    yield "".join(rule.context[:1]) + whole[:cut] + end
+    for name in ANCHORS:
+        for link in (
+            "",
+            "=",
+            ": ",
+            '"',
+            '":',
+            '": "',
+            "='",
+            "=a",
+            '="a a',
+            ">",
+            "> a",
+            "('",
+            '", "',
+            " ",
+            " = a.a",
+            "=a/",
+        ):
+            yield name + link
+            yield f"--{name}{link}"
+    for value in VALUES:
+        vendor = value.vendors.split()[0]
+        whole = sample(value.pattern, rng)
+        for link in ("", "=", " = '", ",", " a.a-a: "):
+            yield vendor + link
+            yield f"{vendor}{link}{whole}"
+            yield f"{vendor}{link}{whole[:-1]}"
+    yield from (
+        "kind: secret data: ",
+        "kind: secret\ndata:\n  a: ",
+        "data: a: b kind: secret ",
+        "<private>",
+        "</private>",
+    )
+    yield from (f"{one}{two}" for one in _FILLERS for two in _FILLERS)

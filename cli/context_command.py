@@ -1,0 +1,112 @@
+"""`ctxrank context`: what a task's links reach, within a budget."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxrank.cli.call import Call
+from ctxrank.cli.command import StoreCommand
+
+if TYPE_CHECKING:  # the query path imports only what it runs
+    from ctxrank.ranking.linked_pack import LinkedPart
+    from ctxrank.ranking.linked_receipt import Kept
+
+
+@click.command(cls=StoreCommand)
+@click.argument("task", metavar="TASK")
+@click.option(
+    "--depth",
+    type=click.Choice(["meta", "summary", "full"]),
+    default="full",
+    show_default=True,
+    help="meta: fields; summary: and the first section; full: everything. A budget may lower it.",
+)
+@click.option("--budget", metavar="N", type=click.IntRange(1), help="Tokens for the whole text [default: no limit].")
+@click.option("--hops", metavar="N", type=click.IntRange(0), help="How many links one after the other [default: all].")
+@click.option("--no-identity", is_flag=True, help="Leave the identity out.")
+@click.option("--no-search", is_flag=True, help="Only what links, patterns and annotations reach.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["compact", "markdown", "json"]),
+    default="compact",
+    show_default=True,
+    help="compact: for a model; markdown: for a person; json: with tiers, chains and tokens.",
+)
+@click.pass_obj
+def command(
+    call: Call,
+    task: str,
+    depth: str,
+    budget: int | None,
+    hops: int | None,
+    no_identity: bool,
+    no_search: bool,
+    format_: str,
+) -> int:
+    """Print what a task of .contextia/ reaches: its specs, norms and decisions, and what search adds.
+
+    Everything reached is shown, lowered to what the budget holds, or named in the footer. Annotations in
+    code are as 'ctxrank index' last saw them.
+
+    Example: ctxrank context TASK-042 --budget 4000
+    """
+    from ctxrank.cli.linked_store_option import open_for_links
+    from ctxrank.ranking.linked_context import ContextRequest
+    from ctxrank.ranking.linked_receipt import keep_receipt, make_context
+
+    is_json = call.is_json or format_ == "json"
+    form = "markdown" if format_ == "markdown" else "compact"
+    request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
+    with open_for_links(call) as store:
+        made = make_context(store, request)
+        kept = keep_receipt(store, made)
+    part = made.part
+    if kept.note:
+        call.note(kept.note)
+    for warning in part.warnings:
+        call.note(warning)
+    for missing in part.missing:
+        call.note(f"{missing.source} links to {missing.id}, which does not exist.")
+    if is_json:
+        _print_json(part, budget, kept)
+    else:
+        sys.stdout.write(part.text)
+    return 0
+
+
+def _print_json(part: "LinkedPart", budget: int | None, kept: "Kept") -> None:
+    from ctxrank.cli.envelope import emit_json
+
+    artifacts: list[dict[str, object]] = []
+    for shown in part.shown:
+        one = shown.reached
+        artifacts.append(
+            {
+                "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
+                "superseded_by": one.node.superseded_by or None, "path": one.node.path, "level": shown.level,
+                "lowered": shown.is_lowered, "tokens": shown.tokens, "whole": shown.whole, "tier": f"T{one.tier}",
+                "chain": list(one.chain), "reason": one.reason,
+            }
+        )  # fmt: skip
+    omitted: list[dict[str, object]] = [
+        {
+            "id": left.reached.node.id, "type": left.reached.node.type, "title": left.reached.node.title,
+            "tokens": left.tokens, "tier": f"T{left.reached.tier}", "chain": list(left.reached.chain),
+            "reason": "budget",
+        }
+        for left in part.omitted
+    ]  # fmt: skip
+    emit_json(
+        {
+            "receipt": kept.receipt,
+            "shared_prefix_tokens": kept.shared_prefix_tokens,
+            "budget": {"limit": budget, "used": part.used, "counter": part.counter},
+            "artifacts": artifacts,
+            "omitted": omitted,
+            "missing": [missing._asdict() for missing in part.missing],
+            "warnings": list(part.warnings),
+            "text": part.text,
+        }
+    )

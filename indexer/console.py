@@ -1,0 +1,81 @@
+"""What a command printed, as text that can be looked at: decoded, bounded, without colours and progress bars.
+
+    read_failure(b"\\x1b[31merror\\x1b[0m: no such file\\r\\n")  ->  "error: no such file\\n"
+
+Bounded whatever comes in: of long output the beginning and the end are kept, of a long line likewise. That is where
+tools say what went wrong: a compiler first, a test runner last.
+"""
+
+import re
+
+# A megabyte holds ten thousand lines, more than anybody reads.
+MAX_HEAD_BYTES = 256 * 1024
+MAX_TAIL_BYTES = 768 * 1024
+MAX_LINE_LENGTH = 2000
+_LINE_TAIL = 400
+_CUT = " … "
+
+# Colours and cursor movement (CSI), titles and links (OSC, ended by BEL or ST), other two-byte escapes.
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")
+# What CI systems put before each line: a time, or a time and a stream.
+_TIMESTAMP = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?"
+    r"(?:\s+(?:stdout|stderr)\s+[FP])?(?:\s+|$)"
+)
+_CLOCK = re.compile(r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?\s+")
+
+
+def read_failure(data: bytes) -> str:
+    """The text of a command's output; never fails, never longer than the windows above."""
+    if len(data) > MAX_HEAD_BYTES + MAX_TAIL_BYTES:
+        head, tail = data[:MAX_HEAD_BYTES], data[-MAX_TAIL_BYTES:]
+        # A line that was cut in two says something else than the whole line.
+        head = head[: head.rfind(b"\n") + 1] or head
+        tail = tail[tail.find(b"\n", 0, -1) + 1 :]
+        return clean(_decode(head)) + "\n" + clean(_decode(tail))
+    return clean(_decode(data))
+
+
+def clean(text: str) -> str:
+    """The text as a terminal would leave it, without colours, with one kind of line end."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    text = text.replace("\r\n", "\n")
+    if "\b" in text:
+        text = _overstruck(text)
+    lines = [_clean_line(line) for line in text.split("\n")]
+    return "\n".join(_without_timestamps(lines))
+
+
+def _decode(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    return data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+
+
+def _clean_line(line: str) -> str:
+    if "\r" in line:
+        # A progress bar writes its line again and again; what stays is the last state that says anything.
+        line = next((part for part in reversed(line.split("\r")) if part.strip()), "")
+    if len(line) > MAX_LINE_LENGTH:
+        line = line[: MAX_LINE_LENGTH - _LINE_TAIL] + _CUT + line[-_LINE_TAIL:]
+    if not line.isprintable():
+        line = _CONTROLS.sub("", line)
+    return line.rstrip()
+
+
+def _overstruck(text: str) -> str:
+    """Backspaces applied: a spinner, or the bold type of old manual pages."""
+    return re.sub(r"[^\n\b]\x08", "", text).replace("\b", "")
+
+
+def _without_timestamps(lines: list[str]) -> list[str]:
+    """The lines without the time before each, where most lines have one."""
+    some = [line for line in lines[:200] if line]
+    for pattern in (_TIMESTAMP, _CLOCK):
+        if some and sum(pattern.match(line) is not None for line in some) * 3 >= len(some) * 2:
+            return [pattern.sub("", line, count=1) if pattern.match(line) else line for line in lines]
+    return lines

@@ -1,0 +1,186 @@
+"""Path patterns of specs and norms: which paths one matches, and whether two could match the same path.
+
+    matches("src/billing/**", "src/billing/api/post.py")        True
+    matches("src/**/*.{ts,tsx}", "src/app/cart.tsx")            True
+    overlap("src/billing/**", "src/*/invoice.py")               True: src/billing/invoice.py
+
+    *     any characters of one name       **    any folders, or none
+    ?     one character                    [ab]  one of these; [!ab] none of these
+    {a,b} either                           dir/  everything below; so does the plain name of a folder
+
+`overlap` looks at the patterns alone: no file is opened and none need exist.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import translate
+from functools import cache
+from itertools import islice, takewhile
+from typing import Generic, TypeVar
+
+MAX_ALTERNATIVES = 64  # braces multiply; what is beyond matches literally
+_WILD = re.compile(r"[*?\[{]")
+Value = TypeVar("Value")
+
+
+def matches(glob: str, path: str) -> bool:
+    """Whether a pattern covers a path, both relative to the same folder, with `/`."""
+    if not path.startswith(fixed_prefix(glob).removesuffix("/")):
+        return False
+    names = tuple(path.split("/"))
+    return any(_covers(tuple(pattern.split("/")), names) for pattern in _patterns(glob))
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether some path could match both patterns."""
+    first, second = fixed_prefix(one), fixed_prefix(other)
+    if not (first.startswith(second) or second.startswith(first)):
+        return False  # nearly all pairs of a large tree end here
+    return any(
+        _segments_overlap(tuple(a.split("/")), tuple(b.split("/"))) for a in _patterns(one) for b in _patterns(other)
+    )
+
+
+@cache
+def fixed_prefix(glob: str) -> str:
+    """The text that every path of a pattern begins with."""
+    normal = _normal(glob)
+    wild = _WILD.search(normal)
+    return normal[: wild.start()] if wild else normal
+
+
+class GlobTable(Generic[Value]):
+    """Patterns by what they begin with, so that those that could meet one pattern are found without asking all."""
+
+    def __init__(self, entries: Iterable[tuple[str, Value]]) -> None:
+        self._by_prefix: dict[str, list[tuple[str, Value]]] = {}
+        for glob, value in entries:
+            self._by_prefix.setdefault(fixed_prefix(glob), []).append((glob, value))
+        self._prefixes = sorted(self._by_prefix)
+
+    def overlapping(self, glob: str) -> Iterator[tuple[str, Value]]:
+        """The patterns that could match a path that this one matches, with their values."""
+        mine = fixed_prefix(glob)
+        shorter = [mine[:length] for length in range(len(mine)) if mine[:length] in self._by_prefix]
+        start = bisect_left(self._prefixes, mine)
+        longer = takewhile(lambda prefix: prefix.startswith(mine), islice(self._prefixes, start, None))
+        for prefix in (*shorter, *longer):
+            for other, value in self._by_prefix[prefix]:
+                if overlap(glob, other):
+                    yield other, value
+
+
+def covered(glob: str, paths: Sequence[str]) -> Iterator[str]:
+    """The paths that a pattern covers; `paths` are in order."""
+    prefix = fixed_prefix(glob).removesuffix("/")
+    for path in islice(paths, bisect_left(paths, prefix), None):
+        if not path.startswith(prefix):
+            return
+        if matches(glob, path):
+            yield path
+
+
+def is_literal(glob: str) -> bool:
+    """Whether a pattern is the name of one file or folder."""
+    return _WILD.search(glob) is None
+
+
+@cache
+def _patterns(glob: str) -> tuple[str, ...]:
+    """The pattern without braces and short forms: `a/` is `a/**`, and `a/b` may be a folder too."""
+    expanded: list[str] = []
+    for pattern in _braces(_normal(glob)):
+        if pattern in ("", "."):
+            expanded.append("**")
+        elif pattern.endswith("/"):
+            expanded.append(f"{pattern}**")
+        else:
+            expanded.append(pattern)
+            if not pattern.endswith("**"):
+                expanded.append(f"{pattern}/**")  # a folder of that name: everything in it
+    return tuple(dict.fromkeys(expanded))
+
+
+def _normal(glob: str) -> str:
+    return glob.strip().replace("\\", "/").removeprefix("./").removeprefix("/")
+
+
+def _braces(pattern: str) -> list[str]:
+    """`a{b,c}d` as `abd` and `acd`; unbalanced or too many braces stay as they are."""
+    done: list[str] = []
+    waiting = [pattern]
+    while waiting:
+        text = waiting.pop()
+        found = re.search(r"\{([^{}]*,[^{}]*)\}", text)
+        if found is None or len(waiting) + len(done) > MAX_ALTERNATIVES:
+            done.append(text)
+        else:
+            waiting += [text[: found.start()] + part + text[found.end() :] for part in reversed(found[1].split(","))]
+    return done[: 2 * MAX_ALTERNATIVES]
+
+
+def _covers(pattern: tuple[str, ...], names: tuple[str, ...]) -> bool:
+    """Whether a pattern cut at slashes takes all names of a path: the set holds how many it may have taken."""
+    taken = {0}
+    for at, segment in enumerate(pattern, start=1):
+        if segment != "**":
+            taken = {count + 1 for count in taken if count < len(names) and _name(segment)(names[count])}
+        elif at < len(pattern):
+            taken = set(range(min(taken), len(names) + 1)) if taken else taken
+        else:  # at the end it needs something below
+            taken = {len(names)} if taken and min(taken) < len(names) else set[int]()
+    return len(names) in taken
+
+
+@cache
+def _name(segment: str) -> Callable[[str], re.Match[str] | None]:
+    """What one name is matched with; fnmatch's expressions do not backtrack over several stars."""
+    return re.compile(translate(segment)).match
+
+
+def _segments_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Two patterns cut at slashes, by dynamic programming: reached[j] says that other[:j] can meet one[:i]."""
+    reached = [True] + [False] * len(other)
+    for j, segment in enumerate(other, start=1):
+        reached[j] = reached[j - 1] and segment == "**" and j < len(other)
+    for i, mine in enumerate(one, start=1):
+        # `**` in the middle may stand for no folder; at the end it needs something below.
+        before, reached = reached, [reached[0] and mine == "**" and i < len(one)] + [False] * len(other)
+        for j, theirs in enumerate(other, start=1):
+            if mine == "**" and theirs == "**":
+                reached[j] = before[j] or reached[j - 1] or before[j - 1]
+            elif mine == "**":
+                skips = before[j] and i < len(one)
+                reached[j] = skips or reached[j - 1] or before[j - 1]
+            elif theirs == "**":
+                skips = reached[j - 1] and j < len(other)
+                reached[j] = skips or before[j] or before[j - 1]
+            else:
+                reached[j] = before[j - 1] and _names_overlap(mine, theirs)
+    return reached[len(other)]
+
+
+@cache
+def _names_overlap(one: str, other: str) -> bool:
+    """Whether one name could match both; a set in brackets counts as any character."""
+    if one == other or "*" in (one, other):
+        return True
+    if is_literal(one) and is_literal(other):
+        return False
+    mine, theirs = _cells(one), _cells(other)
+    reached = [True] + [False] * len(theirs)
+    for j, cell in enumerate(theirs, start=1):
+        reached[j] = reached[j - 1] and cell == "*"
+    for cell in mine:
+        before, reached = reached, [reached[0] and cell == "*"] + [False] * len(theirs)
+        for j, theirs_cell in enumerate(theirs, start=1):
+            if cell == "*" or theirs_cell == "*":
+                reached[j] = reached[j - 1] or before[j] or before[j - 1]
+            else:
+                reached[j] = before[j - 1] and (cell == theirs_cell or "?" in (cell, theirs_cell))
+    return reached[len(theirs)]
+
+
+def _cells(name: str) -> list[str]:
+    return list(re.sub(r"\[[^\]]+\]", "?", re.sub(r"\*+", "*", name)))

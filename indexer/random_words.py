@@ -1,0 +1,23 @@
+"""Words that look random, where a value or a part of a URL stands: what the entropy modes take out."""
+
+from ctxrank.indexer.redaction_guards import compiled, looks_random
+
+# A word long enough to be a key, and what stands before the value of one: `name=`, `"name": "`.
+_LONG_WORD = r"(?<![A-Za-z0-9+/_~.-])[A-Za-z0-9+/_~.-]{20,}+={0,2}"
+_NAMED = r"""[A-Za-z_][\w.-]{0,60}(?:\\{0,7}["'])?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}(?:\\{0,7}["'`])?\Z"""
+_NAMED_REACH = 80  # characters
+
+
+def find_random(text: str) -> list[tuple[int, int]]:
+    """Where the words stand that look random, but only the value of a name or a part of a URL."""
+    spans: list[tuple[int, int]] = []
+    for word in compiled(_LONG_WORD).finditer(text):
+        start = word.start()
+        if word[0].startswith("//") and text.startswith(":", start - 1):
+            for part in word[0].split("/"):
+                if looks_random(part):
+                    spans.append((start, start + len(part)))
+                start += len(part) + 1
+        elif looks_random(word[0]) and compiled(_NAMED).search(text[max(0, start - _NAMED_REACH) : start]):
+            spans.append(word.span())
+    return spans

@@ -1,0 +1,140 @@
+r"""What a value is not: a placeholder, a mention of another secret, a path, code; and what looks random.
+
+    is_stand_in("password: ${PASSWORD}", 10)     True
+    is_code("password = get_password()", 11)     True
+    entropy("aabb")                              1.0, in bits for each character
+
+A guard wins over every rule that sees the same text. Every pattern here is bounded, and gives nothing back
+where that could make a hostile text expensive.
+"""
+
+import re
+from functools import cache
+from itertools import pairwise
+from math import log2
+
+# Where a value ends. Everything from here to the functions stands under (?i).
+END = r"""(?=[\s"'`<>,;&)\]}|\\]|[.:?](?:\s|\Z)|\Z)"""
+PLAIN = r"""[^\s"'`<>,;&)\]}|\\]"""
+
+_MARKER = r"\[?(?:[a-z]{1,16}_){0,4}redacted(?![a-z0-9])"
+
+# ${X}, {{ x }}, <password>, %(x)s, %s, a list, an object; $VARIABLE; %VARIABLE%; ****; xxxx; a small number.
+_PLACEHOLDER = (
+    r"[$%#@]?[{(<\[]|\$(?:[a-z_]{1,64}+|(?-i:[A-Z_][A-Z0-9_]{0,63}+))" + END + r"|%[a-z_]{1,64}+%"
+    r"|%[sdr]|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
+)
+
+_RESERVED = (
+    r"(?:none|null|nil|true|false|undefined|str|string|text|bytes|bool|boolean|int|integer|number|object|any"
+    r"|required|optional|hidden|masked|omitted|secretstr|change_?me|example|yes|no|on|off|test|testing|dummy|fake"
+    r"|mock|sample|demo|placeholder|unset|unknown|empty|missing|invalid|expired|disabled|enabled|default|inherit"
+    r"|prompt|stdin|foo|bar|baz|foobar|blah|user|username|pass|basic|bearer|plain|plaintext|your[a-z_-]{1,40}+)" + END
+)
+
+# A value of letters that itself says "password" or "key" is a name or a stand-in: OPENAI_API_KEY, not a monkey.
+_MENTION = (
+    r"(?=[a-z_.-]{1,120}+" + END + r")[a-z_.-]{0,60}?"
+    r"(?:passw|passphrase|pwd|secret|token|credential|(?:[_.-]|api|my|access|private|public)key|key[_.-])"
+)
+
+# /run/secrets/db and ~/.ssh/id (a capital only where a name starts: else it may be base64);
+# src/auth/token.py:42:7; token.py:42; yes/no.
+_PATH = "|".join(
+    shape + END
+    for shape in (
+        r"[~.]{0,2}(?:/(?-i:[A-Z]?[a-z0-9@_.-]{0,64}+)){1,20}+",
+        r"(?:[~.]{0,2}/)?(?:[\w@.-]{1,64}+/){1,20}+[\w-]{1,64}+(?:\.[a-z]\w{0,7}+){1,2}+(?::\d{1,6}+){0,2}+",
+        r"[\w@-]{1,64}+\.[a-z]\w{0,7}+(?::\d{1,6}+){1,2}+",
+        r"(?-i:[a-z_.-]{1,64}+)(?:/(?-i:[a-z_.-]{1,64}+)){1,20}+",
+    )
+)
+
+STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_RESERVED}|{_MENTION}|{_PATH}"
+
+# A call or an index, a path of attributes, a variable or a word of prose. Twenty letters of one case
+# without a break are no word.
+CODE = (
+    r"[&*!]?[^\W\d][\w.:>-]{0,100}+[(\[]"
+    r"|[&*!]?(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12}+[^\W\d]{1,64}+\d{0,2}" + END +
+    r"|[^\W\d_]{1,40}+(?:_[^\W\d_]{1,40}+){1,6}+_?\d{1,2}" + END +
+    r"|[&*!]?(?!(?-i:[a-z]{20,200}+|[A-Z]{20,200}+)" + END + r")(?:[^\W\d]|[.-]){1,200}+" + END
+)  # fmt: skip
+
+
+# How much of a value the guards look at: longer paths and expressions are rare, hostile texts are not.
+GUARD_CHARS = 240
+
+
+def is_dense(places: list[int], text: str) -> bool:
+    """Whether so many places are to be tried that the text may have been made for it."""
+    return len(places) > _DENSE_PLACES and len(places) * _DENSE_CHARS > len(text)
+
+
+_DENSE_PLACES = 200
+_DENSE_CHARS = 40
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The pattern, compiled when it is first needed: a call pays only for the rules that its text may break."""
+    return re.compile(pattern)
+
+
+def is_stand_in(text: str, place: int) -> bool:
+    """Whether what stands there takes a secret's place or talks of one."""
+    return compiled("(?i)" + STAND_IN).match(text, place, place + GUARD_CHARS) is not None
+
+
+def is_code(text: str, place: int) -> bool:
+    """Whether an expression or a word stands there, where no quote says that it is a value."""
+    return compiled("(?i)" + CODE).match(text, place, place + GUARD_CHARS) is not None
+
+
+def entropy(text: str) -> float:
+    """Shannon's, in bits for each character: 4 for random hexadecimal digits, under 6 for random letters."""
+    size = len(text)
+    shares = [text.count(char) / size for char in set(text)]
+    return -sum(share * log2(share) for share in shares)
+
+
+# Letters, digits and case change places often in a random word, seldom in a name: `getUserByIdFromCache2`
+# has .17 changes for each character, a random word of 62 letters and digits .36 on average.
+_LEAST_CHANGES = 0.22
+
+
+def looks_random(word: str) -> bool:
+    """Many different characters, a digit and a capital, and not made like an identifier, path or digest."""
+    if len(word) < 20 or len(set(word)) / len(word) <= 0.6 or word[:3] in ("sha", "md5"):
+        return False
+    if not any(c.isdigit() for c in word) or not any(c.isupper() for c in word):
+        return False
+    changes = 0.0
+    for one, next_one in pairwise(word):
+        if one.isalnum() and next_one.isalnum():
+            if one.isdigit() != next_one.isdigit():
+                changes += 1
+            elif one.islower() and next_one.isupper():  # every name in camel case has these: half weight
+                changes += 0.5
+    return changes / len(word) > _LEAST_CHANGES
+
+
+# client_v2, server-01, a date or a version; a host; escaped bytes; my_first_token_2, words and few digits.
+_IDENTIFIER = (
+    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
+    r"|[\w-]++(?:\.[\w-]++){1,5}+:\d++|(?:\\x[0-9a-f]{2})+"
+    r"|(?:[a-z]++\d{0,2}[_.-]){1,9}+[a-z]*+\d{0,2}|(?:[A-Z]++\d{0,2}[_.-]){1,9}+[A-Z]*+\d{0,2}"
+)
+
+
+def looks_like_key(value: str) -> bool:
+    """Letters and digits, or long and of both cases; nothing that a person would name something."""
+    has_digit = any("0" <= char <= "9" for char in value)
+    has_letter = any(char.isalpha() for char in value)
+    if not has_digit:
+        return len(value) >= 20 and value.isascii() and value.isalnum() and not (value.islower() or value.isupper())
+    if not has_letter:
+        return len(value) >= 16 and value.isdigit()
+    if len(value) < 8:
+        return False
+    return compiled(_IDENTIFIER).fullmatch(value) is None

@@ -1,0 +1,119 @@
+"""How sure a match is: the share of such matches that are right, and what the pattern's own record adds.
+
+    recognition = 1 / (1 + exp(−w · x))                    the same error?  (logistic; Platt 1999)
+    confidence  = (n·recognition + c) / (n + c + r)        and does its record bear that out?
+
+    x   the evidence (`Evidence`), each between 0 and 1
+    w   WEIGHTS of the family, fitted on the development groups by benchmarks/errors/fit.py
+    c   times the pattern was confirmed after a match      r   times it was refuted
+    n   PRIOR_STRENGTH: how many observations the recognition counts for
+
+The second line is the posterior mean of a Beta(n·p, n·(1−p)) prior after c successes and r failures (Gelman et al.,
+Bayesian Data Analysis, 2.4). Without a record it is the recognition itself, so that a fresh store is calibrated as
+measured.
+
+Whether a pattern's solution works is judged by a bound, not by a mean: `record_bound` is the lower end of Wilson's
+interval (1927), which one lucky success does not lift.
+"""
+
+import math
+from typing import Final, Literal
+
+from ctxrank.indexer.records import NamedTuple
+
+CalibrationFamily = Literal["message", "trace"]
+
+# Below this recognition the answer is silence: where false positives on unknown errors meet their target.
+LEAST_RECOGNITION: Final = 0.88
+PRIOR_STRENGTH: Final = 4.0
+# Confirmed or refuted: the record's interval lies on that side of one half.
+_Z = 1.0
+_FULL_CONTENT = 6.0  # words that carry meaning; more do not make a message more particular
+_FULL_MARGIN = 0.5
+_TIE = 0.06  # a margin below this is none
+
+
+class Evidence(NamedTuple):
+    """What a recognition is calibrated on. `margin` is the distance to the next different pattern."""
+
+    is_template: float
+    text: float
+    content: float
+    details: float
+    details_gap: float
+    values: float
+    is_vague: float
+    same_code: float
+    same_line: float
+    margin: float
+    is_tied: float
+
+
+# Order: constant, then the fields of Evidence. The development groups hold no wrong match at the same place of the
+# code, so that there is nothing to fit: the constants of "trace" say 0.97 for the same line and 0.93 for the
+# same function.
+WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
+    "message": (0.59, 1.94, -0.93, 0.08, -0.68, -2.56, 0.23, -0.78, 3.88, 0.00, 3.01, -0.67),
+    "trace": (2.60, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00),
+}
+
+
+def evidence(
+    *, is_template: bool, text: float, content: float, details: float | None, values: float | None,
+    same_code: bool, same_line: bool, margin: float,
+) -> Evidence:  # fmt: skip
+    """The evidence from a comparison; `details` and `values` are None where there is nothing to compare."""
+    fullness = min(content, _FULL_CONTENT) / _FULL_CONTENT
+    return Evidence(
+        float(is_template), text, fullness, details or 0.0,
+        0.0 if details is None else (1.0 - details) * (1.0 - fullness),
+        values or 0.0,
+        # "usage of X": little is said, and what is said with it differs.
+        float(values is not None and values < 0.5 and content < 2.6),
+        float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN, float(is_tie(margin)),
+    )  # fmt: skip
+
+
+def is_tie(margin: float) -> bool:
+    """Whether another pattern fits as well."""
+    return margin < _TIE
+
+
+def recognition(family: CalibrationFamily, found: Evidence) -> float:
+    """The probability that the match is the same error."""
+    weights = WEIGHTS[family]
+    return logistic(weights[0] + sum(weight * value for weight, value in zip(weights[1:], found, strict=True)))
+
+
+def confidence(recognised: float, confirmations: int, refutations: int) -> float:
+    """The recognition after the pattern's record."""
+    return (PRIOR_STRENGTH * recognised + confirmations) / (PRIOR_STRENGTH + confirmations + refutations)
+
+
+def record_bound(confirmations: int, refutations: int) -> float:
+    """The least share of successes that the record supports; 0 without a record."""
+    return _wilson(confirmations, confirmations + refutations, -_Z)
+
+
+def state_of(confirmations: int, refutations: int) -> Literal["sighted", "confirmed", "refuted"]:
+    """What a record amounts to: confirmed or refuted once its interval lies on one side of a half, else sighted."""
+    tried = confirmations + refutations
+    if tried and _wilson(confirmations, tried, -_Z) >= 0.5:
+        return "confirmed"
+    if tried and _wilson(confirmations, tried, _Z) <= 0.5:
+        return "refuted"
+    return "sighted"
+
+
+def logistic(value: float) -> float:
+    """1 / (1 + exp(−value)), for any value."""
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, value))))
+
+
+def _wilson(successes: int, tried: int, z: float) -> float:
+    """An end of Wilson's score interval: the lower one for a negative z."""
+    if not tried:
+        return 0.0
+    share = successes / tried
+    spread = math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    return (share + z * z / (2 * tried) + z * spread) / (1 + z * z / tried)

@@ -1,0 +1,86 @@
+"""The linked artifacts of an assembly: what a task of `.contextia/` reaches, before the agent's own heading.
+
+They come first and depend on the task alone, so that agents of every kind who work on it share the longest possible
+beginning of their blocks. One budget holds for both worlds:
+
+    linked artifacts   a share of what remains, or half of a budget that was asked for
+    the agent's block  the rest, and what is left over once every linked artifact is shown as the zone allows
+
+What is left over before that stays unspent: given to packages, it would have to be taken back at a larger budget.
+"""
+
+from ctxrank.indexer.config import Config
+from ctxrank.indexer.errors import CtxrankError, UsageError
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.store import Store
+from ctxrank.ranking.budget import Budget
+from ctxrank.ranking.linked_context import ContextRequest, gather
+from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.prices import Prices
+from ctxrank.ranking.request import IncludedLinked, Omitted
+from ctxrank.ranking.zones import Usage, Zone
+
+# Of what remains of the context. Every agent's block has at least twice as much, so that all agents get equal bytes.
+_SHARE = 0.15
+_SHARE_OF_ASKED = 0.5
+_DEPTHS = {Zone.NORMAL: "full", Zone.SOFT_WARNING: "summary", Zone.CONSERVATIVE: "meta"}
+
+
+class LinkedBlock(NamedTuple):
+    """The linked part of a block with what it costs, what is left of the budget, and the task's own text."""
+
+    text: str
+    used: int
+    rest: int  # tokens for the agent's block
+    shown: tuple[IncludedLinked, ...]
+    omitted: tuple[Omitted, ...]
+    task_text: str
+    notes: tuple[str, ...]
+
+
+def linked_block(
+    store: Store, task_id: str, config: Config, used: Usage, budget: Budget, factor: float, *, is_bound: bool
+) -> LinkedBlock:
+    """What the task reaches. Where there is no such task, or no room, it is a note: a spawn depends on the rest."""
+    limit = int(budget.limit * _SHARE_OF_ASKED) if is_bound else min(int(used.remaining * _SHARE), budget.limit // 2)
+    request = ContextRequest(task_id, limit, _DEPTHS[used.zone], form="markdown", factor=factor)
+    wanted = Wanted(limit, request.depth, request.form, has_reference_line=False)
+    try:
+        material = gather(store, request, config)
+        part = pack_linked(material.closure, material.texts, material.found, wanted, Prices(factor), material.annotated)
+    except UsageError as error:
+        # Kept free all the same: a larger budget would take it from the packages again.
+        return LinkedBlock("", 0, budget.limit - limit, (), (), "", (error.message,))
+    except CtxrankError as error:
+        return LinkedBlock("", 0, budget.limit, (), (), "", (f"{error.message} {error.hint}".strip(),))
+    is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
+    task = next(one for one in material.closure.reached if one.node.type == "task")
+    missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
+    return LinkedBlock(
+        part.text, part.used, budget.limit - (part.used if is_complete else limit), _shown(part), _omitted(part),
+        f"{task.node.title}\n{material.texts[task.node.number].texts.full}", (*part.warnings, *missing),
+    )  # fmt: skip
+
+
+def _shown(part: LinkedPart) -> tuple[IncludedLinked, ...]:
+    return tuple(
+        IncludedLinked(
+            shown.reached.node.id, shown.reached.node.type, shown.reached.node.title, shown.reached.node.status,
+            shown.level, shown.tokens, f"T{shown.reached.tier}", tuple(shown.reached.chain), shown.reached.reason,
+        )
+        for shown in part.shown
+    )  # fmt: skip
+
+
+def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:
+    left = [
+        Omitted(left.reached.node.id, f"T{left.reached.tier}: no room in the linked artifacts' budget", left.tokens)
+        for left in part.omitted
+    ]
+    lowered = [
+        Omitted(shown.reached.node.id, f"lowered: shown at {shown.level}", shown.whole - shown.tokens)
+        for shown in part.shown
+        if shown.is_lowered
+    ]
+    gone = [Omitted(one.id, f"linked by {one.source}, but there is no such artifact", 0) for one in part.missing]
+    return (*left, *lowered, *gone)

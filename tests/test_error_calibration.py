@@ -1,0 +1,86 @@
+"""Recognition and record become one confidence, by arithmetic that can be redone on paper."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.ranking.error_calibration import (
+    LEAST_RECOGNITION,
+    PRIOR_STRENGTH,
+    WEIGHTS,
+    Evidence,
+    confidence,
+    evidence,
+    recognition,
+    record_bound,
+    state_of,
+)
+
+SHARE = st.floats(0, 1)
+
+
+def found(*, is_template: bool = True, same_code: bool = False, margin: float = 1.0, content: float = 6.0) -> Evidence:
+    return evidence(
+        is_template=is_template, text=1.0, content=content, details=None, values=None, same_code=same_code,
+        same_line=False, margin=margin,
+    )  # fmt: skip
+
+
+def test_confidence_without_a_record_is_the_recognition() -> None:
+    assert confidence(0.9, 0, 0) == pytest.approx(0.9)
+
+
+def test_confidence_counts_the_recognition_as_four_observations() -> None:
+    assert PRIOR_STRENGTH == 4
+    # (4 × 0.9 + 1) / (4 + 1) and (4 × 0.9) / (4 + 2)
+    assert confidence(0.9, 1, 0) == pytest.approx(0.92)
+    assert confidence(0.9, 0, 2) == pytest.approx(0.6)
+
+
+@given(SHARE, st.integers(0, 50), st.integers(0, 50))
+def test_a_confirmation_never_lowers_and_a_refutation_never_raises(recognised: float, good: int, bad: int) -> None:
+    now = confidence(recognised, good, bad)
+    assert 0 <= confidence(recognised, good, bad + 1) <= now + 1e-12
+    assert now - 1e-12 <= confidence(recognised, good + 1, bad) <= 1
+
+
+@given(st.lists(SHARE, min_size=len(Evidence._fields), max_size=len(Evidence._fields)))
+def test_recognition_is_a_probability(values: list[float]) -> None:
+    assert all(0 < recognition(family, Evidence(*values)) < 1 for family in WEIGHTS)
+
+
+def test_the_tables_have_a_weight_for_each_piece_of_evidence() -> None:
+    assert {len(weights) for weights in WEIGHTS.values()} == {1 + len(Evidence._fields)}
+
+
+def test_a_shared_code_and_a_clear_margin_make_it_surer() -> None:
+    plain = recognition("message", found(is_template=False))
+    assert recognition("message", found(is_template=False, same_code=True)) > plain
+    assert recognition("message", found(margin=0.3)) > recognition("message", found(margin=0.0))
+
+
+def test_a_template_that_nothing_else_resembles_is_answered_and_a_tie_is_not() -> None:
+    assert recognition("message", found()) >= LEAST_RECOGNITION
+    assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION
+
+
+def test_one_lucky_success_does_not_prove_a_solution() -> None:
+    # Wilson, z = 1: (1 + 1/2 − 1/2) / (1 + 1) for one of one, (8/9 of nine) far above for nine of ten.
+    assert record_bound(1, 0) == pytest.approx(0.5)
+    assert record_bound(0, 0) == 0.0
+    assert record_bound(9, 1) > record_bound(1, 0)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "state"),
+    [
+        (0, 0, "sighted"),
+        (1, 0, "confirmed"),
+        (0, 1, "refuted"),
+        (1, 1, "sighted"),
+        (5, 1, "confirmed"),
+        (1, 4, "refuted"),
+    ],
+)
+def test_a_record_becomes_a_state(good: int, bad: int, state: str) -> None:
+    assert state_of(good, bad) == state

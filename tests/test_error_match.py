@@ -1,0 +1,201 @@
+"""A known error is recognised with a grade and reasons; what something speaks against is not, however alike."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import make_store
+
+import ctxrank.indexer
+from ctxrank.indexer import error_index, error_patterns
+from ctxrank.indexer.error_signature import Signature, sign
+from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.store import Store
+from ctxrank.ranking.error_match import MatchAnswer, match_errors
+from ctxrank.ranking.error_similarity import align, compare
+
+AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as made:
+        if not made.truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'error_signatures'").fetchone():
+            made.truth.execute((Path(ctxrank.indexer.__path__[0]) / "truth_003.sql").read_text(encoding="utf-8"))
+        yield made
+
+
+def signed(text: str) -> Signature:
+    return sign(error_units(text)[0])
+
+
+def save(store: Store, text: str, *, project: str = "default", confirmations: int = 0, refutations: int = 0) -> int:
+    """A pattern with its signature and a record."""
+    unit = error_units(text)[0]
+    signature = sign(unit)
+    with store.write() as change:
+        number = error_patterns.upsert(
+            change,
+            error_patterns.ErrorPattern(project, signature.instance, signature.error_type, text[:60], "Fix it.", 1, 1),
+        )
+        error_index.put(change, number, project, signature, unit.text)
+        change.connection.execute(
+            "UPDATE error_patterns SET confirmations = ?, refutations = ? WHERE id = ?",
+            (confirmations, refutations, number),
+        )
+    return number
+
+
+def ask(store: Store, text: str, **options: str) -> MatchAnswer:
+    return match_errors(store.truth, [sign(unit) for unit in error_units(text)], **{"project": "default", **options})  # type: ignore[arg-type]
+
+
+def grades(store: Store, text: str) -> list[str]:
+    return [match.grade for match in ask(store, text).matches]
+
+
+def test_the_same_error_is_exact_and_the_same_message_with_other_values_a_template(store: Store) -> None:
+    save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
+    assert grades(store, "error: the lockfile of 'other' cannot be read by this version") == ["template"]
+
+
+def test_another_wording_is_near_and_says_what_differs(store: Store) -> None:
+    save(store, "error: only traits defined in the current crate can be implemented for kind Frob and friends")
+    (match,) = ask(
+        store, "error: only traits defined in the current crate can be implemented for kind Grob and friends"
+    ).matches
+    assert match.grade == "near"
+    assert match.differences == ("grob, not frob",)
+
+
+def test_a_code_is_enough_and_another_code_is_never_known(store: Store) -> None:
+    number = save(store, "error[E0015]: inline assembly is not allowed in constants")
+    (match,) = ask(store, "error[E0015]: cannot call non-const fn `f` in constants").matches
+    assert (match.pattern_id, match.grade) == (number, "near")
+    answer = ask(store, "error[E0016]: inline assembly is not allowed in constants")
+    assert (answer.outcome, answer.matches) == ("no_match", ())
+    assert "another code" in answer.reason or "No known error" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ("Error: the worker of the queue was started twice", "Error: the worker of the queue was paused twice"),
+        ("Error: 'implements' clause already seen here", "Error: 'extends' clause already seen here"),
+        ("Error: the file may be written by the owner", "Error: the file may not be written by the owner"),
+        ("Error: upstream answered with status 404 for it", "Error: upstream answered with status 503 for it"),
+        ("Error: open failed with ENOENT in this folder", "Error: open failed with EACCES in this folder"),
+        ("KeyError: the rate is missing from the table", "IndexError: the rate is missing from the table"),
+    ],
+)  # fmt: skip
+def test_a_change_of_meaning_is_another_error(store: Store, known: str, asked: str) -> None:
+    save(store, known)
+    assert ask(store, asked).matches == ()
+    assert len(ask(store, known).matches) == 1
+
+
+def test_a_bare_assertion_is_known_only_at_its_own_place(store: Store) -> None:
+    save(store, AT.format("a", 3, "test_a", "assert x == 1", "AssertionError"))
+    assert grades(store, AT.format("a", 90, "test_a", "assert x == 1", "AssertionError")) == ["exact"]
+    answer = ask(store, AT.format("b", 3, "test_b", "assert y == 2", "AssertionError"))
+    assert answer.matches == ()
+
+
+def test_a_missing_module_is_the_same_error_wherever_it_is_imported(store: Store) -> None:
+    save(store, AT.format("a", 3, "<module>", "import yaml", "ModuleNotFoundError: No module named 'yaml'"))
+    asked = AT.format("b", 9, "load", "from yaml import load", "ModuleNotFoundError: No module named '{}'")
+    assert len(ask(store, asked.format("yaml")).matches) == 1
+    assert ask(store, asked.format("tomli")).matches == ()
+
+
+def test_an_interpreter_that_words_it_otherwise_is_recognised_by_the_line(store: Store) -> None:
+    save(store, AT.format("a", 3, "<module>", "if x = 1:", "SyntaxError: invalid syntax"))
+    newer = "SyntaxError: cannot assign to name here. Maybe you meant '==' instead of '='?"
+    (match,) = ask(store, AT.format("a", 8, "<module>", "if x = 1:", newer)).matches
+    assert match.grade == "near"
+    assert any("same line" in why for why in match.why)
+
+
+def test_two_patterns_that_fit_equally_well_leave_it_unsure(store: Store) -> None:
+    save(store, "error: usage of `Box<Rc<T>>`")
+    save(store, "error: usage of `process::exit`")
+    answer = ask(store, "error: usage of `mem::forget`")
+    assert answer.matches == ()
+    assert len(answer.unsure) == 2
+
+
+def test_two_patterns_of_the_very_same_error_are_both_answered(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    one = save(store, text)
+    with store.write() as change:
+        change.connection.execute("UPDATE error_patterns SET pattern_hash = 'imported' WHERE id = ?", (one,))
+    other = save(store, text, confirmations=2)
+    assert [match.pattern_id for match in ask(store, text).matches] == [other, one]
+
+
+def test_projects_do_not_see_each_other(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text, project="other")
+    assert ask(store, text).matches == ()
+    assert len(ask(store, text, project="other").matches) == 1
+
+
+def test_a_record_of_failures_lowers_confidence_but_not_recognition(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text, refutations=4)
+    (match,) = ask(store, text).matches
+    assert match.confidence < 0.6 < 0.9 < match.recognition
+
+
+def test_a_secondary_error_answers_where_the_primary_one_is_unknown(store: Store) -> None:
+    number = save(store, "b.c:1:2: error: unknown type name 'frob_t'")
+    answer = ask(store, "a.c:1:2: error: stray backslash in the program\nb.c:9:9: error: unknown type name 'grob_t'\n")
+    assert [match.pattern_id for match in answer.matches] == [number]
+
+
+def test_removing_a_pattern_removes_its_terms(store: Store) -> None:
+    number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    with store.write() as change:
+        change.connection.execute("DELETE FROM error_patterns WHERE id = ?", (number,))
+    (terms,) = store.truth.execute("SELECT count(*) FROM error_terms").fetchone() or (None,)
+    assert terms == 0
+
+
+def test_signatures_of_an_older_normaliser_are_signed_again(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text)
+    with store.write() as change:
+        change.connection.execute("UPDATE error_signatures SET normaliser = 0, template = 'old', instance = 'old'")
+        assert error_index.sign_again(change, 100) == 1
+        assert error_index.sign_again(change, 100) == 0
+    assert grades(store, text) == ["exact"]
+
+
+def test_an_empty_store_says_so(store: Store) -> None:
+    answer = ask(store, "error: anything")
+    assert (answer.outcome, answer.reason) == ("no_match", "No known error shares its codes, its message or its place.")
+    assert match_errors(store.truth, (), project="default").reason == "Nothing was printed."
+
+
+def test_alignment_is_symmetric_and_one_only_for_equal_headlines() -> None:
+    one, other = (
+        signed("error: the file 'x' was opened twice").words,
+        signed("error: the file 'x' was opened by two").words,
+    )
+    assert align(one, other).share == pytest.approx(align(other, one).share)
+    assert align(one, one).share == 1.0 > align(one, other).share
+
+
+def test_likeness_of_an_error_to_itself_is_an_instance_without_objections() -> None:
+    signature = signed(AT.format("a", 3, "test_a", "assert x == 1", "AssertionError: x"))
+    likeness = compare(signature, signature)
+    assert (likeness.is_instance, likeness.frames, likeness.vetoes) == (True, 2, ())
+
+
+def test_a_cause_outside_the_code_is_the_same_wherever_it_is_met(store: Store) -> None:
+    save(store, AT.format("a", 3, "load", "db.execute(x)", "sqlite3.OperationalError: database is locked"))
+    asked = ask(store, AT.format("b", 9, "sync", "con.commit()", "sqlite3.OperationalError: database is locked"))
+    assert len(asked.matches) == 1
+    other = ask(store, AT.format("b", 9, "sync", "con.commit()", "sqlite3.OperationalError: no such table: users"))
+    assert other.matches == ()

@@ -1,0 +1,152 @@
+"""A value is taken where a name says that it is secret, in whatever language or file that is."""
+
+import json
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.indexer.redaction import redact
+from ctxrank.indexer.ruleset import may_hold_secret
+
+_LETTERS = string.ascii_letters + string.digits
+
+
+def _fake(length: int) -> str:
+    return "Q7" + "".join(random.Random(length).choices(_LETTERS, k=length - 2))
+
+
+KEY = _fake(24)
+WORD = "hunter" + "2" * 2
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f'settings["api_secret"] = "{KEY}"', 'settings["api_secret"] = "[REDACTED]"'),
+        (f"const clientSecret: string = '{KEY}';", "const clientSecret: string = '[REDACTED]';"),
+        (f'var dbPassword string = "{WORD}"', 'var dbPassword string = "[REDACTED]"'),
+        (f'public string ApiKey {{ get; set; }} = "{KEY}";', 'public string ApiKey { get; set; } = "REDACTED";'),
+        (f":smtp_pass => '{WORD}'", ":smtp_pass => '[REDACTED]'"),
+        (f"export DB_PASS={WORD}", "export DB_PASS=[REDACTED]"),
+        (f"<password>{WORD}</password>", "<password>REDACTED</password>"),
+        (f'<add key="dbPassword" value="{WORD}" />', '<add key="dbPassword" value="[REDACTED]" />'),
+        (f"X-Api-Key: {KEY}", "X-Api-Key: REDACTED"),
+        (f"API key: {KEY}", "API key: [REDACTED]"),
+        (f"tool --db-password {WORD} -v", "tool --db-password REDACTED -v"),
+        (f"tool --access-token {KEY} -v", "tool --access-token REDACTED -v"),
+        (f"GET /v1?page=2&access_token={KEY}&x=1", "GET /v1?page=2&access_token=[REDACTED]&x=1"),
+        (f"AccountKey={KEY}==;EndpointSuffix=x", "AccountKey=[REDACTED];EndpointSuffix=x"),
+        (f"Server=db;Pwd={WORD};Timeout=3", "Server=db;Pwd=REDACTED;Timeout=3"),
+        (f"//registry.example/:_authToken={KEY}", "//registry.example/:_authToken=[REDACTED]"),
+        (f"encryption_key: {KEY}", "encryption_key: [REDACTED]"),
+        (f"PASSWORD_PROD = '{WORD}'", "PASSWORD_PROD = '[REDACTED]'"),
+        (f"credentials: {KEY}", "credentials: [REDACTED]"),
+        (f"Cookie: theme=dark; sessionid={KEY}; n=1", "Cookie: theme=dark; sessionid=[REDACTED:cookie]; n=1"),
+        (f"Authorization: {KEY}", "Authorization: [REDACTED:authorization-header]"),
+        (f"Proxy-Authorization: ApiKey {KEY}", "Proxy-Authorization: ApiKey [REDACTED:authorization-header]"),
+        (f"https://h.example/b?sig={KEY}&x=1", "https://h.example/b?sig=[REDACTED:url-signature]&x=1"),
+        (f"git clone https://{KEY}@h.example/r", "git clone https://[REDACTED:url-token]@h.example/r"),
+        (f"machine h.example login me password {WORD}", "machine h.example login me password [REDACTED:netrc]"),
+        (f"localhost:5432:shop:me:{WORD}", "localhost:5432:shop:me:[REDACTED:pgpass]"),
+        (f"sshpass -p {WORD} ssh me@h", "sshpass -p [REDACTED:password-flag] ssh me@h"),
+        (f"mysql -u me -p{WORD} shop", "mysql -u me -p[REDACTED:password-flag] shop"),
+    ],
+)
+def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) -> None:
+    assert redact(text).text == clean
+    assert may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token_url = 'https://h.example/oauth2/token1'",
+        "password_file: /run/secrets/db_password1",
+        "secretName: my-secret-2",
+        "secret_id = user_id_2",
+        "token_type=bearer1 tokens: 1234567890",
+        "kms_key_id = 'alias/app'",
+        '"AWS::MSK::BatchScramSecret": "ff2b807a577495b0"',
+        '"arn:aws:secretsmanager:*:*:secret:app-config-2"',
+        "access_key = config.access_key_v2",
+        "api_key = 'api_key_1'",
+        "auth_key = client2.get_key()",
+        "password := readPassword()",
+        "if token == other_token2:",
+        "getattr(self, 'password', 'default')",
+        "parser.add_argument('--password', '-p', help='The password')",
+        'names = ("username", "password", "email")',
+        "PASS: tests/test_parser2.py",
+        "bypass=1 compass: north_2 passed=3",
+        "use --password to set it, and --token with care",
+        "session key: see section 3",
+        "the API key: ask your administrator",
+        "<password></password> <token>$TOKEN</token>",
+        "private key file = ~/.ssh/id_ed25519",
+        "password: monkey",
+        'label: "Password", token: "Token"',
+        "secret = yes, password = on, token = test",
+        "password = your_password_here",
+        "token: xxxxxxxxxxxxxxxxxxxxxxxx",
+        "SERVER_AUTH = '1.3.6.1.5.5.7.3.1'",
+    ],
+)
+def test_names_of_other_things_code_and_stand_ins_stay(text: str) -> None:
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize("escapes", [0, 1, 2])
+def test_json_in_json_stays_json(escapes: int) -> None:
+    text = json.dumps({"clientSecret": KEY, "api-key": KEY, "n": 1})
+    for _ in range(escapes):
+        text = json.dumps({"body": text})
+    clean = redact(text).text
+    assert KEY not in clean
+    for _ in range(escapes):
+        clean = json.loads(clean)["body"]
+    assert json.loads(clean) == {"clientSecret": "[REDACTED]", "api-key": "REDACTED", "n": 1}
+
+
+_NAMES = st.sampled_from(["api_key", "clientSecret", "DB_PASSWORD", "access-token", "signing_key", "token"])
+_LINKS = st.sampled_from([" = ", "=", ": ", ":", " => ", '": "', "='", '"] = "', ">", '" value="', " "])
+_ENDS = st.sampled_from(["", "'", '"', "\n", " ", ",", ";", "&", "</x>", "}", "\\n", "\\"])
+
+
+@given(st.lists(st.tuples(_NAMES, _LINKS, st.sampled_from([KEY, WORD, "a.b", "$X", "é" * 9]), _ENDS), max_size=6))
+def test_redacting_named_values_twice_changes_nothing_more(parts: list[tuple[str, str, str, str]]) -> None:
+    once = redact("".join("".join(part) for part in parts))
+    assert redact(once.text).text == once.text
+
+
+# The short ones: a long word may hold a secret whatever stands around it.
+_SHORT = st.sampled_from([
+    WORD, "a1b2c3d4", "me:a1b2c", "xox" + "o-1-2-3-a", "machine ", "h.example login me ", "password ", "PASS", "pwd",
+    "=", ": ", ":", "//", ":\\/\\/", "@h", "redis", "mysql ", "-p", "-p ", " ", "\n", "curl ", "-u ", "access", "api",
+    "client", "authorization", "bearer ", "<", ">", "</", "'", '"', "--", ",", "(", "\u0130", "\u017f", "\u212a",
+    "<private>", "</private>", "sshpass ", "docker login ", "_KEY", ":5432", "data:", "kind: secret", "credentials",
+    "::", "token", "||", ", ", "a1b2c3d4e5",
+])  # fmt: skip
+
+
+@given(st.lists(_SHORT, max_size=12))
+def test_what_a_rule_finds_was_thought_possible(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert may_hold_secret(text) or redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["mysql -u me -p" + WORD, f"machine h.x login me password {WORD}", f"DB_PASS={WORD}", "x " + "xox" + "o-1-2-3-a"],
+)
+def test_a_short_secret_is_thought_possible(text: str) -> None:
+    assert redact(text).text != text and may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["fix the token refresh", "why is the database locked?", "make the api faster, please"]
+)
+def test_a_plain_sentence_needs_no_rules(text: str) -> None:
+    assert not may_hold_secret(text)

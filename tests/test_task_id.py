@@ -1,0 +1,90 @@
+"""`assemble --task-id`: linked artifacts and context packages in one block under one budget."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import make_store, save
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ranking_builders import block_for, think
+
+from ctxrank.indexer.receipts import get_receipt
+from ctxrank.indexer.store import Store
+from ctxrank.indexer.vocabulary import local_counter
+from ctxrank.ranking.replay import replayed
+from ctxrank.ranking.request import Assembly
+
+TREE = Path(__file__).parent.parent / "fixtures" / "contextia"
+
+
+@pytest.fixture(scope="module")
+def billing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("billing")
+    shutil.copytree(TREE, folder, dirs_exist_ok=True)
+    with make_store(folder) as store:
+        save(store, "notes/rates.md", "# Rates\n\nExchange rates are read once a day.\n" * 3, priority="high")
+        save(store, "notes/pdf.md", "# PDF\n\nInvoices of two currencies overflow the page.\n" * 3)
+        think(store, "developer", "completion", "Rates are cached.")
+        yield store
+
+
+def of_task(store: Store, agent: str = "developer", **values: Any) -> Assembly:
+    return block_for(store, agent, task_id="TASK-042", is_marking=False, **values)
+
+
+def test_linked_artifacts_come_before_the_agents_heading(billing: Store) -> None:
+    block = of_task(billing)
+    linked, heading, rest = block.text.partition("## Context for developer\n")
+    assert heading and "TASK-042" in linked and "SPEC-BILLING-001" in linked and "notes/rates.md" in rest
+    assert {entry.id for entry in block.linked} >= {"TASK-042", "SPEC-BILLING-001", "NORM-ERROR-001"}
+
+
+def test_without_a_task_text_the_linked_task_ranks_the_packages(billing: Store) -> None:
+    assert block_for(billing, limit=1, is_marking=False).packages[0].path == "notes/rates.md"
+    assert any("matches" in package.reason for package in of_task(billing).packages)
+
+
+def test_agents_of_every_kind_share_the_linked_artifacts(billing: Store) -> None:
+    blocks = [of_task(billing, agent) for agent in ("developer", "qa_expert", "tech_lead")]
+    firsts = {block.parts[0] for block in blocks}
+    assert len(firsts) == 1
+    assert blocks[-1].shared_prefix_tokens == blocks[1].shared_prefix_tokens and blocks[1].shared_prefix_tokens
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(budget=st.integers(0, 6000), more=st.integers(0, 2000))
+def test_one_budget_is_hard_for_both_and_more_of_it_takes_nothing_away(billing: Store, budget: int, more: int) -> None:
+    small, large = (of_task(billing, "qa_expert", budget=limit) for limit in (budget, budget + more))
+    counter = local_counter()
+    assert counter is not None and counter.count(small.text) <= budget
+    after = _levels(large)
+    assert all(after[id_] >= level for id_, level in _levels(small).items())
+
+
+def _levels(block: Assembly) -> dict[str, int]:
+    order = ("title", "meta", "summary", "passage", "full")
+    linked = {entry.id: order.index(entry.level) for entry in block.linked}
+    return linked | {str(package.id): order.index(package.detail) for package in block.packages}
+
+
+@pytest.mark.parametrize(("tokens", "level"), [(0, "full"), (110_000, "summary"), (130_000, "meta")])
+def test_a_fuller_context_lowers_them(billing: Store, tokens: int, level: str) -> None:
+    block = of_task(billing, current_tokens=tokens)
+    assert {entry.level for entry in block.linked if entry.type == "spec" and entry.tier == "T1"} == {level}
+
+
+def test_an_unknown_task_is_a_note_and_the_block_goes_on(billing: Store) -> None:
+    block = block_for(billing, task_id="TASK-999", is_marking=False)
+    assert block.linked == () and len(block.packages) == 2
+    assert any("TASK-999" in note for note in block.notes)
+
+
+def test_what_is_linked_is_on_the_receipt_and_is_replayed(billing: Store) -> None:
+    block = of_task(billing, budget=1200)
+    receipt = get_receipt(billing.truth, block.receipt or 0)
+    named = {entry.id for entry in receipt.entries}
+    assert {"TASK-042", "SPEC-BILLING-001"} <= named
+    assert replayed(billing, receipt).is_same
