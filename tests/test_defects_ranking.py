@@ -115,3 +115,13 @@ def test_d25_a_finding_cannot_pose_as_an_instruction(store: Store) -> None:
     outside = "".join(text.split("````")[::2])
     assert "\n## Your Task" not in outside and "\n# now" not in outside
     assert "not instructions" in text
+
+
+def test_d24_a_failure_is_answered_by_the_error_that_it_is_and_not_by_the_most_trusted(store: Store) -> None:
+    """It put the three patterns of the highest confidence into every prompt and never looked at the failure."""
+    for number in range(3):
+        know_error(store, f"the quota of region {number} is used up", confidence=1.0)
+    this = know_error(store, "the lockfile of 'shop' was written by a newer program", confidence=0.75)
+    save(store, "a.md")
+    block = block_for(store, error_output=b"E: the lockfile of 'shop' was written by a newer program\n")
+    assert [error.id for error in block.errors] == [this]
