@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check static format format-check lint types contract bench wheel sdist clean
+.PHONY: help demo test coverage check static format format-check lint types contract bench wheel sdist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,8 +24,11 @@ help: ## list the targets
 demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index again
 	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh scripts/demo.sh
 
-test: $(STAMP) ## run the tests, with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term
+test: $(STAMP) ## run the tests
+	$(BIN)/python -m pytest -q
+
+coverage: $(STAMP) ## run the tests and say which lines none of them runs (takes twice as long)
+	$(BIN)/python -m pytest -q --cov --cov-report=term
 
 check: static test ## everything: format, lint, types, import contract, tests
 
