@@ -1,6 +1,7 @@
 """Stores, files and packages for tests, each in one call."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,6 +81,11 @@ def run_child(code: str, *arguments: object, **environment: str) -> str:
     printed, _ = child.communicate(timeout=60)
     assert child.returncode == 0, printed
     return printed
+
+
+def obey_interrupts() -> None:
+    """For a child, before it starts: whoever runs the tests in the background of a shell has SIGINT ignored in all."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def word(number: int) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from builders import obey_interrupts
 from load import load
 
 from ctxrank.cli.main import run
@@ -298,8 +299,9 @@ sys.stdin = Slow()
 sys.exit(run(["search", "-"]))
 """
     process = subprocess.Popen(
-        [sys.executable, "-c", code], cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-c", code], cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=obey_interrupts,
+    )  # fmt: skip
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

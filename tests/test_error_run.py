@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from builders import make_store
+from builders import make_store, obey_interrupts
 
 from ctxrank.indexer.error_listing import StoredError, list_errors
 from ctxrank.indexer.store import open_store
@@ -28,6 +28,7 @@ def start(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         [sys.executable, "-m", "ctxrank.cli", "error", "run", *arguments],
         cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=obey_interrupts,
     )  # fmt: skip
 
 
