@@ -107,7 +107,8 @@ def linked_limit(base: int, offers: Sequence[Offer], limit: int, *, admitted: in
     for cost, _, at in _steps(offers, admitted):
         used += cost
         if at <= _SECOND_LEVEL:
-            last = used
+            # A step that spares an entry in the footer can cost less than nothing: where it starts is paid first.
+            last = max(last, used)
     return limit if limit <= last else limit - int(SEARCH_SHARE * (limit - last))
 
 

@@ -1,7 +1,7 @@
 """The budget's laws for linked artifacts: hard, filled, and a larger one never takes away."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.errors import UsageError
@@ -95,6 +95,7 @@ def test_the_share_for_search_grows_with_the_budget_and_so_does_the_rest(
 
 
 @given(OFFERS, FOOTERS, st.integers(0, 2500))
+@example([_offer([1, 1], 4)], Footer(10, 1), 0)
 def test_nobody_who_is_linked_lacks_a_second_level_for_what_search_found(
     offers: list[Offer], footer: Footer, more: int
 ) -> None:
