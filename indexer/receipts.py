@@ -63,7 +63,8 @@ class NewReceipt(NamedTuple):
     seq: int
     inputs: Mapping[str, str]
     entries: tuple[Entry, ...]
-    parts: tuple[str, ...]
+    parts: tuple[tuple[str, int], ...]  # as `part_digests` gives them
+    digest: str  # of the whole text
     tokens: int
     created_at: int  # the moment before anything was read
 
@@ -81,8 +82,7 @@ def insert(change: Change, new: NewReceipt) -> int:
             new.kind, new.session_id, new.group_id, new.agent, new.iteration, new.seq,
             "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
             "\n".join(map(_entry_line, new.entries)),
-            " ".join(f"{digest}:{length}" for digest, length in part_digests(new.parts)),
-            digest_of("".join(new.parts)), new.tokens, new.created_at,
+            " ".join(f"{digest}:{length}" for digest, length in new.parts), new.digest, new.tokens, new.created_at,
         ),
     )  # fmt: skip
     receipt_id = connection.last_insert_rowid()
@@ -114,9 +114,9 @@ def digest_of(text: str, size: int = _DIGEST_BYTES) -> str:
     return str(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest())
 
 
-def part_digests(parts: Iterable[str]) -> list[tuple[str, int]]:
+def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
     """Digest and length of each part, by which two texts are compared from their beginning."""
-    return [(digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts]
+    return tuple((digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts)
 
 
 def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
@@ -192,6 +192,16 @@ def last_parts(
         {"session": session_id, "group": group_id, "line": _input_line(input_)},
     ).fetchone()
     return [] if row is None else _parts(str(row[0]))
+
+
+def shared_prefix_tokens(
+    truth: apsw.Connection, new: NewReceipt, text: str, input_: tuple[str, str] | None = None
+) -> int | None:
+    """Tokens of a text's beginning that its group was given last time; None where it was given nothing before."""
+    from ctxrank.indexer.tokens import estimate_tokens  # whoever lists receipts counts none
+
+    before = last_parts(truth, new.session_id, new.group_id, input_)
+    return estimate_tokens(text[: shared_characters(new.parts, before)]) if before else None
 
 
 def _input_line(input_: tuple[str, str] | None) -> str | None:

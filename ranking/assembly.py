@@ -14,6 +14,7 @@ from ctxrank.indexer.config import DEFAULT_RETRIEVAL_LIMIT, Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.errors import NotFoundError
 from ctxrank.indexer.fts import Trouble
+from ctxrank.indexer.receipts import shared_prefix_tokens
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store import Store
@@ -28,7 +29,7 @@ from ctxrank.ranking.material import Chosen, Spawn, gather
 from ctxrank.ranking.placement import Shown, label, placed, shown_in
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
-from ctxrank.ranking.receipt import Seen, make_receipt, shared_prefix_tokens
+from ctxrank.ranking.receipt import Seen, make_receipt
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.task_match import match_task, matched_words
 from ctxrank.ranking.zones import MARKING, Usage, Zone, usage
@@ -180,8 +181,9 @@ def _recorded(store: Store, seen: Seen, result: Assembly) -> Assembly:
             tuple(entry.id for entry in result.reasoning),
             sum(len(entry.content) for entry in result.reasoning),
         )  # fmt: skip
-    shared = shared_prefix_tokens(store, seen, result)
-    recorded = record(store, delivery, make_receipt(seen, result))
+    receipt = make_receipt(seen, result)
+    shared = shared_prefix_tokens(store.truth, receipt, result.text)
+    recorded = record(store, delivery, receipt)
     notes = (*result.notes, recorded.note) if recorded.note else result.notes
     return result._replace(receipt=recorded.receipt, shared_prefix_tokens=shared, notes=notes)
 

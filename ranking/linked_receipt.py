@@ -73,12 +73,12 @@ def keep_receipt(store: Store, made: MadeContext) -> Kept:
     """Write the receipt of a context; never fails it."""
     from ctxrank.ranking.delivery import record
 
-    parts = _PART.split(made.part.text)
-    shared = _shared_prefix_tokens(store, made.task, parts)
+    text = made.part.text
     new = NewReceipt(
         KIND, None, 0, "", 0, made.material.seq, dict(inputs_of(store, made)), tuple(entries_of(made.part)),
-        tuple(parts), made.part.used, made.started_at,
+        receipts.part_digests(_PART.split(text)), receipts.digest_of(text), made.part.used, made.started_at,
     )  # fmt: skip
+    shared = receipts.shared_prefix_tokens(store.truth, new, text, ("task", made.task))
     recorded = record(store, None, new)
     return Kept(recorded.receipt, shared, recorded.note)
 
@@ -135,13 +135,3 @@ def reason_of(one: Reached) -> str:
     node = one.node
     state = f"; {node.status}{f', use {node.superseded_by}' if node.superseded_by else ''}" if node.is_retired else ""
     return f"T{one.tier} via {one.via}{how}{state}"
-
-
-def _shared_prefix_tokens(store: Store, task: str, parts: list[str]) -> int | None:
-    from ctxrank.indexer.tokens import estimate_tokens
-
-    before = receipts.last_parts(store.truth, None, 0, ("task", task))
-    if not before:
-        return None
-    shared = receipts.shared_characters(receipts.part_digests(parts), before)
-    return estimate_tokens("".join(parts)[:shared])

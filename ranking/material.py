@@ -19,7 +19,7 @@ from ctxrank.ranking.prices import StoredPassage
 from ctxrank.ranking.request import AssembleRequest, CurrentFailure, IncludedPassage
 from ctxrank.ranking.zones import Zone, truncated
 
-_FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
+FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
 
 
 class Spawn(NamedTuple):
@@ -119,7 +119,7 @@ def _package(spawn: Spawn, chosen: Chosen) -> PackagePieces:
         count = _passage_count(spawn, package.document_id)
         passages = _wanted(stored, chosen, is_full=detail == "full")
     state = file_state(spawn.store, _artifact_of(spawn, package.id))
-    labels = "; ".join(filter(None, (label(package, spawn.session.name), _FILE_STATES.get(state))))
+    labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state))))
     why = reason(package, chosen.words, spawn.group)
     summary = cleaned(package.summary, package.ruleset, spawn.config.redaction_mode)
     return PackagePieces(

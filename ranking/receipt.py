@@ -13,8 +13,6 @@ from ctxrank.indexer.receipts import Entry, NewReceipt
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.sessions import Group, Session
-from ctxrank.indexer.store import Store
-from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking.request import AssembleRequest, Assembly
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
@@ -50,17 +48,9 @@ def make_receipt(seen: Seen, result: Assembly) -> NewReceipt:
     group_id = 0 if seen.group is None else seen.group.id
     return NewReceipt(
         "assemble", seen.session.id, group_id, result.agent, max(seen.request.iteration, 0), seen.seq,
-        dict(inputs_of(seen, result)), tuple(entries_of(result)), result.parts, result.used, seen.started_at,
+        dict(inputs_of(seen, result)), tuple(entries_of(result)), receipts.part_digests(result.parts),
+        receipts.digest_of(result.text), result.used, seen.started_at,
     )  # fmt: skip
-
-
-def shared_prefix_tokens(store: Store, seen: Seen, result: Assembly) -> int | None:
-    """Tokens of the text's beginning that the group was given last; None where it was given nothing before."""
-    before = receipts.last_parts(store.truth, seen.session.id, 0 if seen.group is None else seen.group.id)
-    if not before:
-        return None
-    shared = receipts.shared_characters(receipts.part_digests(result.parts), before)
-    return estimate_tokens(result.text[:shared])
 
 
 def inputs_of(seen: Seen, result: Assembly) -> Iterator[tuple[str, str]]:

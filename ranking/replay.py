@@ -11,6 +11,7 @@ from ctxrank.indexer.receipts import Entry, Receipt, digest_of
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.assembly import Made, make_assembly
+from ctxrank.ranking.material import FILE_STATES
 from ctxrank.ranking.receipt import Replay, entries_of, inputs_of
 from ctxrank.ranking.request import AssembleRequest, Assembly
 
@@ -128,9 +129,8 @@ def _changed_files(receipt: Receipt, result: Assembly) -> Iterator[str]:
     """Packages whose file is not what it was: the reason in the block says so."""
     before = {entry.id: entry.reason for entry in receipt.entries if entry.is_included}
     for entry in entries_of(result):
-        words = ("the file has changed since", "the file is gone")
         if entry.is_included and entry.id in before:
-            for word in words:
+            for word in FILE_STATES.values():
                 if (word in entry.reason) != (word in before[entry.id]):
                     yield (
                         f"{entry.id}: {word}" if word in entry.reason else f"{entry.id}: its file is as it was indexed"

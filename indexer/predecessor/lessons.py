@@ -10,7 +10,7 @@ from ctxrank.indexer.predecessor.rows import ErrorRow, ReasoningRow, SkillRow, S
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.ledger import digest_of, row_key
-from ctxrank.indexer.transfer.run import ImportRun, Incoming, Written
+from ctxrank.indexer.transfer.run import ImportRun, Incoming, Written, kept_here
 
 REASONING, ERROR, STRATEGY, SKILL = "reasoning", "error", "strategy", "skill"
 UNKNOWN_ERROR = "Unknown"
@@ -97,8 +97,9 @@ class LessonImport:
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
             (pattern.pattern_hash, pattern.project),
         ).fetchone()
-        if _stays(found, target, pattern.last_seen):
-            return Written(int(found[0]) if found else target or 0, is_change=False)
+        kept = kept_here(found, target, pattern.last_seen)
+        if kept is not None:
+            return kept
         number = error_patterns.upsert(change, pattern)
         failure = error_patterns.title_of(pattern.error_type, pattern.message)
         known_errors.put_signature(change, number, pattern.project, failure)
@@ -141,8 +142,9 @@ class LessonImport:
         found = change.connection.execute(
             "SELECT id, last_seen FROM strategies WHERE name = ?", (strategy.name,)
         ).fetchone()
-        if _stays(found, target, strategy.last_seen):
-            return Written(int(found[0]) if found else target or 0, is_change=False)
+        kept = kept_here(found, target, strategy.last_seen)
+        if kept is not None:
+            return kept
         return Written(strategies.upsert(change, strategy))
 
     def bring_skills(self, rows: Iterable[SkillRow]) -> None:
@@ -166,10 +168,3 @@ class LessonImport:
         if target is not None:
             return Written(target, is_change=skill_outputs.replace(change, target, entry))
         return Written(skill_outputs.insert(change, entry))
-
-
-def _stays(found: tuple[object, ...] | None, target: int | None, last_seen: int) -> bool:
-    """Whether what is here is kept: made here and seen since; or imported before, and removed here."""
-    if target is not None:
-        return found is None
-    return found is not None and int(str(found[1])) >= last_seen

@@ -9,7 +9,7 @@ from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.arrivals import Arrivals
 from ctxrank.indexer.transfer.fields import Fields
 from ctxrank.indexer.transfer.lines import Line
-from ctxrank.indexer.transfer.run import Written
+from ctxrank.indexer.transfer.run import Written, kept_here
 
 REASONING, ERROR, STRATEGY, SKILL, EVENT = "reasoning", "error", "strategy", "skill", "event"
 
@@ -114,8 +114,9 @@ class RecordImport:
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
             (pattern.pattern_hash, pattern.project),
         ).fetchone()
-        if _stays(found, target, pattern.last_seen):
-            return Written(int(found[0]) if found else target or 0, is_change=False)
+        kept = kept_here(found, target, pattern.last_seen)
+        if kept is not None:
+            return kept
         number = error_patterns.upsert(change, pattern)
         known_errors.put_signature(change, number, pattern.project, known.unit)
         return Written(number)
@@ -139,8 +140,9 @@ class RecordImport:
         found = change.connection.execute(
             "SELECT id, last_seen FROM strategies WHERE name = ?", (strategy.name,)
         ).fetchone()
-        if _stays(found, target, strategy.last_seen):
-            return Written(int(found[0]) if found else target or 0, is_change=False)
+        kept = kept_here(found, target, strategy.last_seen)
+        if kept is not None:
+            return kept
         return Written(strategies.upsert(change, strategy))
 
     def bring_skills(self, lines: Iterable[Line]) -> None:
@@ -230,10 +232,3 @@ class RecordImport:
 
 def _placed(fields: Fields) -> _Placed:
     return _Placed(fields.word("session"), fields.optional_word("group"), fields.moment("created_at"))
-
-
-def _stays(found: tuple[object, ...] | None, target: int | None, last_seen: int) -> bool:
-    """Whether what is here is kept: made here and seen since; or imported before, and removed here."""
-    if target is not None:
-        return found is None
-    return found is not None and int(str(found[1])) >= last_seen
