@@ -72,4 +72,5 @@ def short(value: float) -> str:
     size = abs(value)
     if size >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.1f}" if size >= 10 else f"{value:.2f}" if size >= 0.1 else f"{value:.4f}"
+    digits = 1 if size >= 10 else 2 if size >= 1 else 3 if size >= 0.1 else 4
+    return f"{value:.{digits}f}"

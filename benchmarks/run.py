@@ -16,10 +16,12 @@ from collections.abc import Callable
 import commands
 import crowd
 import figures
+import history
 import in_process
 import indexing
 import machine
 import memory
+import relevance
 import rescan
 import whole_process
 from workspace import FULL, QUICK, Workspace
@@ -32,6 +34,8 @@ _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "indexing": indexing.measure,
     "rescan": rescan.measure,
     "memory": memory.measure,
+    "relevance": relevance.measure,
+    "history": history.measure,
 }
 _RESULTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
 
@@ -59,7 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--data", metavar="DIR", help="folder that holds predecessor/bazinga/bazinga.db")
+    parser.add_argument(
+        "--data", metavar="DIR", help="folder that holds predecessor/bazinga/bazinga.db, ir/* and history/*"
+    )
     parser.add_argument("--only", metavar="NAME", nargs="+", choices=sorted(_BENCHMARKS), help=", ".join(_BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     parser.add_argument("--out", metavar="DIR", help="where raw results go [default: benchmarks/results]")

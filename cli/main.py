@@ -28,6 +28,7 @@ _COMMANDS = {
     "skill": ("ctxrank.cli.skill_command", "Save what skills reported; say which ones an agent must invoke."),
     "session": ("ctxrank.cli.session_command", "Create, list and show sessions."),
     "group": ("ctxrank.cli.group_command", "Create and list task groups."),
+    "eval": ("ctxrank.cli.eval_command", "Measure and tune the ranking on a collection with known answers."),
     "bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor's own commands on this store."),
     "export": ("ctxrank.cli.export_command", "Print the store as JSON Lines."),
     "prune": ("ctxrank.cli.prune_command", "Remove what is older than an age, and count it."),

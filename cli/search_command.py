@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the query path imports only what it runs
 @click.option("--path", metavar="GLOB", help="Only files whose path matches.")
 @click.option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time.")
 @click.option("--until", metavar="WHEN", help="Not newer.")
+@click.option("--passages", is_flag=True, help="Each passage is a hit of its own.")
 @click.option("--explain", is_flag=True, help="Show how each score adds up.")
 @click.pass_obj
 def command(
@@ -41,6 +42,7 @@ def command(
     path: str | None,
     since: str | None,
     until: str | None,
+    passages: bool,
     explain: bool,
 ) -> int:
     """Search past findings; QUERY is plain words, '-' reads it from stdin.
@@ -61,7 +63,7 @@ def command(
     request = SearchRequest(
         text, limit, kinds, session or None, None if group in (None, "", "-") else group, agent, type_, phase,
         priority, path, None if since is None else parse_time(since, now=now),
-        None if until is None else parse_time(until, now=now), explain,
+        None if until is None else parse_time(until, now=now), explain, is_by_passage=passages,
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)

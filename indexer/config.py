@@ -34,6 +34,7 @@ DEFAULT_SAFETY_MARGIN = 0.15
 TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 NEVER = "never"
 KEPT_FOR_EVER: Mapping[str, int] = {}
+UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 _KNOWN_KEYS = (
@@ -44,6 +45,7 @@ _KNOWN_KEYS = (
     "enable_context_assembler",
     "ttl",
     "redaction",
+    "ranking",
 )
 _PREDECESSORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -60,6 +62,7 @@ class Config(NamedTuple):
     retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
     enable_context_assembler: bool = True
     ttl_us: Mapping[str, int] = KEPT_FOR_EVER
+    ranking: Mapping[str, float] = UNTUNED
     notes: tuple[str, ...] = ()
 
 
@@ -124,6 +127,10 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
             config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
         elif key == "redaction":
             continue  # the two files' rules are read together, when all else is known
+        elif key == "ranking":
+            from ctxrank.indexer.ranking_settings import checked_settings  # few change it
+
+            config = config._replace(ranking={**config.ranking, **checked_settings(value, source)})
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))

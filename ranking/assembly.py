@@ -32,6 +32,7 @@ from ctxrank.ranking.readiness import Readiness, make_ready, recover
 from ctxrank.ranking.receipt import Seen, make_receipt
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.task_match import match_task, matched_words
+from ctxrank.ranking.tuning import tuned
 from ctxrank.ranking.zones import MARKING, Usage, Zone, usage
 
 __all__ = ["LOCK_WAIT_MS", "Made", "assemble", "make_assembly"]
@@ -239,7 +240,7 @@ def _choose_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
     sessions = sorted({package.session_id for package in eligible})
     documents = frozenset(package.document_id for package in eligible)
     with snapshot(index.connection):
-        matches = match_task(index, spawn.request.task, sessions, documents)
+        matches = match_task(index, spawn.request.task, sessions, documents, tuned(spawn.config.ranking))
         shown = shown_in(spawn.zone, placed(eligible, matches.text_score, spawn.group, spawn.now // DAY_US))
         chosen: list[Chosen] = []
         for row in shown.packages[:limit]:

@@ -1,23 +1,23 @@
 """The blend of text and heuristic into one score.
 
-    score = w·T + (1 − w)·H / 20.5          T = s / (s + h)          h = ½ · Σ of the 8 largest qtf·idf
+    score = w·T + (1 − w)·H / 21.5          T = s / (s + h)          h = ½ · Σ of the 8 largest q·idf
 
-    s   the BM25 score of the document (bm25.py)      H   the heuristic (heuristic.py)
+    s   the text score (bm25.py, closeness.py)        H   the heuristic (heuristic.py), as blended
     h   what a document scores that holds half of what the query's eight rarest terms are worth once each
 
-T is in [0, 1): ½ for that document, and it does not depend on which other documents there are. Eight,
+T is in [0, 1): ½ for that document, whichever other documents are found beside it. Eight,
 because no document holds all terms of a long task text, and a sum over all of them would push every T
 towards 0, where the heuristic decides alone.
 
-In an assembly w = 0.7. It lets a strong match of low priority outrank an unrelated critical package:
-0.7·0.7 + 0.3·5/20.5 = 0.56 against 0 + 0.3·20.5/20.5 = 0.30; between equal matches H decides.
+In an assembly w = 0.8 (heuristic.py has the measurement). A strong match of low priority outranks an unrelated critical
+package, 0.8·0.7 + 0.2·5/21.5 = 0.61 against 0 + 0.2·21.5/21.5 = 0.20; between equal matches H decides.
 """
 
 from collections.abc import Iterable
 
-from ctxrank.ranking.heuristic import MAXIMUM
+from ctxrank.ranking.heuristic import BLENDED_MAXIMUM
 
-TEXT_WEIGHT = 0.7
+TEXT_WEIGHT = 0.8
 # Who searches named what is wanted; priority says what an agent should read unasked. Finding 249 notes by words of
 # their own titles (2026-11, MRR at 10): 0.79 with w = 0.7, 0.90 with 0.8, 0.97 with 0.9, 0.99 with 1.
 SEARCH_TEXT_WEIGHT = 0.9
@@ -37,4 +37,4 @@ def calibrated(score: float, half: float) -> float:
 
 def blended(text: float, heuristic: float, weight: float = TEXT_WEIGHT) -> float:
     """The score of a document with calibrated text score T and heuristic H."""
-    return weight * text + (1 - weight) * heuristic / MAXIMUM
+    return weight * text + (1 - weight) * heuristic / BLENDED_MAXIMUM

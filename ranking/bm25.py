@@ -1,8 +1,9 @@
 """BM25, the text score.
 
-    score(d, q) = Σₜ qtfₜ · idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl))
+    score(d, q) = Σₜ qₜ · idf(t) · tf · (k1 + 1) / (tf + k1 · (1 − b + b · |d| / avgdl))
     idf(t)      = ln(1 + (N − n + 0.5) / (n + 0.5))
     tf          = Σ_f w_f · tf_f
+    qₜ          = qtfₜ · (k3 + 1) / (qtfₜ + k3)
 
     qtfₜ   how often the query asks for t     N      documents in the index
     tf_f   occurrences of t in field f        n      documents that hold t
@@ -21,6 +22,9 @@ from ctxrank.indexer.records import NamedTuple
 # The best single setting on six public collections (macro nDCG@10; k1 0.9 and b 0.4 were worse on most).
 K1 = 1.5
 B = 0.6
+# A word that is asked for twice is worth 1.8 times as much, one asked for eight times 4.5 times. 8 is in the source's
+# range; by itself it gained 0.007 on the 60-word questions of cisi (2026-11), 0.005 on commit messages, else nothing.
+K3 = 8.0
 
 
 class FieldWeights(NamedTuple):
@@ -32,14 +36,19 @@ class FieldWeights(NamedTuple):
     identifiers: float
 
 
-# A word in a title is worth two to three in a body on all six; the parts of an identifier are a weaker
-# sign than a word that was written.
-WEIGHTS = FieldWeights(title=2.5, body=1.0, path=1.5, identifiers=0.7)
+# A word in a title is worth two to three in a body on all six; a part of an identifier as much as a word (on
+# functions 0.002 more than with 0.7 and recall@100 0.842 against 0.838; on the files of commits 0.004 less by itself).
+WEIGHTS = FieldWeights(title=2.5, body=1.0, path=1.5, identifiers=1.0)
 
 
-def inverse_document_frequency(documents: int, holding: int) -> float:
+def inverse_document_frequency(documents: int, holding: float) -> float:
     """How rare a term is, in nats: N documents, n of which hold it."""
     return log(1 + (documents - holding + 0.5) / (holding + 0.5))
+
+
+def asked(times: float) -> float:
+    """qₜ: what a term that is asked for so often counts; up to once, it is what it is."""
+    return times * (K3 + 1) / (times + K3) if times > 1 else times
 
 
 def saturated(tf: float, length: int, average_length: float, k1: float = K1, b: float = B) -> float:

@@ -13,7 +13,7 @@ import apsw
 from ctxrank.indexer.facets import index_rowid, session_range
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.ranking.bm25 import WEIGHTS, saturated
+from ctxrank.ranking.bm25 import FieldWeights, saturated
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
 from ctxrank.ranking.scorer import Scorer
 
@@ -43,12 +43,21 @@ class Scope(NamedTuple):
     owner_ids: frozenset[int] | None = None  # None is all
 
 
+class Bonus(NamedTuple):
+    """What a row got beside BM25, for two words that stand together or, without a second, for one as it was typed."""
+
+    first: str
+    second: str
+    score: float
+
+
 class Candidate(NamedTuple):
-    """One matching row: the document it belongs to, and its score."""
+    """One matching row: the document it belongs to, and its score with all bonuses."""
 
     rowid: int
     owner_id: int
     score: float
+    bonuses: tuple[Bonus, ...] = ()
 
 
 class Candidates(NamedTuple):
@@ -90,8 +99,11 @@ def find_candidates(
             rows, is_complete = _fetch(index.connection, plan, plan.terms, scope, is_scoped)
         elif is_scoped:
             rows += _own_rows(index.connection, scope, rows)
-    scores = Scorer(plan.terms, average_length(state)).scores((blob, length) for _, _, length, blob in rows)
-    scored = [Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)]
+    scores = Scorer(plan.terms, average_length(state), plan.tuning).scores(
+        (blob, length) for _, _, length, blob in rows
+    )
+    # All four values given, so that no default is looked up: there are thousands.
+    scored = [Candidate(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True)]
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
     return Candidates([row for row in scored if row.score or plan.required], is_complete)
 
@@ -107,9 +119,10 @@ def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list
     if row is None:
         return []
     average = average_length(state)
+    k1, b = plan.tuning.k1, plan.tuning.b
     parts = [
-        TermScore(plan.terms[at], tf, row[0], average, plan.terms[at].value * saturated(tf, row[0], average))
-        for at, tf in Scorer(plan.terms, average).frequencies(row[1])
+        TermScore(plan.terms[at], tf, row[0], average, plan.terms[at].value * saturated(tf, row[0], average, k1, b))
+        for at, tf in Scorer(plan.terms, average, plan.tuning).frequencies(row[1])
     ]
     parts.sort(key=lambda part: (-part.score, part.term.text))
     return parts
@@ -127,7 +140,7 @@ def _fetch(
     rows = _enumerate(connection, expression, scope, where, -1 if is_scoped else MAX_ENUMERATED + 1)
     if is_scoped or len(rows) <= MAX_ENUMERATED:
         return rows, True
-    return _best_by_bm25(connection, expression, scope, where), False
+    return _best_by_bm25(connection, plan.tuning.weights, expression, scope, where), False
 
 
 def _own_rows(connection: apsw.Connection, scope: Scope, rows: list[_Row]) -> list[_Row]:
@@ -161,10 +174,12 @@ def _enumerate(connection: apsw.Connection, expression: str, scope: Scope, where
     return cast("list[_Row]", connection.execute(query, values).fetchall())
 
 
-def _best_by_bm25(connection: apsw.Connection, expression: str, scope: Scope, where: _Where) -> list[_Row]:
+def _best_by_bm25(
+    connection: apsw.Connection, weights: FieldWeights, expression: str, scope: Scope, where: _Where
+) -> list[_Row]:
     query = f"""
         SELECT f.id, f.owner_id, f.length, f.terms,
-               bm25(fts, {WEIGHTS.title}, {WEIGHTS.body}, {WEIGHTS.path}, {WEIGHTS.identifiers}, 0) AS s
+               bm25(fts, {weights.title}, {weights.body}, {weights.path}, {weights.identifiers}, 0) AS s
           FROM main.fts
          CROSS JOIN main.forward AS f ON f.id = fts.rowid
          {_join(scope)}

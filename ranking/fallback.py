@@ -17,7 +17,7 @@ from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.filters import Filters, documents_condition
-from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
+from ctxrank.ranking.heuristic import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.owners import OwnerRow, all_owners, cleaned_owner, make_hit
 from ctxrank.ranking.query import Query, Term
@@ -106,7 +106,7 @@ def search_truth(
         for owner in owners:
             if owner.id in matches:
                 days = today - owner.created_at // DAY_US
-                parts = heuristic(Signals(owner.priority, is_same_group=False, is_designated=False, days=days))
+                parts = blended_heuristic(Signals(owner.priority, is_same_group=False, is_designated=False, days=days))
                 match = matches[owner.id]
                 found.append(_Found(owner, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
     found.sort(

@@ -21,6 +21,9 @@ class SearchRequest(NamedTuple):
     until: int | None = None
     is_explained: bool = False
     as_of: int | None = None  # the moment that recency is measured from; None is now
+    is_by_passage: bool = False  # each passage is a hit of its own
+    is_plain: bool = False  # nothing in the text is a filter, an exclusion or a must: it is all words
+    has_snippets: bool = True
 
 
 class PassageHit(NamedTuple):

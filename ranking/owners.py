@@ -43,7 +43,7 @@ class Standing(NamedTuple):
 
 
 _QUERY = """
-    SELECT d.id, d.kind, d.number, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
+    SELECT d.id, d.kind, coalesce(d.number, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
            d.created_at, d.superseded_by, d.ruleset,
            CASE d.kind WHEN 'artifact' THEN d.number
                        WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.number) END

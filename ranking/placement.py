@@ -12,7 +12,7 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group
 from ctxrank.ranking.blend import blended
 from ctxrank.ranking.eligibility import EligiblePackage
-from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
+from ctxrank.ranking.heuristic import HeuristicParts, Signals, blended_heuristic, heuristic
 from ctxrank.ranking.zones import Zone
 
 # What the Conservative zone shows: the highest of these that any package has.
@@ -47,10 +47,12 @@ def placed(
     for package in eligible:
         is_same_group = package.is_own_group and package.group == (group.name if group is not None else None)
         days = today - package.created_at // DAY_US
-        parts = heuristic(Signals(package.priority, is_same_group, package.is_designated, days))
+        signals = Signals(package.priority, is_same_group, package.is_designated, days)
         if text_score is None:
+            parts = heuristic(signals)
             rows.append(Placed(package, None, parts, parts.total))
         else:
+            parts = blended_heuristic(signals)
             text = text_score(package.document_id)
             rows.append(Placed(package, text, parts, blended(text, parts.total)))
     rows.sort(key=_order)

@@ -4,6 +4,7 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
+from itertools import pairwise
 from typing import cast
 
 import apsw
@@ -11,9 +12,10 @@ import apsw
 from ctxrank.indexer.fts import TOKENIZER, Index, IndexState
 from ctxrank.indexer.identifiers import split_word
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.ranking.bm25 import inverse_document_frequency
+from ctxrank.ranking.bm25 import asked, inverse_document_frequency
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.stopwords import STOPWORDS
+from ctxrank.ranking.tuning import DEFAULT, Tuning
 
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
 MAX_EXPANSIONS = 64  # terms a prefix stands for, the most frequent first
@@ -23,6 +25,9 @@ _COMPLETIONS = (
     "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
     "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
 )  # fmt: skip
+# Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
+_NEIGHBOUR_TOKENS = 3
+_SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # The parts of getUserById found one by one say less than the whole: measured on code search.
 PART_WEIGHT = 0.5
 _TEXT_COLUMNS = "{title body path identifiers}"
@@ -34,16 +39,26 @@ class QueryTerm(NamedTuple):
     text: str  # as typed
     ids: tuple[int, ...]
     stems: tuple[str, ...]  # the same terms as the index writes them
-    weight: float  # qtf: how often the query asks for it
+    weight: float  # q: how often the query asks for it, saturated
     df: int
     idf: float
     column: str
     fragments: tuple[str, ...]  # what FTS5 is asked, any of them, without the column
+    forms: tuple[tuple[str, float], ...] = ()  # how it was written, in lower case, and how often so
 
     @property
     def value(self) -> float:
-        """qtf·idf: what one saturated occurrence is worth."""
+        """q·idf: what one saturated occurrence is worth."""
         return self.weight * self.idf
+
+
+class QueryPair(NamedTuple):
+    """Two neighbours of a query, as the index writes them."""
+
+    first: str
+    second: str
+    times: float  # how often the query has them, saturated
+    idf: float  # the mean of both
 
 
 class Plan(NamedTuple):
@@ -54,10 +69,12 @@ class Plan(NamedTuple):
     excluded: tuple[str, ...]  # MATCH fragments, none of which it may hold anywhere
     unknown: tuple[str, ...]
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
+    pairs: tuple[QueryPair, ...] = ()
+    tuning: Tuning = DEFAULT
 
     @property
     def values(self) -> list[float]:
-        """qtf·idf of all that was asked for, found or not."""
+        """q·idf of all that was asked for, found or not."""
         return [term.value for term in self.terms] + [self.unknown_value] * len(self.unknown)
 
     @property
@@ -67,12 +84,19 @@ class Plan(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """One token of a query, before it is looked up; `term` is as the index holds it."""
+    """One token of a query, before it is looked up; `term` is as the index holds it, a prefix as it was typed."""
 
-    surface: str
     term: str
     is_prefix: bool
     column: str
+
+
+class _Token(NamedTuple):
+    """A token where it stands in the query."""
+
+    surface: str
+    wanted: _Wanted
+    position: int  # in tokens, and far from the last one where a sentence ended between them
 
 
 class _Found(NamedTuple):
@@ -84,30 +108,63 @@ class _Found(NamedTuple):
     fragments: tuple[str, ...]
 
 
-def make_plan(query: Query, index: Index, state: IndexState) -> Plan:
+class _Asked:
+    """How often, and in which forms, the query asks for one term."""
+
+    def __init__(self, surface: str, found: _Found) -> None:
+        self.surface = surface
+        self.found = found
+        self.times = 0.0
+        self.forms: dict[str, float] = {}
+
+
+def make_plan(query: Query, index: Index, state: IndexState, tuning: Tuning = DEFAULT) -> Plan:
     """The plan of a query in the current snapshot of the index."""
-    wholes = [whole for term in query.terms for whole in _tokens(term, index)]
+    tokens = _in_order(query, index)
     # A query of nothing but stop words keeps them all.
-    told = [whole for whole in wholes if whole.is_prefix or whole.surface.lower() not in STOPWORDS] or wholes
-    known: dict[_Wanted, _Found] = {}
-    weights: dict[_Wanted, float] = {}
+    told = [token for token in tokens if token.wanted.is_prefix or token.surface.lower() not in STOPWORDS] or tokens
+    wishes: dict[_Wanted, _Asked] = {}
     unknown: dict[str, None] = {}
-    for whole in told:
-        parts = _parts(whole, index)
-        for wanted, weight in ((whole, 1.0), *((part, PART_WEIGHT) for part in parts)):
-            if wanted not in known:
-                known[wanted] = _look_up(index, wanted)
-            weights[wanted] = weights.get(wanted, 0.0) + weight
-        if not any(known[wanted].ids for wanted in (whole, *parts)):
-            unknown[whole.surface] = None
-    terms = [_term(wanted, weight, known[wanted], state) for wanted, weight in weights.items() if known[wanted].ids]
+
+    def ask(token: _Token, weight: float) -> _Asked:
+        wish = wishes.get(token.wanted)
+        if wish is None:
+            wish = wishes[token.wanted] = _Asked(token.surface, _look_up(index, token))
+        wish.times += weight
+        return wish
+
+    for token in told:
+        whole = ask(token, 1.0)
+        form = token.surface.lower()
+        whole.forms[form] = whole.forms.get(form, 0.0) + 1.0
+        parts = [ask(part, PART_WEIGHT) for part in _parts(token, index)]
+        if not any(wish.found.ids for wish in (whole, *parts)):
+            unknown[token.surface] = None
+    terms = [_term(wanted, wish, state) for wanted, wish in wishes.items() if wish.found.ids]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
+    del terms[MAX_TERMS:]
     required = [fragment for term in query.terms if term.is_phrase and (fragment := _fragment(term, index))]
     excluded = [fragment for term in query.excluded if (fragment := _fragment(term, index))]
     return Plan(
-        tuple(terms[:MAX_TERMS]), tuple(required), tuple(excluded), tuple(unknown),
-        inverse_document_frequency(state.documents, 0),
+        tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
+        inverse_document_frequency(state.documents, 0), _pairs(told, terms), tuning,
     )  # fmt: skip
+
+
+def _pairs(told: list[_Token], terms: list[QueryTerm]) -> tuple[QueryPair, ...]:
+    """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
+    idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not term.column}
+    times: dict[tuple[str, str], float] = {}
+    for token, following in pairwise(told):
+        first, second = token.wanted.term, following.wanted.term
+        is_plain = not (token.wanted.is_prefix or following.wanted.is_prefix)
+        is_near = following.position - token.position <= _NEIGHBOUR_TOKENS
+        if is_plain and is_near and first != second and first in idf and second in idf:
+            times[first, second] = times.get((first, second), 0.0) + 1.0
+    return tuple(
+        QueryPair(first, second, asked(count), (idf[first] + idf[second]) / 2)
+        for (first, second), count in times.items()
+    )
 
 
 def match_expression(plan: Plan, terms: tuple[QueryTerm, ...], scope: tuple[str, ...]) -> str:
@@ -125,31 +182,53 @@ def _any_of(term: QueryTerm) -> str:
     return f"{term.column or _TEXT_COLUMNS}:({' OR '.join(term.fragments)})"
 
 
-def _term(wanted: _Wanted, weight: float, found: _Found, state: IndexState) -> QueryTerm:
+def _term(wanted: _Wanted, wish: _Asked, state: IndexState) -> QueryTerm:
+    found = wish.found
     df = min(found.df, state.documents)
     idf = inverse_document_frequency(state.documents, df)
-    return QueryTerm(wanted.surface, found.ids, found.stems, weight, df, idf, wanted.column, found.fragments)
+    return QueryTerm(
+        wish.surface, found.ids, found.stems, asked(wish.times), df, idf, wanted.column, found.fragments,
+        tuple(wish.forms.items()),
+    )  # fmt: skip
 
 
-def _tokens(term: Term, index: Index) -> list[_Wanted]:
+def _in_order(query: Query, index: Index) -> list[_Token]:
+    """All tokens of a query in the order in which they were typed."""
+    tokens: list[_Token] = []
+    position = 0
+    for term in query.terms:
+        for token in _tokens(term, index):
+            tokens.append(_Token(token.surface, token.wanted, position))
+            position += 1
+        if term.text.endswith(_SENTENCE_ENDS):
+            position += _NEIGHBOUR_TOKENS
+    return tokens
+
+
+def _tokens(term: Term, index: Index) -> list[_Token]:
     """The tokens of a term; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
     cuts = index.tokens_at(term.text)
-    return [
-        _Wanted(encoded[start:end].decode("utf-8", "replace"), token, term.is_prefix and at == len(cuts), term.column)
-        for at, (start, end, token) in enumerate(cuts, start=1)
-    ]
+    tokens: list[_Token] = []
+    for at, (start, end, token) in enumerate(cuts, start=1):
+        surface = encoded[start:end].decode("utf-8", "replace")
+        is_prefix = term.is_prefix and at == len(cuts)
+        tokens.append(_Token(surface, _Wanted(surface if is_prefix else token, is_prefix, term.column), at))
+    return tokens
 
 
-def _parts(whole: _Wanted, index: Index) -> list[_Wanted]:
+def _parts(whole: _Token, index: Index) -> list[_Token]:
     """The parts of an identifier or of a CJK run, as they stand in the column of split identifiers."""
-    parts: list[_Wanted] = []
+    parts: list[_Token] = []
     for part in split_word(whole.surface):
         # A run of CJK is stored in pairs, so a single character is the beginning of a pair.
         is_prefix = part == whole.surface and len(part) == 1
         if is_prefix or part not in STOPWORDS:
-            parts += [_Wanted(part, token, is_prefix, whole.column) for token in index.tokens(part)]
-    return [part for part in parts if part != whole]
+            parts += [
+                _Token(part, _Wanted(part if is_prefix else token, is_prefix, whole.wanted.column), whole.position)
+                for token in index.tokens(part)
+            ]
+    return [part for part in parts if part.wanted != whole.wanted]
 
 
 def _fragment(term: Term, index: Index) -> str:
@@ -167,27 +246,27 @@ def _fragment(term: Term, index: Index) -> str:
     inside = " AND ".join(
         f"identifiers:{quoted(' '.join(parts))}{'*' if len(parts) == 1 and len(parts[0]) == 1 else ''}"
         if parts
-        else f"{_TEXT_COLUMNS}:{quoted(token.surface)}{'*' if token.is_prefix else ''}"
+        else f"{_TEXT_COLUMNS}:{quoted(token.surface)}{'*' if token.wanted.is_prefix else ''}"
         for token, parts in pairs
     )
     return f"({whole} OR ({inside}))"
 
 
-def _look_up(index: Index, wanted: _Wanted) -> _Found:
+def _look_up(index: Index, token: _Token) -> _Found:
     """The index's terms that a token stands for, and how FTS5 is asked for them."""
-    if wanted.is_prefix:
-        return _look_up_prefix(index, wanted)
+    if token.wanted.is_prefix:
+        return _look_up_prefix(index, token.surface)
     rows = index.connection.execute(
-        "SELECT id, df, term FROM main.terms WHERE term = ? AND df > 0", (wanted.term,)
+        "SELECT id, df, term FROM main.terms WHERE term = ? AND df > 0", (token.wanted.term,)
     ).fetchall()
-    return _found(cast("list[tuple[int, int, str]]", rows), (quoted(wanted.surface),))
+    return _found(cast("list[tuple[int, int, str]]", rows), (quoted(token.surface),))
 
 
-def _look_up_prefix(index: Index, wanted: _Wanted) -> _Found:
+def _look_up_prefix(index: Index, surface: str) -> _Found:
     """Terms that begin so, and the stems of words that do."""
     import json  # a millisecond that only a prefix pays
 
-    beginning = _unstemmed(index, wanted.surface)
+    beginning = _unstemmed(index, surface)
     completed = {
         stem: quoted(beginning + ending) for ending in _COMPLETIONS for stem in index.tokens(beginning + ending)
     }
@@ -200,7 +279,7 @@ def _look_up_prefix(index: Index, wanted: _Wanted) -> _Found:
         (beginning, json.dumps(list(completed)), MAX_EXPANSIONS),
     ).fetchall()
     stems = [completed[term] for _, _, term in rows if term in completed]
-    return _found(cast("list[tuple[int, int, str]]", rows), (f"{quoted(wanted.surface)}*", *stems))
+    return _found(cast("list[tuple[int, int, str]]", rows), (f"{quoted(surface)}*", *stems))
 
 
 def _unstemmed(index: Index, surface: str) -> str:

@@ -127,6 +127,11 @@ def parse_query(text: str) -> Query:
     return Query(tuple(terms), tuple(excluded), tuple(filters))
 
 
+def plain_query(text: str, max_words: int = -1) -> Query:
+    """A text as words alone: nothing in a description is a filter, an exclusion or a must."""
+    return Query(tuple(Term(word) for word in text.split(maxsplit=max_words)[: max_words if max_words > 0 else None]))
+
+
 def _is_minus(text: str, at: int) -> bool:
     """Whether a minus that excludes stands here: no dash, no `--flag`, no arrow and no operator."""
     following = text[at + 1 : at + 2]

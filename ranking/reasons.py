@@ -2,10 +2,10 @@
 
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.ranking.blend import TEXT_WEIGHT, blended
-from ctxrank.ranking.candidates import term_scores
+from ctxrank.ranking.candidates import Bonus, term_scores
 from ctxrank.ranking.evidence import Evidence
 from ctxrank.ranking.explanation import Explanation
-from ctxrank.ranking.heuristic import MAXIMUM, HeuristicParts
+from ctxrank.ranking.heuristic import BLENDED_MAXIMUM, HeuristicParts
 from ctxrank.ranking.plan import Plan
 
 
@@ -31,6 +31,9 @@ def explain_blend(
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
             for part in term_scores(index, state, plan, candidate.rowid)
+        ) + tuple(
+            Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
+            for bonus in candidate.bonuses
         )
         rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
     return Explanation(
@@ -43,14 +46,18 @@ def explain_blend(
     )
 
 
+def _named(bonus: Bonus) -> str:
+    return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
+
+
 def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Explanation:
     """The heuristic's summands: as they are, or scaled by their weight in a blend."""
-    scale = 1.0 if weight is None else weight / MAXIMUM
+    scale = 1.0 if weight is None else weight / BLENDED_MAXIMUM
     leaves = (
         Explanation(parts.priority * scale, f"priority {parts.priority:g}"),
         Explanation(parts.same_group * scale, f"same group {parts.same_group:g}"),
         Explanation(parts.agent * scale, f"designated for the agent {parts.agent:g}"),
         Explanation(parts.recency * scale, f"recency {parts.recency:.3f}"),
     )
-    meaning = "score = heuristic" if weight is None else f"known: {weight:g} × {parts.total:.2f} / {MAXIMUM}"
+    meaning = "score = heuristic" if weight is None else f"known: {weight:g} × {parts.total:.2f} / {BLENDED_MAXIMUM}"
     return Explanation(parts.total * scale, meaning, tuple(leaf for leaf in leaves if leaf.value))

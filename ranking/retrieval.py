@@ -15,19 +15,21 @@ from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended, calibrated, half_score
+from ctxrank.ranking.blend import blended, calibrated, half_score
 from ctxrank.ranking.candidates import find_candidates
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
 from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters, with_real_filters
-from ctxrank.ranking.heuristic import MAXIMUM, HeuristicParts, Signals, heuristic
+from ctxrank.ranking.heuristic import BLENDED_MAXIMUM, HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.owners import Standing, cleaned_owner, make_hit, read_owners, read_standings
 from ctxrank.ranking.plan import Plan, make_plan
-from ctxrank.ranking.query import Query, parse_query
+from ctxrank.ranking.query import Query, parse_query, plain_query
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
 from ctxrank.ranking.reasons import explain_blend
+from ctxrank.ranking.refining import refined
 from ctxrank.ranking.snippets import snippet
+from ctxrank.ranking.tuning import tuned
 
 CATCH_UP_MS = 2000
 _CHUNK = 200  # documents blended at a time, best text score first
@@ -42,7 +44,10 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
         from ctxrank.indexer.config import load_config
 
         config = load_config(store)
-    query, notes = with_real_filters(parse_query(request.text))
+    notes: tuple[str, ...] = ()
+    query = plain_query(request.text)
+    if not request.is_plain:
+        query, notes = with_real_filters(parse_query(request.text))
     filters = resolve_filters(store.truth, request, query)
     filters = filters._replace(notes=(*notes, *filters.notes))
     if query.is_empty and not query.excluded and filters.is_any:
@@ -54,7 +59,7 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
         if not readiness.is_usable:
             break
         try:
-            return _search_index(store, request, query, filters, readiness, config.redaction_mode)
+            return _search_index(store, request, query, filters, readiness, config)
         except apsw.Error as error:
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
     from ctxrank.ranking.fallback import search_truth  # only where the index cannot answer
@@ -68,18 +73,26 @@ def _search_index(
     query: Query,
     filters: Filters,
     readiness: Readiness,
-    mode: RedactionMode,
+    config: Config,
 ) -> SearchResult:
     index = store.index()
     with snapshot(index.connection):
         state = index.state()  # pins the index first, the truth by the next read
-        plan = make_plan(query, index, state)
+        plan = make_plan(query, index, state, tuned(config.ranking))
         evidence: dict[int, Evidence] = {}
         is_complete = True
         if not filters.is_impossible:
             found = find_candidates(index, state, plan, facet_scope(store.truth, filters))
-            evidence, is_complete = grouped(found.rows), found.is_complete
-        hits = _hits(_Call(store, index, state, plan, request, half_score(plan.values), mode), evidence)
+            found, is_complete = refined(index, state, plan, found), found.is_complete
+            if request.is_by_passage:
+                from ctxrank.ranking.parts import parts_of  # only on request
+
+                evidence = parts_of(index, state, plan, found.rows)
+            else:
+                evidence = grouped(found.rows)
+        hits = _hits(
+            _Call(store, index, state, plan, request, half_score(plan.values), config.redaction_mode), evidence
+        )
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.suggestions import near_terms  # only where nothing was found
@@ -122,12 +135,12 @@ def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
     hits: list[Hit] = []
     for row in ranked:
         owner = cleaned_owner(owners[row.standing.id], call.mode)
-        passages = _passage_hits(call, row, stems)
-        shown = passages[0].snippet if passages else snippet(call.fts, owner.body, stems)
+        passages = () if call.request.is_by_passage else _passage_hits(call, row, stems)
+        shown = passages[0].snippet if passages else _snippet(call, owner.body, stems)
         explanation = None
         if call.request.is_explained:
             explanation = explain_blend(
-                call.fts, call.state, call.plan, row.evidence, row.text, row.parts, SEARCH_TEXT_WEIGHT
+                call.fts, call.state, call.plan, row.evidence, row.text, row.parts, call.plan.tuning.text
             )
         hits.append(make_hit(call.store, owner, row.score, shown, passages, explanation))
     return hits
@@ -142,16 +155,17 @@ def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
     today = (now_us() if call.request.as_of is None else call.request.as_of) // DAY_US
     by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
     best: list[_Ranked] = []
+    weight = call.plan.tuning.text
     for start in range(0, len(by_text) if limit else 0, _CHUNK):
-        highest = blended(calibrated(evidence[by_text[start]].score, call.half), MAXIMUM, SEARCH_TEXT_WEIGHT)
+        highest = blended(calibrated(evidence[by_text[start]].score, call.half), BLENDED_MAXIMUM, weight)
         if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
             break
         some = by_text[start : start + _CHUNK]
         for standing in read_standings(call.fts.connection, some, call.state.applied_seq):
             entry = evidence[standing.id]
             text = calibrated(entry.score, call.half)
-            parts = heuristic(known_of(standing.priority, standing.created_at, today))
-            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total, SEARCH_TEXT_WEIGHT)))
+            parts = blended_heuristic(known_of(standing.priority, standing.created_at, today))
+            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total, weight)))
         best.sort(key=lambda row: order_of(row.standing, row.score))
         del best[limit:]
     return best
@@ -176,7 +190,11 @@ def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHi
         ).fetchone()
         if found is not None:
             id_, heading, start, end, body, ruleset = found
-            text = snippet(call.fts, cleaned(body, ruleset, call.mode), stems)
+            text = _snippet(call, cleaned(body, ruleset, call.mode), stems)
             score = round(calibrated(candidate.score, call.half), 6)
             shown.append(PassageHit(id_, cleaned(heading, ruleset, call.mode), start, end, text, score))
     return tuple(shown)
+
+
+def _snippet(call: _Call, text: str, stems: set[str]) -> str:
+    return snippet(call.fts, text, stems) if call.request.has_snippets else ""

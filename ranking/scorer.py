@@ -10,15 +10,17 @@ from collections.abc import Iterable
 from math import fsum
 
 from ctxrank.indexer.forward import packed_counts, term_ids, unpack_counts
-from ctxrank.ranking.bm25 import K1, WEIGHTS, B, saturated
+from ctxrank.ranking.bm25 import FieldWeights, saturated
 from ctxrank.ranking.plan import QueryTerm
+from ctxrank.ranking.tuning import DEFAULT, Tuning
 
 
 class Scorer:
     """Scores rows for the terms of one query."""
 
-    def __init__(self, terms: tuple[QueryTerm, ...], average: float) -> None:
+    def __init__(self, terms: tuple[QueryTerm, ...], average: float, tuning: Tuning = DEFAULT) -> None:
         self._average = average
+        self._k1, self._b = tuning.k1, tuning.b
         self._values = [term.value for term in terms]
         self._columns = [term.column for term in terms]
         self._places: dict[int, list[int]] = {}  # term id → which of the query's terms it counts for
@@ -26,7 +28,7 @@ class Scorer:
             for term_id in term.ids:
                 self._places.setdefault(term_id, []).append(place)
         self._wanted = frozenset(self._places)
-        self._weighted = _Weighted()
+        self._weighted = _Weighted(tuning.weights)
         is_one_to_one = sum(len(term.ids) for term in terms) == len(self._wanted) == len(terms)
         self._is_plain = is_one_to_one and not any(self._columns)
 
@@ -46,15 +48,15 @@ class Scorer:
 
     def _score(self, blob: bytes, length: int) -> float:
         """BM25 of one row; `fsum`, because ids and with them the order of the summands differ by machine."""
-        average, values = self._average, self._values
-        return fsum([values[place] * saturated(tf, length, average) for place, tf in self.frequencies(blob)])
+        average, values, k1, b = self._average, self._values, self._k1, self._b
+        return fsum([values[at] * saturated(tf, length, average, k1, b) for at, tf in self.frequencies(blob)])
 
     def _plain_scores(self, rows: Iterable[tuple[bytes, int]]) -> list[float]:
         """The same, written out: `packed_counts` and `saturated` without their calls (half the time)."""
         wanted = self._wanted
-        worth = {term_id: self._values[places[0]] * (K1 + 1) for term_id, places in self._places.items()}
+        worth = {term_id: self._values[places[0]] * (self._k1 + 1) for term_id, places in self._places.items()}
         frequency: dict[int, float] = {}
-        fixed, by_length = K1 * (1 - B), K1 * B / self._average
+        fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average
         scores: list[float] = []
         for blob, length in rows:
             norm = fixed + by_length * length
@@ -75,14 +77,19 @@ class Scorer:
 class _Weighted(dict[tuple[int, str], float]):
     """The weighted tf of packed counts in a column, '' for all; few different ones occur."""
 
+    def __init__(self, weights: FieldWeights) -> None:
+        super().__init__()
+        self._weights = weights
+
     def __missing__(self, key: tuple[int, str]) -> float:
         packed, column = key
+        weights = self._weights
         title, body, path, identifiers = unpack_counts(packed)
         if column == "title":
-            tf = WEIGHTS.title * title
+            tf = weights.title * title
         elif column == "body":
-            tf = WEIGHTS.body * body
+            tf = weights.body * body
         else:
-            tf = WEIGHTS.title * title + WEIGHTS.body * body + WEIGHTS.path * path + WEIGHTS.identifiers * identifiers
+            tf = weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
         self[key] = tf
         return tf

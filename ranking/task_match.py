@@ -9,7 +9,9 @@ from ctxrank.ranking.blend import calibrated, half_score
 from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
 from ctxrank.ranking.plan import Plan, make_plan
-from ctxrank.ranking.query import Query, Term
+from ctxrank.ranking.query import plain_query
+from ctxrank.ranking.refining import refined
+from ctxrank.ranking.tuning import DEFAULT, Tuning
 
 # A passage below this share of the package's best one says too little to be shown beside it.
 _MIN_SHARE = 0.5
@@ -39,19 +41,18 @@ class TaskMatches(NamedTuple):
         return [document_id_of(row.rowid) for row in entry.passages[:SHOWN_PASSAGES] if row.score >= least]
 
 
-def match_task(index: Index, task: str, session_ids: Sequence[int], document_ids: frozenset[int]) -> TaskMatches:
-    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises apsw.Error.
-
-    The text is taken as plain words: nothing in a description is a filter, an exclusion or a must.
-    """
+def match_task(
+    index: Index, task: str, session_ids: Sequence[int], document_ids: frozenset[int], tuning: Tuning = DEFAULT
+) -> TaskMatches:
+    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises apsw.Error."""
     state = index.state()
-    query = Query(tuple(Term(word) for word in task.split(maxsplit=_MAX_WORDS)[:_MAX_WORDS]), (), ())
-    plan = make_plan(query, index, state)
+    plan = make_plan(plain_query(task, _MAX_WORDS), index, state, tuning)
     facets = [f"{kind_facet('package')} OR {kind_facet('passage')}", "c1"]
     if len(session_ids) > 1:
         facets.append(" OR ".join(f"s{id_}" for id_ in session_ids))
     session_id = session_ids[0] if len(session_ids) == 1 else None
     found = find_candidates(index, state, plan, Scope(tuple(facets), session_id, owner_ids=document_ids))
+    found = refined(index, state, plan, found)
     return TaskMatches(grouped(found.rows), half_score(plan.values), plan, state)
 
 

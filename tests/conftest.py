@@ -12,3 +12,8 @@ def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory, monkeypa
         monkeypatch.delenv(name)
     empty: Path = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """One option rewrites the golden rankings; their diff is what gets reviewed."""
+    parser.addoption("--rewrite-golden", action="store_true", help="Write tests/golden/ as the ranking is now.")

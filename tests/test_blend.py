@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.ranking.blend import IDEAL_TERMS, TEXT_WEIGHT, blended, calibrated, half_score
-from ctxrank.ranking.heuristic import MAXIMUM
+from ctxrank.ranking.heuristic import BLENDED_MAXIMUM
 
 
 def test_a_strong_match_of_low_priority_outranks_an_unrelated_critical_package() -> None:
     strong = blended(0.7, 4 + 1)
-    unrelated = blended(0.0, MAXIMUM)
-    assert isclose(strong, 0.7 * 0.7 + 0.3 * 5 / 20.5) and isclose(unrelated, 0.3)
+    unrelated = blended(0.0, BLENDED_MAXIMUM)
+    assert isclose(strong, 0.8 * 0.7 + 0.2 * 5 / 21.5) and isclose(unrelated, 0.2)
     assert strong > unrelated
 
 
@@ -22,7 +22,7 @@ def test_between_equal_matches_priority_decides() -> None:
 
 
 def test_without_any_match_the_order_is_the_heuristic_s() -> None:
-    assert blended(0, 20.5) == pytest.approx(1 - TEXT_WEIGHT)
+    assert blended(0, BLENDED_MAXIMUM) == pytest.approx(1 - TEXT_WEIGHT)
     assert blended(0, 10) < blended(0, 11)
 
 
