@@ -1,54 +1,54 @@
 """`ctxrank assemble`: the context block for one spawn, whatever happens."""
 
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
     from ctxrank.ranking.request import Assembly, IncludedPackage
 
 
-@click.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.option("--agent", required=True, help="Who is spawned: developer, qa_expert, tech_lead …")
-@click.option("--group", help="The task group; none, '' or - means the whole session.")
-@click.option("--task", help="What the agent is to do, in words: ranks by relevance. '-' reads stdin.")
-@click.option("--task-file", metavar="F", help="The same from a file; '-' is stdin.")
-@click.option("--task-id", metavar="TASK", help="A task of .contextia/: what its links reach comes first.")
-@click.option("--model", help="haiku, sonnet, opus or a full model id [default: sonnet].")
-@click.option("--current-tokens", metavar="N", help="Tokens the conversation has used [default: 0].")
-@click.option("--spawns", metavar="N", help="Instead: spawns so far, 15,000 tokens each.")
-@click.option("--iteration", metavar="N", default="0", show_default=True, help="Which try this is, from 0.")
-@click.option("--limit", metavar="N", help="How many packages [default: the agent's].")
-@click.option("--budget", metavar="N", help="Tokens for the whole block [default: the agent's share].")
-@click.option(
+@declare.command()
+@declare.option("--session", required=True, help="The session.")
+@declare.option("--agent", required=True, help="Who is spawned: developer, qa_expert, tech_lead …")
+@declare.option("--group", help="The task group; none, '' or - means the whole session.")
+@declare.option("--task", help="What the agent is to do, in words: ranks by relevance. '-' reads stdin.")
+@declare.option("--task-file", metavar="F", help="The same from a file; '-' is stdin.")
+@declare.option("--task-id", metavar="TASK", help="A task of .contextia/: what its links reach comes first.")
+@declare.option("--model", help="haiku, sonnet, opus or a full model id [default: sonnet].")
+@declare.option("--current-tokens", metavar="N", help="Tokens the conversation has used [default: 0].")
+@declare.option("--spawns", metavar="N", help="Instead: spawns so far, 15,000 tokens each.")
+@declare.option("--iteration", metavar="N", default="0", show_default=True, help="Which try this is, from 0.")
+@declare.option("--limit", metavar="N", help="How many packages [default: the agent's].")
+@declare.option("--budget", metavar="N", help="Tokens for the whole block [default: the agent's share].")
+@declare.option(
     "--reach",
     metavar="R",
     default="group",
     show_default=True,
     help="group; session: also other groups; project: also its earlier sessions.",
 )
-@click.option("--detail", metavar="D", help="summary, passage or full [default: passage].")
-@click.option("--reasoning/--no-reasoning", default=None, help="Prior reasoning [default: by agent and iteration].")
-@click.option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full.")
-@click.option("--error-file", metavar="F", help="Output of what just failed; '-' is stdin [default: the last failure].")
-@click.option("--project", help="Whose errors and strategies [default: the session's project].")
-@click.option("--lang", help="Language of the errors and strategies.")
-@click.option("--framework", help="Framework of the strategies.")
-@click.option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget.")
-@click.option(
+@declare.option("--detail", metavar="D", help="summary, passage or full [default: passage].")
+@declare.option("--reasoning/--no-reasoning", default=None, help="Prior reasoning [default: by agent and iteration].")
+@declare.option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full.")
+@declare.option(
+    "--error-file", metavar="F", help="Output of what just failed; '-' is stdin [default: the last failure]."
+)
+@declare.option("--project", help="Whose errors and strategies [default: the session's project].")
+@declare.option("--lang", help="Language of the errors and strategies.")
+@declare.option("--framework", help="Framework of the strategies.")
+@declare.option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget.")
+@declare.option(
     "--testing-mode",
     metavar="M",
     default="full",
     show_default=True,
     help="full, minimal or disabled: without full, test skills are not mandatory.",
 )
-@click.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
-@click.option(
+@declare.option("--as-of", metavar="TIME", help="The day that recency is measured from [default: today].")
+@declare.option(
     "--format",
     "format_",
     metavar="F",
@@ -56,9 +56,8 @@ if TYPE_CHECKING:  # the query path imports only what it runs
     show_default=True,
     help="markdown; json: with scores and reasons; compact: a line an item.",
 )
-@click.option("--no-mark", is_flag=True, help="Do not record the delivery.")
-@click.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")
-@click.pass_obj
+@declare.option("--no-mark", is_flag=True, help="Do not record the delivery.")
+@declare.option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block.")
 def command(call: Call, /, session: str, agent: str, format_: str, strict: bool, **options: object) -> int:
     """Print what an agent should read: ranked packages, prior reasoning, known errors, within a budget.
 

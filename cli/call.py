@@ -3,10 +3,11 @@
 stdout is the payload and nothing else; talk goes to stderr.
 """
 
+import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # help opens no database
     from ctxrank.indexer.store import Store
@@ -27,6 +28,22 @@ class Call(NamedTuple):
     is_json: bool = False
     verbosity: int = 0
     is_colored: bool = True
+
+    @classmethod
+    def at_start(cls) -> "Call":
+        """Before any option: coloured where a person looks on."""
+        return cls(is_colored=sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+
+    def merged(self, given: Mapping[str, object]) -> "Call":
+        """With options given later, by the names of declare.GLOBALS, over those given before."""
+        db, root = given.get("db"), given.get("root")
+        return Call(
+            str(db) if db else self.db,
+            str(root) if root else self.root,
+            bool(given.get("as_json")) or self.is_json,
+            -1 if given.get("quiet") else 1 if given.get("verbose") else self.verbosity,
+            self.is_colored and not given.get("no_color"),
+        )
 
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""

@@ -1,20 +1,17 @@
 """`ctxrank check`: whether the links of `.contextia/` lead somewhere."""
 
 import gc
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.linked_check import CheckReport
 
 
-@click.command(cls=StoreCommand)
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
-@click.pass_obj
+@declare.command()
+@declare.option("--strict", is_flag=True, help="Warnings fail too.")
 def command(call: Call, strict: bool) -> int:
     """Check the artifacts of .contextia/ and the annotations in code: references, fields, paths, statuses.
 

@@ -1,12 +1,60 @@
-"""How commands are built: loaded when they are called, with the global options before or after their name."""
+"""The commands as click sees them: for help, for mistakes, and for every spelling that `plain_call.py` leaves to it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
+from inspect import cleandoc
 from typing import Any
 
 import click
 
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
+from ctxrank.indexer.errors import UsageError
+
+Table = Mapping[str, tuple[str, str]]
+
+
+def run_by_click(arguments: list[str], commands: Table) -> int:
+    """Run one call; returns its exit code. Raises UsageError where click finds a mistake."""
+    try:
+        # Not main(): it would end the process with 1 where a reader closes the pipe.
+        with whole_cli(commands).make_context("ctxrank", list(arguments)) as context:
+            result: object = context.command.invoke(context)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except click.ClickException as error:
+        message = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            message += " Words that begin with a dash go behind '--'."
+        place = error.ctx if isinstance(error, click.UsageError) else None
+        raise UsageError(message, "" if place is None else f"See '{place.command_path} --help'.") from error
+
+
+def whole_cli(commands: Table) -> "LazyGroup":
+    """The command `ctxrank` itself."""
+    group = LazyGroup(
+        name="ctxrank",
+        lazy=commands,
+        callback=click.pass_context(_begin),
+        help=_HELP,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no store, 4 degraded or stale "
+        "under --strict, 5 damaged, 6 the system refused, 7 locked.",
+    )
+    group.params = [
+        click.Option(
+            ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+            help="Say which version.",
+        ),
+        *_global_options(),
+    ]  # fmt: skip
+    return group
 
 
 class LazyGroup(click.Group):
@@ -15,7 +63,7 @@ class LazyGroup(click.Group):
     `lazy` maps a command's name to (module, one line of help): help lists them without importing any.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, lazy: Table, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.lazy = dict(lazy)
 
@@ -27,9 +75,7 @@ class LazyGroup(click.Group):
         """Import the command's module and take `command` from it."""
         if cmd_name not in self.lazy:
             return None
-        command = import_module(self.lazy[cmd_name][0]).command
-        assert isinstance(command, click.Command)
-        return command
+        return as_click(import_module(self.lazy[cmd_name][0]).command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -56,38 +102,85 @@ class StoreCommand(click.Command):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.params += [option() for option in _GLOBAL_OPTIONS]
+        self.params += _global_options()
 
     def invoke(self, ctx: click.Context) -> Any:
         """Merge the options from both places into one Call."""
         before = ctx.obj if isinstance(ctx.obj, Call) else Call()
-        given = {name: ctx.params.pop(name) for name in ("db", "root", "as_json", "quiet", "verbose", "no_color")}
-        ctx.obj = merged(before, **given)
+        ctx.obj = before.merged({name: ctx.params.pop(name) for name in declare.GLOBAL_NAMES})
         return super().invoke(ctx)
 
 
-def merged(
-    call: Call, *, db: str | None, root: str | None, as_json: bool, quiet: bool, verbose: bool, no_color: bool
-) -> Call:
-    """The call with options given later over those given before."""
-    verbosity = -1 if quiet else 1 if verbose else call.verbosity
-    return Call(db or call.db, root or call.root, as_json or call.is_json, verbosity, call.is_colored and not no_color)
+def as_click(declared: object) -> click.Command:
+    """What a command's module holds, as click's command."""
+    if isinstance(declared, click.Command):
+        return declared
+    if isinstance(declared, declare.Group):
+        commands = {name: as_click(command) for name, command in declared.commands.items()}
+        return click.Group(declared.name, commands, help=_help(declared.function))
+    assert isinstance(declared, declare.Command)
+    return StoreCommand(
+        declared.name,
+        params=[_parameter(parameter) for parameter in declared.parameters],
+        callback=click.pass_obj(declared.function),
+        help=_help(declared.function),
+        context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
+    )
 
 
-def _option(*names: str, **attributes: Any) -> Callable[[], click.Option]:
-    return lambda: click.Option(names, **attributes)
+def _help(function: declare.Function) -> str:
+    return cleandoc(function.__doc__ or "")
 
 
-_GLOBAL_OPTIONS = (
-    _option("--db", metavar="FILE", help="The store's ctxrank.db [default: the nearest .ctxrank/]."),
-    _option("--root", metavar="DIR", help="Where artifacts' paths start [default: beside .ctxrank/]."),
-    _option("--json", "as_json", is_flag=True, help="Answer in JSON."),
-    _option("-q", "--quiet", is_flag=True, help="No notes on stderr."),
-    _option("-v", "--verbose", is_flag=True, help="More notes on stderr."),
-    _option("--no-color", is_flag=True, help="No colour, also without NO_COLOR."),
-)
+def _parameter(one: declare.Parameter) -> click.Parameter:
+    if not one.is_option:
+        return click.Argument(
+            one.declared, type=_type(one.type), nargs=one.nargs, required=one.required, metavar=one.metavar
+        )
+    attributes: dict[str, Any] = {"required": one.required, "multiple": one.multiple, "metavar": one.metavar}
+    if one.default is not None or one.off_words:
+        attributes["default"] = one.default
+    return click.Option(
+        one.declared,
+        is_flag=one.is_flag or None,
+        type=_type(one.type),
+        help=one.help,
+        show_default=one.show_default,
+        **attributes,
+    )
 
 
-def global_options() -> list[click.Option]:
-    """The options that stand before a command's name or after it."""
-    return [option() for option in _GLOBAL_OPTIONS]
+def _type(declared: declare.Whole | declare.OneOf | None) -> Any:
+    if isinstance(declared, declare.OneOf):
+        return click.Choice(declared.words)
+    if declared is None or declared == declare.Whole():
+        return None if declared is None else click.INT
+    return click.IntRange(declared.least, declared.most)
+
+
+def _global_options() -> list[click.Parameter]:
+    return [_parameter(one) for one in declare.GLOBALS]
+
+
+def _begin(ctx: click.Context, /, **given: Any) -> None:
+    ctx.obj = Call.at_start().merged(given)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # costs more than a bare start; only --version pays
+
+    click.echo(f"ctxrank {version('ctxrank')}")
+    ctx.exit()
+
+
+_HELP = """Ranked context for coding agents, from one local index.
+
+\b
+Start with:
+  ctxrank init
+  ctxrank index docs/
+  ctxrank search why is the database locked
+  ctxrank assemble --session S --agent developer --task "fix the token refresh"
+"""

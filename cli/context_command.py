@@ -1,40 +1,37 @@
 """`ctxrank context`: what a task's links reach, within a budget."""
 
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
     from ctxrank.ranking.linked_pack import LinkedPart
     from ctxrank.ranking.linked_receipt import Kept
 
 
-@click.command(cls=StoreCommand)
-@click.argument("task", metavar="TASK")
-@click.option(
+@declare.command()
+@declare.argument("task", metavar="TASK")
+@declare.option(
     "--depth",
-    type=click.Choice(["meta", "summary", "full"]),
+    type=declare.OneOf(("meta", "summary", "full")),
     default="full",
     show_default=True,
     help="meta: fields; summary: and the first section; full: everything. A budget may lower it.",
 )
-@click.option("--budget", metavar="N", type=click.IntRange(1), help="Tokens for the whole text [default: no limit].")
-@click.option("--hops", metavar="N", type=click.IntRange(0), help="How many links one after the other [default: all].")
-@click.option("--no-identity", is_flag=True, help="Leave the identity out.")
-@click.option("--no-search", is_flag=True, help="Only what links, patterns and annotations reach.")
-@click.option(
+@declare.option("--budget", metavar="N", type=declare.Whole(1), help="Tokens for the whole text [default: no limit].")
+@declare.option("--hops", metavar="N", type=declare.Whole(0), help="How many links one after the other [default: all].")
+@declare.option("--no-identity", is_flag=True, help="Leave the identity out.")
+@declare.option("--no-search", is_flag=True, help="Only what links, patterns and annotations reach.")
+@declare.option(
     "--format",
     "format_",
-    type=click.Choice(["compact", "markdown", "json"]),
+    type=declare.OneOf(("compact", "markdown", "json")),
     default="compact",
     show_default=True,
     help="compact: for a model; markdown: for a person; json: with tiers, chains and tokens.",
 )
-@click.pass_obj
 def command(
     call: Call,
     task: str,

@@ -1,11 +1,8 @@
 """`ctxrank error`: is this failure known, and what fixed it?"""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # help opens no database
     import apsw
@@ -14,22 +11,21 @@ if TYPE_CHECKING:  # help opens no database
     from ctxrank.ranking.error_answer import ErrorAnswer
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Known errors: recognise a failure, say what fixed it, save it, and learn whether the fix holds."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("file", metavar="[FILE]", required=False)
-@click.option("--type", "error_type", help="The error's type, with --message.")
-@click.option("--message", help="The error's message, instead of its output.")
-@click.option("--session", help="Record the failure for this session.")
-@click.option("--group", help="And for this task group; none, - or 'global' means the whole session.")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.option("--project", help="Whose known errors [default: the session's project, else 'default'].")
-@click.option("--lang", help="Leave out the known errors of other languages.")
-@click.option("-n", "--limit", default=3, show_default=True, type=click.IntRange(1, 12), help="How many.")
-@click.pass_obj
+@command.command()
+@declare.argument("file", metavar="[FILE]", required=False)
+@declare.option("--type", "error_type", help="The error's type, with --message.")
+@declare.option("--message", help="The error's message, instead of its output.")
+@declare.option("--session", help="Record the failure for this session.")
+@declare.option("--group", help="And for this task group; none, - or 'global' means the whole session.")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
+@declare.option("--project", help="Whose known errors [default: the session's project, else 'default'].")
+@declare.option("--lang", help="Leave out the known errors of other languages.")
+@declare.option("-n", "--limit", default=3, show_default=True, type=declare.Whole(1, 12), help="How many.")
 def match(
     call: Call,
     file: str | None,
@@ -79,17 +75,16 @@ def match(
     return 0 if answer.fixes else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("file", metavar="[FILE]", required=False)
-@click.option("--solution", required=True, help="What fixed it.")
-@click.option("--type", "error_type", help="The error's type, with --message.")
-@click.option("--message", help="The error's message, instead of its output.")
-@click.option("--hint", "hints", multiple=True, help="Where it happens: a tool, a folder, a version.")
-@click.option("--session", help="The session whose project it belongs to.")
-@click.option("--project", help="The project [default: the session's project, else 'default'].")
-@click.option("--lang", help="The language [default: the one that the output shows].")
-@click.option("--replace", "is_final", is_flag=True, help="Take this solution whatever is known.")
-@click.pass_obj
+@command.command()
+@declare.argument("file", metavar="[FILE]", required=False)
+@declare.option("--solution", required=True, help="What fixed it.")
+@declare.option("--type", "error_type", help="The error's type, with --message.")
+@declare.option("--message", help="The error's message, instead of its output.")
+@declare.option("--hint", "hints", multiple=True, help="Where it happens: a tool, a folder, a version.")
+@declare.option("--session", help="The session whose project it belongs to.")
+@declare.option("--project", help="The project [default: the session's project, else 'default'].")
+@declare.option("--lang", help="The language [default: the one that the output shows].")
+@declare.option("--replace", "is_final", is_flag=True, help="Take this solution whatever is known.")
 def save(
     call: Call,
     file: str | None,
@@ -153,14 +148,13 @@ def save(
         print(f"   The solution stays what it was: {saved.reason}. --replace takes the new one.")
 
 
-@command.command(cls=StoreCommand, context_settings={"allow_interspersed_args": False})
-@click.argument("arguments", metavar="-- CMD [ARG]...", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--session", help="Record a failure for this session.")
-@click.option("--group", help="And for this task group; none, - or 'global' means the whole session.")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.option("--project", help="Whose known errors [default: the session's project, else 'default'].")
-@click.option("--lang", help="Leave out the known errors of other languages.")
-@click.pass_obj
+@command.command(is_interspersed=False)
+@declare.argument("arguments", metavar="-- CMD [ARG]...", nargs=-1, required=True)
+@declare.option("--session", help="Record a failure for this session.")
+@declare.option("--group", help="And for this task group; none, - or 'global' means the whole session.")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
+@declare.option("--project", help="Whose known errors [default: the session's project, else 'default'].")
+@declare.option("--lang", help="Leave out the known errors of other languages.")
 def run(
     call: Call,
     arguments: tuple[str, ...],
@@ -185,13 +179,12 @@ def run(
     return run_and_learn(call, arguments, RunPlace(session, group, create_session, project, lang))
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("--project", help="Only of this project.")
-@click.option("--lang", help="Leave out those of other languages.")
-@click.option("--state", help="Only sighted, confirmed or refuted ones.")
-@click.option("--expired", "with_expired", is_flag=True, help="Also those whose time is over.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@command.command("list")
+@declare.option("--project", help="Only of this project.")
+@declare.option("--lang", help="Leave out those of other languages.")
+@declare.option("--state", help="Only sighted, confirmed or refuted ones.")
+@declare.option("--expired", "with_expired", is_flag=True, help="Also those whose time is over.")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
 def list_(call: Call, project: str | None, lang: str | None, state: str | None, with_expired: bool, limit: int) -> int:
     """List known errors, the last seen first.
 
@@ -225,9 +218,8 @@ def list_(call: Call, project: str | None, lang: str | None, state: str | None, 
     return 0 if errors else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("error", metavar="ID")
-@click.pass_obj
+@command.command()
+@declare.argument("error", metavar="ID")
 def show(call: Call, error: str) -> None:
     """Show one known error: its solution, its record, and what it is recognised by.
 
@@ -247,10 +239,9 @@ def show(call: Call, error: str) -> None:
         print_details(call, found, recognition)
 
 
-@command.command(cls=StoreCommand)
-@click.argument("error", metavar="ID")
-@click.option("--session", help="The session that it helped: its failure is over.")
-@click.pass_obj
+@command.command()
+@declare.argument("error", metavar="ID")
+@declare.option("--session", help="The session that it helped: its failure is over.")
 def confirm(call: Call, error: str, session: str | None) -> None:
     """Say that an error's solution helped.
 
@@ -259,9 +250,8 @@ def confirm(call: Call, error: str, session: str | None) -> None:
     _move(call, error, has_helped=True, session=session)
 
 
-@command.command(cls=StoreCommand)
-@click.argument("error", metavar="ID")
-@click.pass_obj
+@command.command()
+@declare.argument("error", metavar="ID")
 def refute(call: Call, error: str) -> None:
     """Say that an error's solution did not help.
 
@@ -270,10 +260,9 @@ def refute(call: Call, error: str) -> None:
     _move(call, error, has_helped=False, session=None)
 
 
-@command.command(cls=StoreCommand)
-@click.option("--project", help="Only of this project.")
-@click.option("--dry-run", is_flag=True, help="Count; remove nothing.")
-@click.pass_obj
+@command.command()
+@declare.option("--project", help="Only of this project.")
+@declare.option("--dry-run", is_flag=True, help="Count; remove nothing.")
 def prune(call: Call, project: str | None, dry_run: bool) -> None:
     """Remove the known errors whose time is over, and count them.
 

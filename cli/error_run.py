@@ -6,12 +6,11 @@ The command comes first: the store is opened after it has ended, and what is wro
 import os
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.call import Call
 from ctxrank.cli.passthrough import Finished, run_through
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Change, Store
 

@@ -1,11 +1,10 @@
 """`ctxrank eval`: the ranking as numbers, on a collection with known answers."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.config import Config

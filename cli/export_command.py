@@ -6,23 +6,20 @@ import os
 import sys
 from collections.abc import Iterable
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.option("--session", "sessions", multiple=True, help="Only this session, with its groups.")
-@click.option(
+@declare.command()
+@declare.option("--session", "sessions", multiple=True, help="Only this session, with its groups.")
+@declare.option(
     "--kind",
     "kinds",
     multiple=True,
     help="Only package, reasoning, error, strategy, skill, event or artifact.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write to a file, whole or not at all [default: stdout].")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.pass_obj
+@declare.option("-o", "--output", metavar="FILE", help="Write to a file, whole or not at all [default: stdout].")
+@declare.option("--force", is_flag=True, help="Replace FILE if it is there.")
 def command(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output: str | None, force: bool) -> None:
     """Print the store as JSON Lines, with the passages of files, for 'ctxrank import jsonl'.
 

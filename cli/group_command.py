@@ -1,24 +1,21 @@
 """`ctxrank group`: task groups of a session."""
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Task groups of a session."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("name")
-@click.option("--session", required=True, help="The session it belongs to.")
-@click.option("--title", default="", help="What the group works on.")
-@click.option("--status", default="pending", show_default=True, help="pending, in_progress, completed …")
-@click.option("--reference", "references", multiple=True, help="A package of another group that it may see.")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.pass_obj
+@command.command()
+@declare.argument("name")
+@declare.option("--session", required=True, help="The session it belongs to.")
+@declare.option("--title", default="", help="What the group works on.")
+@declare.option("--status", default="pending", show_default=True, help="pending, in_progress, completed …")
+@declare.option("--reference", "references", multiple=True, help="A package of another group that it may see.")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
 def create(
     call: Call,
     name: str,
@@ -52,9 +49,8 @@ def create(
         print(f"Made group {name} in {session}")
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.pass_obj
+@command.command("list")
+@declare.option("--session", required=True, help="The session.")
 def list_(call: Call, session: str) -> int:
     """List the groups of a session.
 

@@ -3,12 +3,10 @@
 import contextlib
 import gc
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -18,14 +16,13 @@ if TYPE_CHECKING:
 _SHOWN_SKIPPED = 10
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Bring in what another store knows: a BAZINGA database, or an export of ours."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("database", metavar="DB")
-@click.pass_obj
+@command.command()
+@declare.argument("database", metavar="DB")
 def bazinga(call: Call, database: str) -> None:
     """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
 
@@ -54,9 +51,8 @@ def bazinga(call: Call, database: str) -> None:
         )
 
 
-@command.command(cls=StoreCommand)
-@click.argument("file", metavar="FILE")
-@click.pass_obj
+@command.command()
+@declare.argument("file", metavar="FILE")
 def jsonl(call: Call, file: str) -> int:
     """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
 

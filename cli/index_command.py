@@ -3,12 +3,10 @@
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.linked_index import LinkedReport
@@ -17,10 +15,9 @@ if TYPE_CHECKING:
 _SHOWN_PATHS = 20
 
 
-@click.command(cls=StoreCommand)
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--dry-run", is_flag=True, help="Say what would happen; change nothing.")
-@click.pass_obj
+@declare.command()
+@declare.argument("paths", nargs=-1, metavar="[PATH]...")
+@declare.option("--dry-run", is_flag=True, help="Say what would happen; change nothing.")
 def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     """Bring artifacts in step with the disk: added, changed, moved, removed (default: the whole root).
 

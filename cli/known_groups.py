@@ -1,8 +1,7 @@
 """A note where somebody asks for a group that the session has not."""
 
-from typing import TYPE_CHECKING
-
 from ctxrank.cli.call import Call
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.sessions import Session

@@ -8,13 +8,10 @@ import contextlib
 import os
 import sys
 
-import click
+from ctxrank.cli.plain_call import read, run_plain
+from ctxrank.indexer.errors import CtxrankError
 
-from ctxrank.cli.call import Call
-from ctxrank.cli.command import LazyGroup, global_options, merged
-from ctxrank.indexer.errors import CtxrankError, UsageError
-
-_COMMANDS = {
+COMMANDS = {
     "init": ("ctxrank.cli.init_command", "Make a store here."),
     "import": ("ctxrank.cli.import_command", "Bring in a predecessor's store, or an export."),
     "index": ("ctxrank.cli.index_command", "Bring artifacts in step with the disk."),
@@ -44,53 +41,6 @@ _COMMANDS = {
 }
 
 
-def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
-    if not is_wanted or ctx.resilient_parsing:
-        return
-    from importlib.metadata import version  # costs more than a bare start; only --version pays
-
-    click.echo(f"ctxrank {version('ctxrank')}")
-    ctx.exit()
-
-
-@click.group(
-    cls=LazyGroup,
-    lazy=_COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no store, 4 degraded or stale "
-    "under --strict, 5 damaged, 6 the system refused, 7 locked.",
-)
-@click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Say which version."
-)
-@click.pass_context
-def cli(
-    ctx: click.Context,
-    db: str | None,
-    root: str | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-    no_color: bool,
-) -> None:
-    """Ranked context for coding agents, from one local index.
-
-    \b
-    Start with:
-      ctxrank init
-      ctxrank index docs/
-      ctxrank search why is the database locked
-      ctxrank assemble --session S --agent developer --task "fix the token refresh"
-    """
-    is_colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    ctx.obj = merged(
-        Call(is_colored=is_colored), db=db, root=root, as_json=as_json, quiet=quiet, verbose=verbose, no_color=no_color
-    )
-
-
-cli.params += global_options()
-
-
 def main() -> None:
     """Run one call and exit with its code, without taking the interpreter apart.
 
@@ -106,37 +56,35 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one call; returns its exit code. Nothing that happens in a call leaves here as a traceback."""
     try:
-        # Not cli.main(): it would end the process with 1 where a reader closes the pipe.
-        with cli.make_context("ctxrank", list(arguments)) as context:
-            result: object = cli.invoke(context)
+        plain = read(arguments, find_command)
+        if plain is not None:
+            code = run_plain(plain)
+        else:
+            from ctxrank.cli.command import run_by_click  # loading click would double what a query waits for
+
+            code = run_by_click(arguments, COMMANDS)
         sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except click.exceptions.Exit as end:
-        sys.stdout.flush()
-        return end.exit_code
+        return code
     except CtxrankError as error:
         return _fail(error, arguments)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        return 2
-    except click.ClickException as error:
-        message = error.format_message()
-        if isinstance(error, click.NoSuchOption):
-            message += " Words that begin with a dash go behind '--'."
-        if isinstance(error, click.UsageError) and error.ctx is not None:
-            return _fail(UsageError(message, f"See '{error.ctx.command_path} --help'."), arguments)
-        return _fail(UsageError(message), arguments)
     except BrokenPipeError:
         # The reader has what it wanted. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (KeyboardInterrupt, click.Abort):
+    except KeyboardInterrupt:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         return 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
         from ctxrank.cli.unexpected import explained  # rare
 
         return _fail(explained(error), arguments)
+
+
+def find_command(name: str) -> object:
+    """What a command of this name is; None for none."""
+    if name not in COMMANDS:
+        return None
+    return __import__(COMMANDS[name][0], fromlist=["command"]).command  # importlib's own function would load warnings
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:

@@ -1,33 +1,29 @@
 """`ctxrank package`: save, list, show, supersede and consume context packages."""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.packages import Consumer, Package
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("path", metavar="FILE")
-@click.option("--session", required=True, help="The session it belongs to.")
-@click.option("--group", help="Its task group; none, - or 'global' means the whole session.")
-@click.option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation.")
-@click.option("--producer", required=True, help="The agent that found it.")
-@click.option("--summary", required=True, help="One line that says what is in it; stored whole.")
-@click.option("--priority", default="medium", show_default=True, help="low, medium, high or critical.")
-@click.option("--scope", help="group or global [default: group if there is a group].")
-@click.option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type].")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.pass_obj
+@command.command()
+@declare.argument("path", metavar="FILE")
+@declare.option("--session", required=True, help="The session it belongs to.")
+@declare.option("--group", help="Its task group; none, - or 'global' means the whole session.")
+@declare.option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation.")
+@declare.option("--producer", required=True, help="The agent that found it.")
+@declare.option("--summary", required=True, help="One line that says what is in it; stored whole.")
+@declare.option("--priority", default="medium", show_default=True, help="low, medium, high or critical.")
+@declare.option("--scope", help="group or global [default: group if there is a group].")
+@declare.option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type].")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
 def save(
     call: Call,
     path: str,
@@ -68,14 +64,13 @@ def save(
     print(f"Saved package:{saved.id} (version {saved.version}{replaced}) for {', '.join(saved.consumers)}")
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("--session", help="Only of this session.")
-@click.option("--group", help="Only of this group, and global ones.")
-@click.option("--type", "type_", help="Only of this type.")
-@click.option("--priority", help="Only of this priority.")
-@click.option("--superseded", is_flag=True, help="Also those that a newer one replaces.")
-@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@command.command("list")
+@declare.option("--session", help="Only of this session.")
+@declare.option("--group", help="Only of this group, and global ones.")
+@declare.option("--type", "type_", help="Only of this type.")
+@declare.option("--priority", help="Only of this priority.")
+@declare.option("--superseded", is_flag=True, help="Also those that a newer one replaces.")
+@declare.option("-n", "--limit", default=50, show_default=True, type=declare.Whole(1), help="How many.")
 def list_(
     call: Call,
     session: str | None,
@@ -114,9 +109,8 @@ def list_(
     return 0 if packages else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("package_id", metavar="ID")
-@click.pass_obj
+@command.command()
+@declare.argument("package_id", metavar="ID")
 def show(call: Call, package_id: str) -> None:
     """Show one package with its consumers.
 
@@ -140,10 +134,9 @@ def show(call: Call, package_id: str) -> None:
         print(f"   for {consumer.agent}: {_consumption(consumer)}")
 
 
-@command.command(cls=StoreCommand)
-@click.argument("old_id", metavar="OLD")
-@click.option("--by", "new_id", metavar="NEW", required=True, help="The package that replaces it.")
-@click.pass_obj
+@command.command()
+@declare.argument("old_id", metavar="OLD")
+@declare.option("--by", "new_id", metavar="NEW", required=True, help="The package that replaces it.")
 def supersede(call: Call, old_id: str, new_id: str) -> None:
     """Say that package OLD is replaced by package NEW of the same session.
 
@@ -161,11 +154,10 @@ def supersede(call: Call, old_id: str, new_id: str) -> None:
         print(f"package:{_id(old_id)} is superseded by package:{_id(new_id)}")
 
 
-@command.command(cls=StoreCommand)
-@click.argument("package_id", metavar="ID")
-@click.option("--agent", required=True, help="Who has taken it.")
-@click.option("--iteration", default=0, show_default=True, type=click.IntRange(0), help="At which try.")
-@click.pass_obj
+@command.command()
+@declare.argument("package_id", metavar="ID")
+@declare.option("--agent", required=True, help="Who has taken it.")
+@declare.option("--iteration", default=0, show_default=True, type=declare.Whole(0), help="At which try.")
 def consume(call: Call, package_id: str, agent: str, iteration: int) -> None:
     """Record that an agent has taken a package; the package must be meant for it.
 

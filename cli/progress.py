@@ -4,8 +4,6 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator
 
-import click
-
 from ctxrank.cli.call import Call
 
 
@@ -15,6 +13,8 @@ def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None]
     if not sys.stderr.isatty() or call.verbosity < 0:
         yield None
         return
+    import click  # only where somebody watches
+
     with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
 
         def advance(done: int, total: int) -> None:

@@ -1,27 +1,24 @@
 """`ctxrank prune`: take out what is old."""
 
 import gc
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.retention import PruneReport
 
 
-@click.command(cls=StoreCommand)
-@click.option("--older-than", "older_than", metavar="AGE", help="What is older than an age (90d) or a date.")
-@click.option("--expired", is_flag=True, help="What has outlived its time to live (ttl in the configuration).")
-@click.option(
+@declare.command()
+@declare.option("--older-than", "older_than", metavar="AGE", help="What is older than an age (90d) or a date.")
+@declare.option("--expired", is_flag=True, help="What has outlived its time to live (ttl in the configuration).")
+@declare.option(
     "--kind", "kinds", multiple=True,
     help="Only package, reasoning, error, strategy, skill, event or session.",
 )  # fmt: skip
-@click.option("--session", help="Only what belongs to this session.")
-@click.option("--dry-run", is_flag=True, help="Count; remove nothing.")
-@click.pass_obj
+@declare.option("--session", help="Only what belongs to this session.")
+@declare.option("--dry-run", is_flag=True, help="Count; remove nothing.")
 def command(
     call: Call, older_than: str | None, expired: bool, kinds: tuple[str, ...], session: str | None, dry_run: bool
 ) -> None:

@@ -1,21 +1,18 @@
 """`ctxrank purge`: take secrets out of what is stored already."""
 
 import gc
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.redaction_again import RedactedAgain
 
 
-@click.command(cls=StoreCommand)
-@click.option("--redact", "is_wanted", is_flag=True, help="Redact all that is stored by today's rules.")
-@click.option("--dry-run", is_flag=True, help="Count; change nothing.")
-@click.pass_obj
+@declare.command()
+@declare.option("--redact", "is_wanted", is_flag=True, help="Redact all that is stored by today's rules.")
+@declare.option("--dry-run", is_flag=True, help="Count; change nothing.")
 def command(call: Call, is_wanted: bool, dry_run: bool) -> None:
     """Redact everything that is stored again, by today's rules and your own, and count what changed.
 

@@ -1,32 +1,29 @@
 """`ctxrank reasoning`: save what an agent thought, read it again, and see which phases are missing."""
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Reasoning: what an agent thought, phase by phase, kept for the one that comes after it."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("text", required=False)
-@click.option("--session", required=True, help="The session it belongs to.")
-@click.option("--group", help="Its task group; none, - or 'global' means the whole session.")
-@click.option("--agent", required=True, help="The agent that thought it.")
-@click.option(
+@command.command()
+@declare.argument("text", required=False)
+@declare.option("--session", required=True, help="The session it belongs to.")
+@declare.option("--group", help="Its task group; none, - or 'global' means the whole session.")
+@declare.option("--agent", required=True, help="The agent that thought it.")
+@declare.option(
     "--phase", required=True, help="understanding, approach, decisions, risks, blockers, pivot or completion."
 )
-@click.option("--content", metavar="TEXT", help="The text, instead of the argument.")
-@click.option("--content-file", metavar="FILE", help="Read the text from a file; '-' is stdin.")
-@click.option("--confidence", help="high, medium or low.")
-@click.option("--reference", "references", multiple=True, help="A file, task or link that it refers to.")
-@click.option("--iteration", default=0, show_default=True, type=click.IntRange(0), help="At which try.")
-@click.option("--agent-name", default="", help="Which of several agents of one kind.")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.pass_obj
+@declare.option("--content", metavar="TEXT", help="The text, instead of the argument.")
+@declare.option("--content-file", metavar="FILE", help="Read the text from a file; '-' is stdin.")
+@declare.option("--confidence", help="high, medium or low.")
+@declare.option("--reference", "references", multiple=True, help="A file, task or link that it refers to.")
+@declare.option("--iteration", default=0, show_default=True, type=declare.Whole(0), help="At which try.")
+@declare.option("--agent-name", default="", help="Which of several agents of one kind.")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
 def save(
     call: Call,
     text: str | None,
@@ -79,14 +76,13 @@ def save(
     print(f"Saved reasoning:{saved.id} ({saved.phase} by {saved.agent})")
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.option("--group", help="Only of this group, exactly; none means all.")
-@click.option("--agent", help="Only of this agent.")
-@click.option("--phase", help="Only of this phase.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session.")
+@declare.option("--group", help="Only of this group, exactly; none means all.")
+@declare.option("--agent", help="Only of this agent.")
+@declare.option("--phase", help="Only of this phase.")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
+@declare.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
 def get(
     call: Call, session: str, group: str | None, agent: str | None, phase: str | None, limit: int, is_full: bool
 ) -> int:
@@ -126,11 +122,10 @@ def get(
     return 0 if entries else 1
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.option("--group", help="Only of this group, exactly; none means all.")
-@click.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session.")
+@declare.option("--group", help="Only of this group, exactly; none means all.")
+@declare.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
 def timeline(call: Call, session: str, group: str | None, is_full: bool) -> int:
     """Print how a session was thought through, the oldest first, as Markdown.
 
@@ -161,11 +156,10 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> int:
     return 0 if entries else 1
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.option("--group", help="In this group, exactly; none means in any.")
-@click.option("--agent", required=True, help="Whose reasoning.")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session.")
+@declare.option("--group", help="In this group, exactly; none means in any.")
+@declare.option("--agent", required=True, help="Whose reasoning.")
 def check(call: Call, session: str, group: str | None, agent: str) -> int:
     """Say whether an agent has saved the mandatory phases.
 
@@ -204,10 +198,9 @@ def check(call: Call, session: str, group: str | None, agent: str) -> int:
     return 0 if result.is_complete else 1
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session.")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
 def handoffs(call: Call, session: str, limit: int) -> int:
     """List which agent was given whose reasoning, the newest first.
 

@@ -1,10 +1,9 @@
 """How reasoning looks: as JSON, as a list for a person, and as a timeline in Markdown."""
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.call import Call, shown
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ctxrank.indexer.events import Event

@@ -2,14 +2,11 @@
 
 import gc
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.pass_obj
+@declare.command()
 def command(call: Call) -> int:
     """Make the index anew from the store; the store itself is not touched.
 

@@ -1,27 +1,23 @@
 """`ctxrank receipt`: what an assembly was asked, saw and gave; made again, and held against another."""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.receipts import Entry, Receipt
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Receipts: every assembly and context leaves one; the newest fifty of each group, and of contexts, are kept."""
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("--session", help="Only of this session.")
-@click.option("--group", help="Only of this group.")
-@click.option("--agent", help="Only for this agent.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@command.command("list")
+@declare.option("--session", help="Only of this session.")
+@declare.option("--group", help="Only of this group.")
+@declare.option("--agent", help="Only for this agent.")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
 def list_(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> int:
     """List receipts, the newest first.
 
@@ -49,9 +45,8 @@ def list_(call: Call, session: str | None, group: str | None, agent: str | None,
     return 0 if receipts else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("receipt_id", metavar="ID", type=int)
-@click.pass_obj
+@command.command()
+@declare.argument("receipt_id", metavar="ID", type=declare.Whole())
 def show(call: Call, receipt_id: int) -> None:
     """Show one receipt: what was asked, what went in, what was left out and why.
 
@@ -73,10 +68,9 @@ def show(call: Call, receipt_id: int) -> None:
         print(_entry_line(entry))
 
 
-@command.command(cls=StoreCommand)
-@click.argument("receipt_id", metavar="ID", type=int)
-@click.option("--text", "is_text", is_flag=True, help="Print the block as it would be now.")
-@click.pass_obj
+@command.command()
+@declare.argument("receipt_id", metavar="ID", type=declare.Whole())
+@declare.option("--text", "is_text", is_flag=True, help="Print the block as it would be now.")
 def replay(call: Call, receipt_id: int, is_text: bool) -> int:
     """Make an assembly again: the same bytes, or each input that has changed since; 1 where it has.
 
@@ -102,10 +96,9 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> int:
     return 0 if result.is_same else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("one", type=int)
-@click.argument("other", type=int)
-@click.pass_obj
+@command.command()
+@declare.argument("one", type=declare.Whole())
+@declare.argument("other", type=declare.Whole())
 def diff(call: Call, one: int, other: int) -> int:
     """Say what receipt OTHER has otherwise than receipt ONE; 1 where nothing differs.
 

@@ -1,33 +1,32 @@
 """`ctxrank search`: past findings, ranked."""
 
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
     from ctxrank.ranking.hits import Hit, SearchResult
 
 
-@click.command(cls=StoreCommand)
-@click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", default=10, show_default=True, type=click.IntRange(1, 1000), help="How many hits.")
-@click.option("--kind", "kinds", multiple=True, help="package, artifact, reasoning, error, strategy, skill or linked.")
-@click.option("--session", help="Only of this session.")
-@click.option("--group", help="Only of this group, exactly.")
-@click.option("--agent", help="Only what this agent produced.")
-@click.option("--type", "type_", help="Package type, strategy topic or skill.")
-@click.option("--phase", help="Only reasoning of this phase.")
-@click.option("--priority", help="low, medium, high or critical.")
-@click.option("--path", metavar="GLOB", help="Only files whose path matches.")
-@click.option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time.")
-@click.option("--until", metavar="WHEN", help="Not newer.")
-@click.option("--passages", is_flag=True, help="Each passage is a hit of its own.")
-@click.option("--explain", is_flag=True, help="Show how each score adds up.")
-@click.pass_obj
+@declare.command()
+@declare.argument("query", nargs=-1, required=True)
+@declare.option("-n", "--limit", default=10, show_default=True, type=declare.Whole(1, 1000), help="How many hits.")
+@declare.option(
+    "--kind", "kinds", multiple=True, help="package, artifact, reasoning, error, strategy, skill or linked."
+)
+@declare.option("--session", help="Only of this session.")
+@declare.option("--group", help="Only of this group, exactly.")
+@declare.option("--agent", help="Only what this agent produced.")
+@declare.option("--type", "type_", help="Package type, strategy topic or skill.")
+@declare.option("--phase", help="Only reasoning of this phase.")
+@declare.option("--priority", help="low, medium, high or critical.")
+@declare.option("--path", metavar="GLOB", help="Only files whose path matches.")
+@declare.option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time.")
+@declare.option("--until", metavar="WHEN", help="Not newer.")
+@declare.option("--passages", is_flag=True, help="Each passage is a hit of its own.")
+@declare.option("--explain", is_flag=True, help="Show how each score adds up.")
 def command(
     call: Call,
     query: tuple[str, ...],

@@ -1,29 +1,25 @@
 """`ctxrank session`: what packages hang on."""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.sessions import Session
     from ctxrank.indexer.store import Change
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Sessions of a team."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("name")
-@click.option("--project", default="default", show_default=True, help="Ties sessions of one project together.")
-@click.option("--mode", default="simple", show_default=True, help="simple or parallel.")
-@click.option("--requirements", default="", help="What the session is about.")
-@click.option("--branch", default="main", show_default=True, help="The branch it started on.")
-@click.pass_obj
+@command.command()
+@declare.argument("name")
+@declare.option("--project", default="default", show_default=True, help="Ties sessions of one project together.")
+@declare.option("--mode", default="simple", show_default=True, help="simple or parallel.")
+@declare.option("--requirements", default="", help="What the session is about.")
+@declare.option("--branch", default="main", show_default=True, help="The branch it started on.")
 def create(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> None:
     """Make a session, with a copy of the skills configuration as it is now.
 
@@ -90,9 +86,8 @@ def _seed(call: Call, change: "Change", skills: object) -> None:
         call.note(f"{SKILLS_CONFIG_PATH}: {note}")
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@command.command("list")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
 def list_(call: Call, limit: int) -> int:
     """List sessions, the newest first.
 
@@ -118,9 +113,8 @@ def list_(call: Call, limit: int) -> int:
     return 0 if sessions else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("name")
-@click.pass_obj
+@command.command()
+@declare.argument("name")
 def show(call: Call, name: str) -> None:
     """Show one session with its groups and how much it holds.
 

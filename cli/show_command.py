@@ -1,21 +1,18 @@
 """`ctxrank show`: one document, whole or in part."""
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.argument("document", metavar="ID")
-@click.option(
+@declare.command()
+@declare.argument("document", metavar="ID")
+@declare.option(
     "--depth",
-    type=click.Choice(["meta", "summary", "full"]),
+    type=declare.OneOf(("meta", "summary", "full")),
     default="full",
     show_default=True,
     help="meta: where it comes from; summary: and what it says; full: and its passages.",
 )
-@click.pass_obj
 def command(call: Call, document: str, depth: str) -> None:
     """Show one document by its id, kind:number; a bare number is a package.
 

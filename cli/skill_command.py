@@ -1,12 +1,9 @@
 """`ctxrank skill`: what skills reported, which ones an agent must invoke, and whether it did."""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
 from ctxrank.cli.skill_outputs_command import from_stdin, latest, outputs, save_output
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.sessions import Session
@@ -15,19 +12,18 @@ if TYPE_CHECKING:
 _TESTING_MODE_HELP = "full, minimal or disabled: the last two excuse test-coverage and test-pattern-analysis."
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Skills: their outputs, and which of them an agent must, may and should invoke."""
 
 
 for _reports in (save_output, latest, outputs):
-    command.add_command(_reports)
+    command.add(_reports)
 
 
-@command.command(cls=StoreCommand)
-@click.argument("file", required=False)
-@click.option("--session", help="Only for this session [default: for every session made from now on].")
-@click.pass_obj
+@command.command()
+@declare.argument("file", required=False)
+@declare.option("--session", help="Only for this session [default: for every session made from now on].")
 def seed(call: Call, file: str | None, session: str | None) -> None:
     """Take over the skills configuration of FILE, JSON or YAML [default: bazinga/skills_config.json].
 
@@ -75,11 +71,10 @@ def _existing(file: str | None, root: str) -> str:
     return path
 
 
-@command.command(cls=StoreCommand)
-@click.option("--agent", required=True, help="Who is to invoke them.")
-@click.option("--session", help="The session it works in [default: the store's configuration].")
-@click.option("--testing-mode", default="full", show_default=True, help=_TESTING_MODE_HELP)
-@click.pass_obj
+@command.command()
+@declare.option("--agent", required=True, help="Who is to invoke them.")
+@declare.option("--session", help="The session it works in [default: the store's configuration].")
+@declare.option("--testing-mode", default="full", show_default=True, help=_TESTING_MODE_HELP)
 def checklist(call: Call, agent: str, session: str | None, testing_mode: str) -> int:
     """Print the skills that an agent must and may invoke, as the section of its block.
 
@@ -112,15 +107,14 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
     return 0 if text else 1
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session to look in.")
-@click.option("--agent", required=True, help="Whose mandatory skills are checked, in what it reported itself.")
-@click.option("--group", help="Only of this group.")
-@click.option("--since", metavar="WHEN", default="30m", show_default=True, help="An age (30m), a date or a time.")
-@click.option("--iteration", type=click.IntRange(1), help="Only outputs of this iteration.")
-@click.option("--testing-mode", default="full", show_default=True, help=_TESTING_MODE_HELP)
-@click.option("--skill", "skills", multiple=True, help="Check this one instead of the mandatory ones.")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session to look in.")
+@declare.option("--agent", required=True, help="Whose mandatory skills are checked, in what it reported itself.")
+@declare.option("--group", help="Only of this group.")
+@declare.option("--since", metavar="WHEN", default="30m", show_default=True, help="An age (30m), a date or a time.")
+@declare.option("--iteration", type=declare.Whole(1), help="Only outputs of this iteration.")
+@declare.option("--testing-mode", default="full", show_default=True, help=_TESTING_MODE_HELP)
+@declare.option("--skill", "skills", multiple=True, help="Check this one instead of the mandatory ones.")
 def evidence(
     call: Call,
     session: str,
@@ -180,11 +174,10 @@ def evidence(
         print(f"Complete: nothing is {'missing' if checked.found else 'mandatory'}.")
 
 
-@command.command(cls=StoreCommand)
-@click.argument("task", nargs=-1, required=True)
-@click.option("--agent", required=True, help="Who is to invoke them.")
-@click.option("--session", help="The session it works in [default: the store's configuration].")
-@click.pass_obj
+@command.command()
+@declare.argument("task", nargs=-1, required=True)
+@declare.option("--agent", required=True, help="Who is to invoke them.")
+@declare.option("--session", help="The session it works in [default: the store's configuration].")
 def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> int:
     """Name the optional skills of an agent that fit a TASK; - reads it from stdin.
 

@@ -1,12 +1,10 @@
 """`ctxrank skill save-output`, `latest` and `outputs`: what skills reported."""
 
 import sys
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.skill_outputs import StoredSkillOutput
@@ -14,14 +12,13 @@ if TYPE_CHECKING:
 _PREVIEW_CHARS = 160
 
 
-@click.command("save-output", cls=StoreCommand)
-@click.argument("skill")
-@click.argument("output", metavar="[JSON|-]", required=False)
-@click.option("--session", required=True, help="The session it belongs to.")
-@click.option("--agent", default="", help="The agent that invoked the skill.")
-@click.option("--group", help="Its task group; none, - or 'global' means the whole session.")
-@click.option("--create-session", is_flag=True, help="Make the session if it is not there.")
-@click.pass_obj
+@declare.command("save-output")
+@declare.argument("skill")
+@declare.argument("output", metavar="[JSON|-]", required=False)
+@declare.option("--session", required=True, help="The session it belongs to.")
+@declare.option("--agent", default="", help="The agent that invoked the skill.")
+@declare.option("--group", help="Its task group; none, - or 'global' means the whole session.")
+@declare.option("--create-session", is_flag=True, help="Make the session if it is not there.")
 def save_output(
     call: Call, skill: str, output: str | None, session: str, agent: str, group: str | None, create_session: bool
 ) -> None:
@@ -66,12 +63,11 @@ def from_stdin(call: Call) -> str:
     return decoded(sys.stdin.buffer.read(4 * MAX_OUTPUT_CHARS + 1), call.note)
 
 
-@click.command(cls=StoreCommand)
-@click.argument("skill")
-@click.option("--session", required=True, help="The session to look in.")
-@click.option("--agent", help="Only what this agent reported.")
-@click.option("--group", help="Only of this group.")
-@click.pass_obj
+@declare.command()
+@declare.argument("skill")
+@declare.option("--session", required=True, help="The session to look in.")
+@declare.option("--agent", help="Only what this agent reported.")
+@declare.option("--group", help="Only of this group.")
 def latest(call: Call, skill: str, session: str, agent: str | None, group: str | None) -> int:
     """Print the JSON value that SKILL reported last; exit code 1 if there is none.
 
@@ -98,13 +94,12 @@ def latest(call: Call, skill: str, session: str, agent: str | None, group: str |
     return 0 if entry is not None else 1
 
 
-@click.command(cls=StoreCommand)
-@click.argument("skill", required=False)
-@click.option("--session", required=True, help="The session to look in.")
-@click.option("--agent", help="Only what this agent reported.")
-@click.option("--group", help="Only of this group.")
-@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1), help="How many.")
-@click.pass_obj
+@declare.command()
+@declare.argument("skill", required=False)
+@declare.option("--session", required=True, help="The session to look in.")
+@declare.option("--agent", help="Only what this agent reported.")
+@declare.option("--group", help="Only of this group.")
+@declare.option("-n", "--limit", default=50, show_default=True, type=declare.Whole(1), help="How many.")
 def outputs(call: Call, skill: str | None, session: str, agent: str | None, group: str | None, limit: int) -> int:
     """List the outputs of SKILL, or of all skills, the newest first.
 

@@ -1,13 +1,10 @@
 """`ctxrank status`: how the store and its index are."""
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.pass_obj
+@declare.command()
 def command(call: Call) -> None:
     """Say where the store is, what it holds, and whether its index can answer.
 

@@ -1,11 +1,8 @@
 """`ctxrank strategy`: what worked in a project, kept, counted, and drawn from what agents thought."""
 
-from typing import TYPE_CHECKING
-
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.strategies import SavedStrategy, StoredStrategy
@@ -13,19 +10,18 @@ if TYPE_CHECKING:
 _SHOWN_CHARACTERS = 300
 
 
-@click.group()
+@declare.group()
 def command() -> None:
     """Strategies: what worked in a project, the most helpful first."""
 
 
-@command.command(cls=StoreCommand)
-@click.argument("text", required=False)
-@click.option("--insight", metavar="TEXT", help="The text, instead of the argument.")
-@click.option("--project", default="default", show_default=True, help="The project it worked in.")
-@click.option("--topic", required=True, help="implementation, architecture, methodology or general.")
-@click.option("--lang", help="Only for this language [default: all].")
-@click.option("--framework", help="Only for this framework [default: all].")
-@click.pass_obj
+@command.command()
+@declare.argument("text", required=False)
+@declare.option("--insight", metavar="TEXT", help="The text, instead of the argument.")
+@declare.option("--project", default="default", show_default=True, help="The project it worked in.")
+@declare.option("--topic", required=True, help="implementation, architecture, methodology or general.")
+@declare.option("--lang", help="Only for this language [default: all].")
+@declare.option("--framework", help="Only for this framework [default: all].")
 def save(
     call: Call,
     text: str | None,
@@ -54,14 +50,13 @@ def save(
         _print_saved(saved)
 
 
-@command.command("list", cls=StoreCommand)
-@click.option("--project", help="Only of this project.")
-@click.option("--lang", help="Only those that fit this language.")
-@click.option("--framework", help="Only those that fit this framework.")
-@click.option("--topic", help="Only of this topic.")
-@click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1), help="How many.")
-@click.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
-@click.pass_obj
+@command.command("list")
+@declare.option("--project", help="Only of this project.")
+@declare.option("--lang", help="Only those that fit this language.")
+@declare.option("--framework", help="Only those that fit this framework.")
+@declare.option("--topic", help="Only of this topic.")
+@declare.option("-n", "--limit", default=20, show_default=True, type=declare.Whole(1), help="How many.")
+@declare.option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings.")
 def list_(
     call: Call,
     project: str | None,
@@ -103,10 +98,11 @@ def list_(
     return 0 if strategies else 1
 
 
-@command.command(cls=StoreCommand)
-@click.argument("ref", metavar="ID")
-@click.option("--by", "increment", default=1, show_default=True, type=int, help="How much; below 0 takes back.")
-@click.pass_obj
+@command.command()
+@declare.argument("ref", metavar="ID")
+@declare.option(
+    "--by", "increment", default=1, show_default=True, type=declare.Whole(), help="How much; below 0 takes back."
+)
 def helpful(call: Call, ref: str, increment: int) -> None:
     """Count a strategy as helpful once more, by its id (strategy:3, 3) or its name; never below 0.
 
@@ -124,13 +120,12 @@ def helpful(call: Call, ref: str, increment: int) -> None:
         print(f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}")
 
 
-@command.command(cls=StoreCommand)
-@click.option("--session", required=True, help="The session whose work succeeded.")
-@click.option("--group", help="Only from this group, exactly; none means all.")
-@click.option("--project", help="Whose strategies they become [default: the session's project].")
-@click.option("--lang", help="Only for this language [default: all].")
-@click.option("--framework", help="Only for this framework [default: all].")
-@click.pass_obj
+@command.command()
+@declare.option("--session", required=True, help="The session whose work succeeded.")
+@declare.option("--group", help="Only from this group, exactly; none means all.")
+@declare.option("--project", help="Whose strategies they become [default: the session's project].")
+@declare.option("--lang", help="Only for this language [default: all].")
+@declare.option("--framework", help="Only for this framework [default: all].")
 def extract(
     call: Call, session: str, group: str | None, project: str | None, lang: str | None, framework: str | None
 ) -> int:

@@ -2,24 +2,21 @@
 
 import sys
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.option("--task", metavar="TASK", help="Only what was found for this task.")
-@click.option(
+@declare.command()
+@declare.option("--task", metavar="TASK", help="Only what was found for this task.")
+@declare.option(
     "--min",
     "least",
     metavar="N",
-    type=click.IntRange(1),
+    type=declare.Whole(1),
     default=2,
     show_default=True,
     help="How many different contexts must have had it among the best that search found.",
 )
-@click.pass_obj
 def command(call: Call, task: str | None, least: int) -> int:
     """Print a patch that links what search keeps finding; nothing is written.
 

@@ -2,15 +2,12 @@
 
 import os
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
 
 
-@click.command(cls=StoreCommand)
-@click.argument("path", metavar="PATH")
-@click.pass_obj
+@declare.command()
+@declare.argument("path", metavar="PATH")
 def command(call: Call, path: str) -> int:
     """Say which artifacts of .contextia/ govern a file: by a spec's paths, a norm's scope, an annotation.
 

@@ -1,12 +1,10 @@
 """`ctxrank why`: why a document was in a block, or was not."""
 
 import re
-from typing import TYPE_CHECKING
 
-import click
-
+from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.cli.command import StoreCommand
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.receipts import Receipt
@@ -16,14 +14,15 @@ if TYPE_CHECKING:
 _LINKED = re.compile(r"linked:\d{1,15}|[A-Za-z]+(-[A-Za-z0-9]+)+")
 
 
-@click.command(cls=StoreCommand)
-@click.argument("document", metavar="ID")
-@click.option("--receipt", "receipt_id", type=int, help="In which assembly [default: the newest that fits].")
-@click.option("--session", help="The newest of this session.")
-@click.option("--group", help="The newest of this group.")
-@click.option("--agent", help="The newest for this agent.")
-@click.option("--task", metavar="TASK", help="The newest context of this task of .contextia/.")
-@click.pass_obj
+@declare.command()
+@declare.argument("document", metavar="ID")
+@declare.option(
+    "--receipt", "receipt_id", type=declare.Whole(), help="In which assembly [default: the newest that fits]."
+)
+@declare.option("--session", help="The newest of this session.")
+@declare.option("--group", help="The newest of this group.")
+@declare.option("--agent", help="The newest for this agent.")
+@declare.option("--task", metavar="TASK", help="The newest context of this task of .contextia/.")
 def command(
     call: Call,
     document: str,

@@ -8,15 +8,17 @@
 Each name is imported when it is first used, so that `--help` opens no database library.
 """
 
-from typing import TYPE_CHECKING, Any
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ctxrank.indexer.store import Store, create_store, open_store
 
 __all__ = ["Store", "create_store", "open_store"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -7,7 +7,6 @@ assembly answer without it.
 
 import os
 from enum import Enum
-from typing import Protocol, cast
 
 import apsw
 
@@ -15,7 +14,12 @@ from ctxrank.indexer.connection import file_uri, immediate, open_database
 from ctxrank.indexer.errors import CtxrankError, LockedError
 from ctxrank.indexer.facets import SENTINEL
 from ctxrank.indexer.location import Location
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 FORMAT = 1  # grows with the index's layout; a program older than the file leaves it alone

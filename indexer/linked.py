@@ -12,9 +12,7 @@ One file becomes one LinkedArtifact (linked_reading.py), a row (linked_store.py)
 of a graph (linked_graph.py).
 """
 
-from typing import TYPE_CHECKING
-
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the query path reads no frontmatter
     from ctxrank.indexer.frontmatter import Problem

@@ -5,7 +5,6 @@ graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
 """
 
 from collections.abc import Mapping
-from typing import cast
 
 import apsw
 
@@ -13,7 +12,7 @@ from ctxrank.indexer.annotations import Annotation, stored_annotations
 from ctxrank.indexer.linked import IDENTITY_ID, RETIRED, Link
 from ctxrank.indexer.linked_store import tree_id
 from ctxrank.indexer.linked_tree import Tree
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 
 
 class Node(NamedTuple):

@@ -1,13 +1,11 @@
 """Linked artifacts in the truth: a file's row, the document it is searched by, and the graph that is read from them."""
 
-from typing import TYPE_CHECKING
-
 import apsw
 
 from ctxrank.indexer.file_stamp import FileStamp
 from ctxrank.indexer.linked_text import LevelTexts
 from ctxrank.indexer.linked_tree import Tree
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Change
 

@@ -6,7 +6,6 @@ A tree that did not change costs one query and a stat for each file: no parser i
 """
 
 import os
-from typing import TYPE_CHECKING
 
 from ctxrank.indexer.errors import CtxrankError
 from ctxrank.indexer.file_stamp import FileStamp
@@ -22,7 +21,7 @@ from ctxrank.indexer.linked_store import (
     tree_id,
 )
 from ctxrank.indexer.linked_tree import Tree, TreeFile, list_files
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 

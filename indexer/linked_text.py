@@ -9,10 +9,9 @@ line gets a backslash before it. A Markdown underline (`=====` alone) is none.
 """
 
 import re
-from typing import TYPE_CHECKING
 
 from ctxrank.indexer.lines import one_line, printable
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # LEVELS and the texts are on the query path
     from ctxrank.indexer.linked import LinkedArtifact

@@ -14,14 +14,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
 
 from ctxrank.indexer.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.named_values import ANCHORS as NAME_ANCHORS
 from ctxrank.indexer.named_values import find_named
 from ctxrank.indexer.random_words import find_random
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction_guards import compiled, entropy, is_dense
 from ctxrank.indexer.redaction_rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode

@@ -1,8 +1,11 @@
 """Which redaction rules there are, and how they are applied: what a query needs to know of them."""
 
-from typing import TYPE_CHECKING, ClassVar
+from ctxrank.indexer.records import TYPE_CHECKING
 
-if TYPE_CHECKING:  # only a configuration that has rules of its own loads what they are
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    # Only a configuration that has rules of its own loads what they are
     from ctxrank.indexer.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
@@ -18,10 +21,11 @@ class RedactionMode:
 
     __slots__ = ("_rules", "_value")
 
-    PATTERN_ONLY: ClassVar["RedactionMode"]
-    ENTROPY: ClassVar["RedactionMode"]
-    BOTH: ClassVar["RedactionMode"]
-    OFF: ClassVar["RedactionMode"]
+    if TYPE_CHECKING:
+        PATTERN_ONLY: ClassVar["RedactionMode"]
+        ENTROPY: ClassVar["RedactionMode"]
+        BOTH: ClassVar["RedactionMode"]
+        OFF: ClassVar["RedactionMode"]
 
     def __init__(self, value: str, rules: "UserRules | None" = None) -> None:
         self._value = value

@@ -13,8 +13,6 @@ thread; open one for each.
 import contextlib
 import os
 from collections.abc import Generator
-from types import TracebackType
-from typing import Self
 
 import apsw
 
@@ -22,6 +20,11 @@ from ctxrank.indexer import fts
 from ctxrank.indexer.connection import busy_timeout_ms, immediate, open_database, sqlite_errors, translate
 from ctxrank.indexer.errors import CtxrankError, DamagedError
 from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store
+from ctxrank.indexer.records import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
@@ -118,11 +121,11 @@ class Store:
             self._index = None
         self.truth.close()
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> "Self":
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
     ) -> None:
         self.close()
 

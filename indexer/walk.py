@@ -15,10 +15,9 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
-from typing import cast
 
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 
 # Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds and crowds out the rest.
 MAX_FILE_BYTES = 16 * 1024 * 1024

@@ -5,9 +5,11 @@
 Each name is imported when it is first used: a search does not pay for an assembly, nor the other way.
 """
 
-from typing import TYPE_CHECKING, Any
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from ctxrank.ranking.assembly import assemble
     from ctxrank.ranking.hits import SearchRequest, SearchResult
     from ctxrank.ranking.request import AssembleRequest, Assembly
@@ -25,7 +27,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

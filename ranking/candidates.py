@@ -6,13 +6,11 @@ matches too many rows, bm25() picks the best of those that hold its rarest terms
 on these. Filters are part of each of these questions: none is applied to what was picked already.
 """
 
-from typing import cast
-
 import apsw
 
 from ctxrank.indexer.facets import index_rowid, session_range
 from ctxrank.indexer.fts import Index, IndexState
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.ranking.bm25 import FieldWeights, saturated
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
 from ctxrank.ranking.scorer import Scorer

@@ -6,11 +6,9 @@
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
-from typing import cast
-
 import apsw
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.indexer.sessions import Group, Session
 
 

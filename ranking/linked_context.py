@@ -7,13 +7,11 @@ The tree is brought in step first: a stat for each file, and nothing is read whe
 code are as `index`, `check` or `trace` last saw them, because looking for them walks the whole tree.
 """
 
-from typing import TYPE_CHECKING
-
 from ctxrank.indexer.linked_graph import Graph, Node, load_graph
 from ctxrank.indexer.linked_store import StoredTexts, stored_texts
 from ctxrank.indexer.linked_sync import sync_tree
 from ctxrank.indexer.linked_tree import Tree, require_tree
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.closure import Closure, Reached, find_task, reach
 from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked

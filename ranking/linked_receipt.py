@@ -7,11 +7,10 @@ kept.receipt, kept.shared_prefix_tokens
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from ctxrank.indexer import receipts
 from ctxrank.indexer.receipts import Entry, NewReceipt
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.closure import Reached

@@ -1,10 +1,8 @@
 """What the block holds beside packages: prior reasoning, known errors, strategies."""
 
-from typing import TYPE_CHECKING
-
 import apsw
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.sessions import Group, Session
 from ctxrank.ranking.cleaning import cleaned

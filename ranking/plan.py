@@ -5,13 +5,12 @@ no text is a syntax error there.
 """
 
 from itertools import pairwise
-from typing import cast
 
 import apsw
 
 from ctxrank.indexer.fts import TOKENIZER, Index, IndexState
 from ctxrank.indexer.identifiers import split_word
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.ranking.bm25 import asked, inverse_document_frequency
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.stopwords import STOPWORDS

@@ -12,9 +12,8 @@ On 85,233 lines of documents and code (2026-11) 79 single lines were still above
 import re
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 
 if TYPE_CHECKING:  # linked artifacts have prices too, and no passages

@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
-from ctxrank.cli.main import cli, run
+from ctxrank.cli.command import whole_cli
+from ctxrank.cli.main import COMMANDS as TABLE
+from ctxrank.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("fixtures/*.md")]
@@ -27,7 +29,7 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
             yield (*path, name), command
 
 
-COMMANDS = dict(_commands(cli))
+COMMANDS = dict(_commands(whole_cli(TABLE)))
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)

@@ -8,7 +8,8 @@ import pytest
 from builders import make_store, save, search_ids, word, write_file
 from click.testing import CliRunner
 
-from ctxrank.cli.main import cli
+from ctxrank.cli.command import whole_cli
+from ctxrank.cli.main import COMMANDS
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.events import record_event
@@ -178,16 +179,16 @@ def test_the_command_uses_the_rules_of_the_configuration(store: Store) -> None:
     (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
     assert load_config(store).redaction_mode == MODE
     db = ["--db", store.location.truth, "--json"]
-    dry = json.loads(CliRunner().invoke(cli, ["purge", "--redact", "--dry-run", *db]).stdout)
+    dry = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", "--dry-run", *db]).stdout)
     assert (dry["redacted"]["package"], dry["looked_at"], dry["dry_run"]) == (1, 13, True)
-    wet = json.loads(CliRunner().invoke(cli, ["purge", "--redact", *db]).stdout)
+    wet = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db]).stdout)
     assert (wet["redacted"], wet["dry_run"]) == (dry["redacted"], False)
-    text = CliRunner().invoke(cli, ["purge", "--redact", *db[:2]]).stdout
+    text = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db[:2]]).stdout
     assert text == "total      0 redacted, 13 looked at\n"
 
 
 def test_purge_alone_says_what_it_can_do(store: Store) -> None:
-    failed = CliRunner().invoke(cli, ["purge", "--db", store.location.truth]).exception
+    failed = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--db", store.location.truth]).exception
     assert isinstance(failed, UsageError)
     assert "--redact" in failed.message
 
@@ -195,7 +196,7 @@ def test_purge_alone_says_what_it_can_do(store: Store) -> None:
 def test_status_names_the_command_where_older_rules_were_at_work(store: Store) -> None:
     save(store, "a.md")
     db = ["--db", store.location.truth]
-    assert "purge" not in CliRunner().invoke(cli, ["status", *db]).stdout
+    assert "purge" not in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
     with store.write() as change:
         change.connection.execute("UPDATE documents SET ruleset = 1")
-    assert "ctxrank purge --redact" in CliRunner().invoke(cli, ["status", *db]).stdout
+    assert "ctxrank purge --redact" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout

@@ -4,11 +4,11 @@ An orchestrator that called it for the context alone changes the call's beginnin
 """
 
 import sys
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall
 from ctxrank.indexer.errors import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store import Store

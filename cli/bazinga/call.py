@@ -5,9 +5,9 @@ stdout carries the JSON, after a line `✓ …` unless --quiet; what goes wrong 
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.call import shown
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place

@@ -1,12 +1,12 @@
 """The predecessor's commands for reasoning."""
 
 import json
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.bazinga.arguments import Unknown, group_name, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.reasoning import CONFIDENCES, PHASES, check_phases, list_reasoning
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.reasoning import ReasoningEntry

@@ -11,10 +11,10 @@ import contextlib
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place

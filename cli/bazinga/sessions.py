@@ -1,11 +1,10 @@
 """The predecessor's commands for sessions and task groups."""
 
-from typing import TYPE_CHECKING
-
 from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.views import VIEWS, rows
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.incoming_texts import IncomingTexts

@@ -2,11 +2,11 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING
 
 from ctxrank.cli.bazinga.arguments import Given, Unknown, group_name, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.records import TYPE_CHECKING
 from ctxrank.indexer.skill_outputs import latest_skill_output, list_skill_outputs
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@
 Counting and moving happen inside one statement each, so that concurrent calls lose nothing.
 """
 
-from typing import TYPE_CHECKING
-
 import apsw
 
 from ctxrank.indexer import documents
@@ -14,7 +12,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.error_patterns import put_document, record_outcome, title_of
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
