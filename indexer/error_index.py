@@ -156,7 +156,7 @@ def _known(connection: apsw.Connection, condition: str, values: tuple[object, ..
         signature = Signature(
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
-            template, instance, found["message"],
+            tuple(found.get("notes", ())), template, instance, found["message"],
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)
 
@@ -170,6 +170,7 @@ def _features(signature: Signature) -> str:
             "values": signature.values,
             "frames": signature.frames,
             "details": signature.details,
+            "notes": signature.notes,
             "message": signature.message,
         },
         ensure_ascii=False,

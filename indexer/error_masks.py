@@ -48,6 +48,8 @@ _VALUE_NOUNS_TEXT = """
     attribute parameter argument option command file path string named called column table relation package class
 """
 _VALUE_NOUNS = frozenset(_VALUE_NOUNS_TEXT.split())
+# And before these: any keyword can be meant.
+_SAID_OF_NAMES = (" is a reserved", " is a keyword", " is reserved", ", which is reserved", " is not a valid name")
 
 _Q = r"[^\n]{0,400}?"
 # What is quoted, the longest notation first; a quote inside a word is an apostrophe, a doubled one ends nothing.
@@ -100,9 +102,11 @@ def masked(message: str) -> Masked:
     """The template of a message and the values that were taken out of it; bounded by MAX_WORDS."""
     words: list[str] = []
     values: list[str] = []
-    for match in _TOKEN.finditer(with_quoted_slots(message)):
+    message = with_quoted_slots(message)
+    for match in _TOKEN.finditer(message):
         kind, token = str(match.lastgroup), match[0]
-        word = _placeholder(kind, token, words[-1] if words else "", values)
+        is_named = message.startswith(_SAID_OF_NAMES, match.end())
+        word = _placeholder(kind, token, "name" if is_named else words[-1] if words else "", values)
         # A list of values is as long as it happens to be.
         if word and not (word == "<v>" and _ends_in_list(words)):
             words.append(word)

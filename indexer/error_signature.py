@@ -18,8 +18,10 @@ from ctxrank.indexer.error_units import ErrorUnit
 from ctxrank.indexer.error_vocabulary import is_ordinary
 from ctxrank.indexer.records import NamedTuple
 
-NORMALISER_VERSION: Final = 1
+NORMALISER_VERSION: Final = 2  # 2: notes
 _MAX_DETAIL_WORDS = 40
+_MAX_NOTES = 8
+_LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
 _MAX_TERMS = 48
 _FRAMES_KEPT = 8
 
@@ -64,6 +66,7 @@ class Signature(NamedTuple):
     values: tuple[str, ...]  # what was masked in the headline, in order
     frames: tuple[Frame, ...]  # of the project, outermost first
     details: tuple[str, ...]  # words of notes and labels below the headline, masked
+    notes: tuple[str, ...]  # the notes and labels that say something, masked, each a sentence
     template: str
     instance: str
     message: str  # as it came
@@ -97,7 +100,7 @@ def sign(unit: ErrorUnit) -> Signature:
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
-        template.values, frames, _details(unit), fingerprint(*identity), fingerprint(*instance), unit.message,
+        template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance), unit.message,
     )  # fmt: skip
 
 
@@ -156,7 +159,7 @@ def _details(unit: ErrorUnit) -> tuple[str, ...]:
     """The words of notes, helps and labels, each once, without code and without lints' boilerplate."""
     words: dict[str, None] = {}
     for line in unit.detail:
-        if "implied by `-" in line or "to override `-" in line or "on by default" in line:
+        if _is_boilerplate(line):
             continue
         match = _NOTE.match(line) or _LABEL.match(line)
         if match is None and ((unit.family == "compiler" and unit.tool == "rust") or _CODE_LINE.match(line)):
@@ -167,6 +170,27 @@ def _details(unit: ErrorUnit) -> tuple[str, ...]:
         if len(words) >= _MAX_DETAIL_WORDS:
             break
     return tuple(words)[:_MAX_DETAIL_WORDS]
+
+
+def _notes(unit: ErrorUnit) -> tuple[str, ...]:
+    """What notes, helps and labels say, each masked; not what says too little to tell one error from another."""
+    notes: dict[str, None] = {}
+    for line in unit.detail:
+        match = None if _is_boilerplate(line) else _NOTE.match(line) or _LABEL.match(line)
+        if match is None:
+            continue
+        note = masked(match[1])
+        ordinary = [word for word in note.words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))]
+        if len(ordinary) >= _LEAST_NOTE:
+            notes[note.text] = None
+        if len(notes) == _MAX_NOTES:
+            break
+    return tuple(notes)
+
+
+def _is_boilerplate(line: str) -> bool:
+    """Whether this line says how a lint is switched on and off."""
+    return "implied by `-" in line or "to override `-" in line or "on by default" in line
 
 
 def _language(unit: ErrorUnit) -> str:

@@ -28,8 +28,9 @@ LEAST_RECOGNITION: Final = 0.88
 PRIOR_STRENGTH: Final = 4.0
 # Confirmed or refuted: the record's interval lies on that side of one half.
 _Z = 1.0
-_FULL_CONTENT = 6.0  # words that carry meaning; more do not make a message more particular
+_SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
+_MANY_RIVALS = 3
 _TIE = 0.06  # a margin below this is none
 
 
@@ -37,40 +38,36 @@ class Evidence(NamedTuple):
     """What a recognition is calibrated on. `margin` is the distance to the next different pattern."""
 
     is_template: float
-    text: float
-    content: float
-    details: float
-    details_gap: float
-    values: float
-    is_vague: float
+    unsupported: float  # notes stand below one or both, and none agrees; nor do the values
+    barely_said: float  # and the message is short, too
+    other_kind: float
+    changed: float  # a word that changes the meaning, outweighed by a note
     same_code: float
     same_line: float
     margin: float
     is_tied: float
+    rivals: float  # other patterns of the same template: this message is given for several errors
 
 
 # Order: constant, then the fields of Evidence. The development groups hold no wrong match at the same place of the
 # code, so that there is nothing to fit: the constants of "trace" say 0.97 for the same line and 0.93 for the
 # same function.
 WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
-    "message": (0.59, 1.94, -0.93, 0.08, -0.68, -2.56, 0.23, -0.78, 3.88, 0.00, 3.01, -0.67),
-    "trace": (2.60, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00),
+    "message": (1.67, 0.62, -2.03, -1.16, 0.08, 0.43, 2.64, 0.00, 2.51, -0.93, -1.21),
+    "trace": (2.60, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00, 0.00),
 }
 
 
 def evidence(
-    *, is_template: bool, text: float, content: float, details: float | None, values: float | None,
-    same_code: bool, same_line: bool, margin: float,
+    *, is_template: bool, content: float, are_notes_apart: bool, values: float | None, other_kind: bool,
+    changed: bool, same_code: bool, same_line: bool, margin: float, rivals: int,
 ) -> Evidence:  # fmt: skip
-    """The evidence from a comparison; `details` and `values` are None where there is nothing to compare."""
-    fullness = min(content, _FULL_CONTENT) / _FULL_CONTENT
+    """The evidence from a comparison; `values` is None where there is none to compare."""
+    unsupported = are_notes_apart and values != 1.0
     return Evidence(
-        float(is_template), text, fullness, details or 0.0,
-        0.0 if details is None else (1.0 - details) * (1.0 - fullness),
-        values or 0.0,
-        # "usage of X": little is said, and what is said with it differs.
-        float(values is not None and values < 0.5 and content < 2.6),
-        float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN, float(is_tie(margin)),
+        float(is_template), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
+        float(changed), float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN, float(is_tie(margin)),
+        0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )  # fmt: skip
 
 

@@ -36,6 +36,11 @@ _LEAST_SPECIFIC = 2.6  # weight of words below which a message does not stand fo
 # The same for a cause outside the code, which is the same from wherever it is met: "database is locked" has 2.35.
 _LEAST_OUTSIDE = 2.0
 _LEAST_TEXT = 0.75  # share that wordings must agree by
+_TEXT_ALONE = 0.95  # the same, where nothing else agrees
+# Of a message about another kind of thing.
+_LEAST_TEXT_OF_KIND = 0.8
+_LEAST_SPECIFIC_OF_KIND = 4.0
+_LEAST_TEXT_WITH_NOTE = 0.6  # where a note or a label is the same, word for word
 _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
@@ -96,12 +101,16 @@ class MatchAnswer(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A known error that nothing rules out. `margin` is the distance to the best of the others."""
+    """A known error that nothing rules out. `margin` is the distance to the best of the others, if there are any.
+
+    `rivals` are others with the same template: what its message alone says, it says of them, too.
+    """
 
     known: KnownError
     likeness: Likeness
     score: float
     margin: float = 1.0
+    rivals: int = 0
 
 
 class Considered(NamedTuple):
@@ -155,7 +164,7 @@ def consider(connection: apsw.Connection, asked: Signature, *, project: str, lan
         else:
             eligible.append(Candidate(known, likeness, score))
     eligible.sort(key=lambda one: (-one.score, -_record(one.known), -one.known.last_seen, one.known.pattern_id))
-    with_margins = tuple(one._replace(margin=_margin(one, eligible)) for one in eligible)
+    with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
         return Considered(with_margins, f"The nearest known error is ruled out: {max(objections)[1]}.")
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
@@ -187,6 +196,10 @@ def score_of(likeness: Likeness) -> float:
 def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     """What rules this pattern out; '' where nothing does."""
     same_line = likeness.frames == 2
+    least_text = _LEAST_TEXT_OF_KIND if likeness.is_of_another_kind else _LEAST_TEXT
+    least_content = _LEAST_SPECIFIC_OF_KIND if likeness.is_of_another_kind else _LEAST_SPECIFIC
+    if likeness.notes and not likeness.is_of_another_kind:
+        least_text = _LEAST_TEXT_WITH_NOTE
     if likeness.vetoes:
         return likeness.vetoes[0]
     names_what_is_missing = asked.error_type in _NAMES_WHAT_IS_MISSING or asked.headline in _MISSING
@@ -195,13 +208,16 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if (
         likeness.changed_word
         and not likeness.same_code
+        and not (likeness.notes and likeness.text >= _LEAST_TEXT_WITH_NOTE and not likeness.is_added_to)
         and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER)
     ):
         return f"another word: {likeness.changed_word}"
     if not (likeness.is_template or likeness.same_code or same_line) and (
-        likeness.text < _LEAST_TEXT or likeness.content < _LEAST_SPECIFIC
+        likeness.text < least_text or likeness.content < least_content
     ):
         return "too little in common"
+    if likeness.has_values and not likeness.values and not _is_supported(likeness):
+        return "other words and other values"
     if not (asked.is_traced and known.is_traced) or same_line or likeness.same_code:
         return ""
     if likeness.frames == 1:
@@ -214,6 +230,14 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if likeness.is_template and not _is_local(asked) and likeness.content >= _LEAST_SPECIFIC:
         return ""
     return f"another place in the code: {known.frames[-1].place}, not {asked.frames[-1].place}"
+
+
+def _is_supported(likeness: Likeness) -> bool:
+    """Whether more than most of its words speaks for a message whose values are all others."""
+    return (
+        likeness.is_template or likeness.same_code or likeness.frames > 0 or bool(likeness.notes)
+        or likeness.is_of_another_kind or likeness.text >= _TEXT_ALONE
+    )  # fmt: skip
 
 
 def _is_local(asked: Signature) -> bool:
@@ -247,24 +271,29 @@ def evidence_of(candidate: Candidate) -> Evidence:
     """The evidence that a comparison and its margin give."""
     likeness = candidate.likeness
     return evidence(
-        is_template=likeness.is_template, text=likeness.text, content=likeness.content,
-        details=likeness.details if likeness.has_details else None,
-        values=likeness.values if likeness.has_values else None,
-        same_code=likeness.same_code, same_line=likeness.frames == 2, margin=candidate.margin,
+        is_template=likeness.is_template, content=likeness.content, are_notes_apart=likeness.notes_apart,
+        values=likeness.values if likeness.has_values else None, other_kind=likeness.is_of_another_kind,
+        changed=bool(likeness.changed_word), same_code=likeness.same_code, same_line=likeness.frames == 2,
+        margin=candidate.margin, rivals=candidate.rivals,
     )  # fmt: skip
 
 
-def _margin(candidate: Candidate, eligible: list[Candidate]) -> float:
-    """How far the best of the other errors lies below; 1 where there is no other.
+def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate:
+    """The candidate with how far the best of the other errors lies below, and how many have its very message.
 
     A second pattern of the very same error is no other one: it must not cast doubt on the first.
     """
     mine = candidate.known.signature
-    for one in eligible:
-        other = one.known.signature
-        if (other.instance, other.details, other.frames) != (mine.instance, mine.details, mine.frames):
-            return max(0.0, candidate.score - one.score)
-    return 1.0
+    others = [
+        one
+        for one in eligible
+        if (one.known.signature.instance, one.known.signature.details, one.known.signature.frames)
+        != (mine.instance, mine.details, mine.frames)
+    ]
+    return candidate._replace(
+        margin=max(0.0, candidate.score - others[0].score) if others else 1.0,
+        rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
+    )
 
 
 def _record(known: KnownError) -> float:

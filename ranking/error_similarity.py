@@ -24,6 +24,7 @@ WORD_WEIGHT: Final = 1.0
 # Headlines that share less than this are not compared word by word, unless they are short.
 LEAST_SHARE: Final = 0.5
 _SHORT = 8
+_NEARLY_THE_SAME = 0.4  # share of the notes' words
 _NAMELESS = frozenset(("", "<module>", "Object.<anonymous>", "<anonymous>", "main.main", "<lambda>", "run", "next"))
 _NEGATIONS = frozenset(
     ("not", "no", "never", "cannot", "without", "doesnot", "isnot", "non", "unless", "only", "already")
@@ -37,6 +38,19 @@ _TYPE_FAMILIES = (
     frozenset(("ValueError", "JSONDecodeError", "UnicodeDecodeError", "UnicodeEncodeError")),
     frozenset(("RuntimeError", "RecursionError", "NotImplementedError")),
 )
+# Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
+_ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
+_KINDS_TEXT = """
+    alia argument array associated block class closure const constant constructor crate enum field function generic
+    immutable immutably import item lifetime local macro method module mutable mutably namespace object package
+    parameter pointer property reference slice static struct trait tuple type union unit value variable variant
+"""
+_KINDS: Final = frozenset(_KINDS_TEXT.split())
+_MODIFIERS_TEXT = """
+    abstract accessor async const declare default export extern final in internal open out override package private
+    protected public readonly sealed static unsafe virtual volatile
+"""
+_MODIFIERS: Final = frozenset(f"'{word}'" for word in _MODIFIERS_TEXT.split())
 
 
 class Likeness(NamedTuple):
@@ -45,7 +59,8 @@ class Likeness(NamedTuple):
     text: float  # weighted share of the headlines that agrees, in order: 0 to 1
     content: float  # weight of the words that agree: how much there was to agree about
     details: float  # share of the notes' words that agree: 0 to 1
-    has_details: bool  # both have notes
+    notes: float  # share of the notes that agree word for word: 0 to 1
+    notes_apart: bool  # one or both have notes, and none is the same, nor nearly
     values: float  # share of the masked values that agree: 0 to 1
     has_values: bool  # the asked one has any
     frames: int  # 2: the failing line agrees, 1: its function, 0: nothing to compare, -1: it differs
@@ -55,23 +70,29 @@ class Likeness(NamedTuple):
     is_instance: bool
     vetoes: tuple[str, ...]
     changed_word: str  # that changes the meaning; '' where none does
+    is_added_to: bool  # one says more than the other, in words that carry meaning
+    is_of_another_kind: bool  # "struct <v> is private", not "function <v> is private": said of another kind of thing
     differences: tuple[str, ...]  # words that changed, for the reason
 
 
 def compare(asked: Signature, known: Signature) -> Likeness:
     """All that can be said about two signatures without knowing any others."""
     is_template = asked.template == known.template
-    alignment = align(asked.words, known.words)
+    alignment = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
     same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
+    notes = _overlap(asked.notes, known.notes)
+    details = _overlap(asked.details, known.details)
     is_same_type = bool(asked.error_type) and asked.error_type == known.error_type
     return Likeness(
         text=alignment.share, content=alignment.weight,
-        details=_overlap(asked.details, known.details), has_details=bool(asked.details and known.details),
+        details=details,
+        notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and details < _NEARLY_THE_SAME,
         values=_overlap(asked.values, known.values), has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames), same_code=same_code, same_type=is_same_type,
         is_template=is_template, is_instance=asked.instance == known.instance,
         vetoes=tuple(_contradictions(asked, known)),
         changed_word="" if is_template or not alignment.decisive else alignment.decisive[0],
+        is_added_to=alignment.is_added_to, is_of_another_kind=alignment.is_of_another_kind,
         differences=alignment.changed,
     )  # fmt: skip
 
@@ -116,10 +137,15 @@ class Alignment(NamedTuple):
     weight: float  # that agrees, of one side
     decisive: tuple[str, ...]  # "started, not paused"
     changed: tuple[str, ...]
+    is_of_another_kind: bool = False
+    is_added_to: bool = False
 
 
-def align(asked: tuple[str, ...], known: tuple[str, ...]) -> Alignment:
-    """The longest common subsequence of words by weight, and what lies between its parts."""
+def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = False) -> Alignment:
+    """The longest common subsequence of words by weight, and what lies between its parts.
+
+    `has_kinds`: the tool says one thing of many kinds of things, so that another kind is no other meaning.
+    """
     if asked == known:
         return Alignment(1.0, sum(map(weight_of, asked)), (), ())
     total = sum(map(weight_of, asked)) + sum(map(weight_of, known))
@@ -131,15 +157,25 @@ def align(asked: tuple[str, ...], known: tuple[str, ...]) -> Alignment:
     agreed = sum(weight_of(asked[i]) for i, _ in pairs)
     decisive: list[str] = []
     changed: list[str] = []
+    is_of_another_kind = is_added_to = False
     at_asked = at_known = 0
     for i, j in [*pairs, (len(asked), len(known))]:
         here, there = asked[at_asked:i], known[at_known:j]
         at_asked, at_known = i + 1, j + 1
         if here or there:
             changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
-            if _is_decisive(here, there):
+            if not _is_decisive(here, there):
+                continue
+            if (has_kinds and _are(_KINDS, here, there)) or (
+                asked[i : i + 1] == ("modifier",) and _are(_MODIFIERS, here, there)
+            ):
+                is_of_another_kind = True
+            else:
                 decisive.append(changed[-1])
-    return Alignment(2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed))
+                is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
+    return Alignment(
+        2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed), is_of_another_kind, is_added_to
+    )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=4096)
@@ -164,6 +200,12 @@ def _is_decisive(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
     if mine and theirs:
         return True
     return len(mine) + len(theirs) > 1 or not any(map(_may_vary, there if mine else here))
+
+
+def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether what carries meaning on both sides is among these words, and there is some."""
+    mine, theirs = _meaning(here), _meaning(there)
+    return bool(mine and theirs) and words.issuperset(mine) and words.issuperset(theirs)
 
 
 def _may_vary(word: str) -> bool:

@@ -20,7 +20,7 @@ from errors.ours import Ours  # noqa: E402
 from ctxrank.ranking.error_calibration import Evidence  # noqa: E402
 
 FIELDS: tuple[Field, ...] = ("text", "text_nocode")
-_PENALTY = 1.0
+_PENALTY = 4.0
 _STEPS = 40
 _CLOSE_ENOUGH = 1e-5
 
