@@ -2,13 +2,6 @@
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
-from ctxrank.indexer.records import TYPE_CHECKING
-
-if TYPE_CHECKING:  # help opens no database
-    import apsw
-
-    from ctxrank.indexer.store import Store
-    from ctxrank.ranking.error_answer import ErrorAnswer
 
 
 @declare.group()
@@ -46,6 +39,7 @@ def match(
     Example: ctxrank error match output.log --session S --group AUTH
     """
     from ctxrank.cli.error_answer_view import answer_json, print_answer
+    from ctxrank.cli.error_recording import project_of, record_sighting, sign_older_errors
     from ctxrank.cli.failure_input import GivenFailure, read_given
     from ctxrank.indexer.clock import now_us
     from ctxrank.indexer.config import load_config
@@ -60,12 +54,12 @@ def match(
         if failure.trouble:
             answer = ErrorAnswer("no_match", failure.trouble, (), None, "", 0)
         else:
-            _sign_older(call, store)
+            sign_older_errors(call, store)
             answer = recognise(store.truth, failure.text, Asked(place, now_us(), lang, limit, mode))
             if answer.signature is not None:
                 seen = seen_before(store.truth, place, answer.signature.instance)
             if session is not None:
-                _record(call, store, answer, session, group, create_session=create_session)
+                record_sighting(call, store, answer, session, group, create_session=create_session)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
@@ -103,6 +97,7 @@ def save(
 
     Example: ctxrank error save output.log --solution "pip install pyyaml" --lang python
     """
+    from ctxrank.cli.error_recording import project_of, sign_older_errors
     from ctxrank.cli.error_words import times
     from ctxrank.cli.failure_input import GivenFailure, read_given
     from ctxrank.indexer.clock import now_us
@@ -118,7 +113,7 @@ def save(
         if failure.trouble:
             raise UsageError(failure.trouble, "Give the failure's output, or --type and --message.")
         place = project_of(store.truth, project, session)
-        _sign_older(call, store)
+        sign_older_errors(call, store)
         answer = recognise(store.truth, failure.text, Asked(place, now_us(), lang, mode=mode))
         # The matcher knows which other values make no other error.
         known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
@@ -225,11 +220,12 @@ def show(call: Call, error: str) -> None:
 
     Example: ctxrank error show error:3
     """
+    from ctxrank.cli.error_outcome import number_of
     from ctxrank.cli.error_view import error_json, print_details, recognition_json
     from ctxrank.indexer.error_listing import get_error, recognition_of
 
     with call.open() as store:
-        found = get_error(store.truth, _id(error))
+        found = get_error(store.truth, number_of(error))
         recognition = recognition_of(store.truth, found.id)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
@@ -247,7 +243,9 @@ def confirm(call: Call, error: str, session: str | None) -> None:
 
     Example: ctxrank error confirm error:3 --session S
     """
-    _move(call, error, has_helped=True, session=session)
+    from ctxrank.cli.error_outcome import count_outcome
+
+    count_outcome(call, error, has_helped=True, session=session)
 
 
 @command.command()
@@ -257,7 +255,9 @@ def refute(call: Call, error: str) -> None:
 
     Example: ctxrank error refute error:3
     """
-    _move(call, error, has_helped=False, session=None)
+    from ctxrank.cli.error_outcome import count_outcome
+
+    count_outcome(call, error, has_helped=False, session=None)
 
 
 @command.command()
@@ -278,83 +278,3 @@ def prune(call: Call, project: str | None, dry_run: bool) -> None:
         emit_json({"deleted": count, "dry_run": dry_run})
     else:
         print(f"{'Would remove' if dry_run else 'Removed'} {count} expired {'error' if count == 1 else 'errors'}")
-
-
-def project_of(truth: "apsw.Connection", project: str | None, session: str | None) -> str:
-    """The project that is meant: as asked, else the session's where there is such a session, else 'default'."""
-    from ctxrank.indexer.sessions import DEFAULT_PROJECT
-
-    if project is not None and project.strip():
-        return project.strip()
-    row = truth.execute("SELECT project FROM sessions WHERE name = ?", (session or "",)).fetchone()
-    return DEFAULT_PROJECT if row is None else str(row[0])
-
-
-def _record(
-    call: Call, store: "Store", answer: "ErrorAnswer", session: str, group: str | None, *, create_session: bool
-) -> None:
-    """Record the failure; an answer that was found is not lost because recording fails."""
-    from ctxrank.indexer.errors import LockedError, NotFoundError
-    from ctxrank.indexer.failures import Failure, Place, record_failure
-
-    assert answer.signature is not None, "a failure with text has a signature"
-    known = answer.fixes[0].match if answer.fixes else None
-    failure = Failure(answer.signature, answer.unit, None if known is None else known.pattern_id)
-    try:
-        record_failure(store, Place(session, group), failure, create_session=create_session)
-    except (NotFoundError, LockedError) as error:
-        call.note(f"the failure is not recorded: {error.message} {error.hint}".rstrip())
-
-
-def _sign_older(call: Call, store: "Store") -> None:
-    from ctxrank.indexer.errors import LockedError
-    from ctxrank.indexer.failures import sign_older
-
-    try:
-        sign_older(store)
-    except LockedError:
-        call.note("the store is locked: errors from before an upgrade are not recognised this time.")
-
-
-def _move(call: Call, error: str, *, has_helped: bool, session: str | None) -> None:
-    from ctxrank.cli.error_view import own_confidence
-    from ctxrank.indexer.error_listing import get_error
-    from ctxrank.indexer.failures import resolve
-    from ctxrank.indexer.known_errors import confirm as count_outcome
-    from ctxrank.indexer.sessions import find_session
-
-    with call.open() as store:
-        session_id = None if session is None else find_session(store.truth, session).id
-        before = get_error(store.truth, _id(error))
-        record = count_outcome(store, before.id, has_helped=has_helped)
-        if session_id is not None:
-            with store.write() as change:
-                resolve(change, session_id, pattern_id=before.id)
-    after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
-    if call.is_json:
-        from ctxrank.cli.envelope import emit_json
-
-        emit_json(
-            {
-                "id": f"error:{before.id}", "before": record.before, "state": record.after,
-                "confirmations": record.confirmations, "refutations": record.refutations,
-                "confidence": round(own_confidence(after), 4),
-            }
-        )  # fmt: skip
-        return
-    moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
-    print(
-        f"error:{before.id}: {moved} ({record.confirmations} for, {record.refutations} against), "
-        f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
-    )
-
-
-def _id(text: str) -> int:
-    """`error:3` or 3. Raises UsageError."""
-    from ctxrank.indexer.documents import parse_ref
-    from ctxrank.indexer.errors import UsageError
-
-    ref = parse_ref(f"error:{text.strip()}" if text.strip().isdecimal() else text)
-    if ref.kind != "error":
-        raise UsageError(f"{ref} is not an error.", "Give an error's id, such as 3 or error:3.")
-    return ref.number

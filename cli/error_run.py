@@ -73,7 +73,7 @@ def run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
 
 
 def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
-    from ctxrank.cli.error_command import project_of
+    from ctxrank.cli.error_recording import project_of
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.error_signature import fingerprint
     from ctxrank.indexer.incoming_texts import IncomingTexts

@@ -1,8 +1,8 @@
 """Signatures of known errors in the store: written beside their pattern, found by fingerprint or by rare terms.
 
     put(change, pattern_id, "default", signature, unit.text)
-    same_template(connection, "default", signature.template)
-    similar(connection, "default", signature)
+    same_template(connection, Whose("default"), signature.template)
+    similar(connection, Whose("default", now_us(), "python"), signature)
 
 A lookup reads a few short posting lists and the rows of the best, never the whole table: the cost does not grow with
 the store once its lists are longer than MAX_POSTINGS.
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.error_frames import Frame
+from ctxrank.indexer.error_patterns import IS_ALIVE
 from ctxrank.indexer.error_signature import NORMALISER_VERSION, Signature, sign, terms_of
 from ctxrank.indexer.error_units import error_units
 from ctxrank.indexer.records import NamedTuple
@@ -25,6 +26,14 @@ MAX_POSTINGS = 256
 _MAX_READ = 800  # pattern numbers read for one question
 MAX_SAME = 64  # patterns of one fingerprint that are compared
 CANDIDATES = 12
+
+
+class Whose(NamedTuple):
+    """Whose patterns count: those of a project; with `now` the living ones; with `lang` none of another language."""
+
+    project: str
+    now: int | None = None
+    lang: str | None = None
 
 
 class KnownError(NamedTuple):
@@ -56,19 +65,19 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
     )
 
 
-def same_instance(connection: apsw.Connection, project: str, instance: str) -> list[KnownError]:
+def same_instance(connection: apsw.Connection, whose: Whose, instance: str) -> list[KnownError]:
     """Patterns with this instance fingerprint, the newest first."""
-    return list(_known(connection, "s.instance = ? AND p.project = ?", (instance, project)))
+    return list(_known(connection, whose, "s.instance = :instance", {"instance": instance}))
 
 
-def same_template(connection: apsw.Connection, project: str, template: str) -> list[KnownError]:
+def same_template(connection: apsw.Connection, whose: Whose, template: str) -> list[KnownError]:
     """Patterns with this template fingerprint, the newest first."""
-    return list(_known(connection, "s.template = ? AND p.project = ?", (template, project)))
+    return list(_known(connection, whose, "s.template = :template", {"template": template}))
 
 
-def similar(connection: apsw.Connection, project: str, signature: Signature) -> list[KnownError]:
+def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
-    numbers = [number_of(project, term) for term in terms_of(signature)]
+    numbers = [number_of(whose.project, term) for term in terms_of(signature)]
     total = _count(connection)
     listed = [
         (int(count or 0), int(number or 0))
@@ -97,12 +106,16 @@ def similar(connection: apsw.Connection, project: str, signature: Signature) -> 
             pattern_id = int(number_found or 0)
             shared[pattern_id] = shared.get(pattern_id, 0.0) + weight
         read += len(rows)
-    if not shared:
-        return []
     # The newer pattern of two that share as much.
-    best = sorted(((weight, pattern_id) for pattern_id, weight in shared.items()), reverse=True)[:CANDIDATES]
-    marks = ", ".join("?" * len(best))
-    return list(_known(connection, f"s.pattern_id IN ({marks})", tuple(pattern_id for _, pattern_id in best)))
+    ranked = [pattern_id for _, pattern_id in sorted(((w, number) for number, w in shared.items()), reverse=True)]
+    found: list[KnownError] = []
+    # Some at a time: what does not count must not take the place of what does.
+    for start in range(0, len(ranked), CANDIDATES):
+        some = json.dumps(ranked[start : start + CANDIDATES])
+        found += _known(connection, whose, "s.pattern_id IN (SELECT value FROM json_each(:some))", {"some": some})
+        if len(found) >= CANDIDATES:
+            break
+    return found[:CANDIDATES]
 
 
 def sign_again(change: Change, limit: int) -> int:
@@ -138,18 +151,19 @@ def _count(connection: apsw.Connection) -> int:
     return int(row[0] or 1) if row else 1
 
 
-def _known(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> Iterator[KnownError]:
+def _known(connection: apsw.Connection, whose: Whose, condition: str, values: dict[str, str]) -> Iterator[KnownError]:
     rows = connection.execute(
         f"""
         SELECT s.pattern_id, s.normaliser, s.template, s.instance, s.family, s.language, s.headline, s.features,
-               p.confirmations, p.refutations, p.state, p.last_seen
+               e.confirmations, e.refutations, e.state, e.last_seen
           FROM error_signatures AS s
-          JOIN error_patterns AS p ON p.id = s.pattern_id
-         WHERE {condition}
-         ORDER BY p.last_seen DESC, s.pattern_id DESC
+          JOIN error_patterns AS e ON e.id = s.pattern_id
+         WHERE {condition} AND e.project = :project
+           AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+         ORDER BY e.last_seen DESC, s.pattern_id DESC
          LIMIT {MAX_SAME}
         """,
-        values,
+        {**values, "project": whose.project, "now": whose.now, "lang": whose.lang and whose.lang.lower()},
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
         found = json.loads(features)

@@ -100,7 +100,8 @@ def sign(unit: ErrorUnit) -> Signature:
         instance = (*instance, "\x1e", frames[-1].place if frames else "")
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
-        template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance), unit.message,
+        template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
+        unit.message,
     )  # fmt: skip
 
 
@@ -180,7 +181,9 @@ def _notes(unit: ErrorUnit) -> tuple[str, ...]:
         if match is None:
             continue
         note = masked(match[1])
-        ordinary = [word for word in note.words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))]
+        ordinary = [
+            word for word in note.words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))
+        ]
         if len(ordinary) >= _LEAST_NOTE:
             notes[note.text] = None
         if len(notes) == _MAX_NOTES:

@@ -14,6 +14,7 @@ import apsw
 
 from ctxrank.indexer import error_index, error_patterns
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.error_index import Whose
 from ctxrank.indexer.error_patterns import ErrorPattern, State, state_of
 from ctxrank.indexer.error_signature import Signature, fingerprint, sign
 from ctxrank.indexer.error_units import error_units
@@ -119,7 +120,7 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
 def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
     """The pattern that this error is, the newest of several."""
     lang = new.lang or signature.language or None
-    for known in error_index.same_instance(connection, new.project, signature.instance):
+    for known in error_index.same_instance(connection, Whose(new.project), signature.instance):
         if _is_same_place(known.signature, signature):
             row = connection.execute("SELECT lang FROM error_patterns WHERE id = ?", (known.pattern_id,)).fetchone()
             if row is not None and (lang is None or row[0] in (None, lang)):

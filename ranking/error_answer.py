@@ -3,8 +3,7 @@
     answer = recognise(store.truth, "ModuleNotFoundError: No module named 'yaml'", Asked("default", now=now_us()))
     answer.fixes[0].solution
 
-The matcher (error_match.py) says which patterns it is; here those that have expired or belong to another language
-fall away, and the rest gets its texts.
+The matcher (error_match.py) says which patterns it is; here they get their texts.
 """
 
 import apsw
@@ -19,8 +18,6 @@ from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.error_match import ErrorMatch, match_errors
 
 MAX_FIXES = 3
-# More than are shown, because some may have expired.
-_MATCHED = 12
 
 
 class Asked(NamedTuple):
@@ -74,41 +71,54 @@ def recognise(truth: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer
 
 def _answer(truth: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
     signature = sign(unit)
-    found = match_errors(truth, (signature,), project=asked.project, limit=_MATCHED)
-    fixes: list[Fix] = []
-    reason = found.reason
-    for match in found.matches:
-        fix, why_not = _fix(truth, match, asked)
-        if fix is not None:
-            fixes.append(fix)
-        elif not fixes:
-            reason = why_not
+    found = match_errors(
+        truth, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
+    )  # fmt: skip
+    fixes = [fix for match in found.matches if (fix := _fix(truth, match, asked.mode)) is not None]
     if not fixes:
+        reason = _why_left_out(truth, signature, asked) or found.reason
         return ErrorAnswer("no_match", reason, (), signature, unit.text, count, found.unsure[: asked.limit])
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
-    return ErrorAnswer(
-        "matched", fixes[0].match.why[0], tuple(fixes[: asked.limit]), signature, unit.text, count
-    )  # fmt: skip
+    return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count)
 
 
-def _fix(truth: apsw.Connection, match: ErrorMatch, asked: Asked) -> tuple[Fix | None, str]:
-    """The pattern with its texts; None, and why, for one that is not to be shown."""
+def _fix(truth: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:
+    """The pattern with its texts; None for one that was removed meanwhile."""
     row = truth.execute(
-        f"""
-        SELECT e.error_type, e.message, e.solution, e.occurrences, e.lang, e.last_seen, d.ruleset, {IS_ALIVE}
+        """
+        SELECT e.error_type, e.message, e.solution, e.occurrences, e.lang, e.last_seen, d.ruleset
           FROM error_patterns AS e
           JOIN documents AS d ON d.kind = 'error' AND d.number = e.id
-         WHERE e.id = :id
+         WHERE e.id = ?
         """,
-        {"id": match.pattern_id, "now": asked.now},
+        (match.pattern_id,),
     ).fetchone()
     if row is None:
-        return None, "The known error was removed meanwhile."
-    error_type, message, solution, occurrences, lang, last_seen, ruleset, is_alive = row
+        return None
+    error_type, message, solution, occurrences, lang, last_seen, ruleset = row
+    message, solution = (cleaned(str(text), ruleset, mode) for text in (message, solution))
+    return Fix(match, error_type, message, solution, occurrences, lang, last_seen)
+
+
+def _why_left_out(truth: apsw.Connection, signature: Signature, asked: Asked) -> str:
+    """Why a pattern with this very message does not count; '' where there is none."""
+    row = truth.execute(
+        f"""
+        SELECT e.id, e.last_seen, e.lang, {IS_ALIVE}
+          FROM error_signatures AS s
+          JOIN error_patterns AS e ON e.id = s.pattern_id
+         WHERE s.template = :template AND e.project = :project
+         ORDER BY s.instance = :instance DESC, e.last_seen DESC
+         LIMIT 1
+        """,
+        {"template": signature.template, "instance": signature.instance, "project": asked.project, "now": asked.now},
+    ).fetchone()
+    if row is None:
+        return ""
+    number, last_seen, lang, is_alive = row
     if not is_alive:
-        return None, f"The known error, error:{match.pattern_id}, has expired: last seen {format_day(last_seen)}."
+        return f"The known error, error:{number}, has expired: last seen {format_day(int(last_seen))}."
     if asked.lang and lang and lang != asked.lang.lower():
-        return None, f"The known error, error:{match.pattern_id}, is one of {lang}."
-    message, solution = (cleaned(str(text), ruleset, asked.mode) for text in (message, solution))
-    return Fix(match, error_type, message, solution, occurrences, lang, last_seen), ""
+        return f"The known error, error:{number}, is one of {lang}."
+    return ""

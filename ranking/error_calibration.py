@@ -26,8 +26,7 @@ CalibrationFamily = Literal["message", "trace"]
 # Below this recognition the answer is silence: where false positives on unknown errors meet their target.
 LEAST_RECOGNITION: Final = 0.88
 PRIOR_STRENGTH: Final = 4.0
-# Confirmed or refuted: the record's interval lies on that side of one half.
-_Z = 1.0
+_Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
 _MANY_RIVALS = 3
@@ -66,8 +65,8 @@ def evidence(
     unsupported = are_notes_apart and values != 1.0
     return Evidence(
         float(is_template), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
-        float(changed), float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN, float(is_tie(margin)),
-        0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
+        float(changed), float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN,
+        float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )  # fmt: skip
 
 
@@ -90,16 +89,6 @@ def confidence(recognised: float, confirmations: int, refutations: int) -> float
 def record_bound(confirmations: int, refutations: int) -> float:
     """The least share of successes that the record supports; 0 without a record."""
     return _wilson(confirmations, confirmations + refutations, -_Z)
-
-
-def state_of(confirmations: int, refutations: int) -> Literal["sighted", "confirmed", "refuted"]:
-    """What a record amounts to: confirmed or refuted once its interval lies on one side of a half, else sighted."""
-    tried = confirmations + refutations
-    if tried and _wilson(confirmations, tried, -_Z) >= 0.5:
-        return "confirmed"
-    if tried and _wilson(confirmations, tried, _Z) <= 0.5:
-        return "refuted"
-    return "sighted"
 
 
 def logistic(value: float) -> float:

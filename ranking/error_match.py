@@ -15,7 +15,7 @@ from typing import Final, Literal
 import apsw
 
 from ctxrank.indexer import error_index
-from ctxrank.indexer.error_index import KnownError
+from ctxrank.indexer.error_index import KnownError, Whose
 from ctxrank.indexer.error_signature import Signature
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.error_calibration import (
@@ -126,20 +126,25 @@ def match_errors(
     *,
     project: str,
     lang: str | None = None,
+    now: int | None = None,
     limit: int = 3,
 ) -> MatchAnswer:
-    """What is known of a failure: of its units, primary first, the first one that is recognised answers."""
+    """What is known of a failure: of its units, primary first, the first one that is recognised answers.
+
+    With `now` what has expired does not count, with `lang` what belongs to another language.
+    """
+    whose = Whose(project, now, lang)
     first: MatchAnswer | None = None
     for signature in signatures:
-        answer = _match(connection, signature, project, lang, limit)
+        answer = _match(connection, signature, whose, limit)
         if answer.matches:
             return answer
         first = first or answer
     return first or MatchAnswer((), "no_match", "Nothing was printed.", None)
 
 
-def _match(connection: apsw.Connection, asked: Signature, project: str, lang: str | None, limit: int) -> MatchAnswer:
-    considered = consider(connection, asked, project=project, lang=lang)
+def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: int) -> MatchAnswer:
+    considered = consider(connection, asked, whose)
     if not considered.eligible:
         return MatchAnswer((), "no_match", considered.objection, asked)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[: max(limit, 1)])
@@ -152,11 +157,11 @@ def _match(connection: apsw.Connection, asked: Signature, project: str, lang: st
     return MatchAnswer((), "no_match", reason, asked, rated)
 
 
-def consider(connection: apsw.Connection, asked: Signature, *, project: str, lang: str | None = None) -> Considered:
+def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Considered:
     """Look up, compare, rule out and order: everything but the judgement."""
     eligible: list[Candidate] = []
     objections: list[tuple[float, str]] = []
-    for known in _looked_up(connection, asked, project, lang):
+    for known in _looked_up(connection, asked, whose):
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
         if objection := _objection(asked, known.signature, likeness):
@@ -170,15 +175,13 @@ def consider(connection: apsw.Connection, asked: Signature, *, project: str, lan
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
 
 
-def _looked_up(connection: apsw.Connection, asked: Signature, project: str, lang: str | None) -> list[KnownError]:
+def _looked_up(connection: apsw.Connection, asked: Signature, whose: Whose) -> list[KnownError]:
     """The same template where there is one; what shares rare terms where there is none, or where the place decides."""
-    found = {one.pattern_id: one for one in error_index.same_template(connection, project, asked.template)}
+    found = {one.pattern_id: one for one in error_index.same_template(connection, whose, asked.template)}
     if len(found) == error_index.MAX_SAME:
-        found |= {one.pattern_id: one for one in error_index.same_instance(connection, project, asked.instance)}
+        found |= {one.pattern_id: one for one in error_index.same_instance(connection, whose, asked.instance)}
     if not found or asked.is_traced:
-        found |= {one.pattern_id: one for one in error_index.similar(connection, project, asked)}
-    if lang:
-        return [one for one in found.values() if one.signature.language in ("", lang.lower())]
+        found |= {one.pattern_id: one for one in error_index.similar(connection, whose, asked)}
     return list(found.values())
 
 
@@ -253,7 +256,9 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     recognised = recognition(family_of(likeness), evidence_of(candidate))
     grade: Grade = "near"
     if likeness.is_template:
-        is_here = likeness.frames >= 0 or asked.error_type in _CAUSED_OUTSIDE
+        is_here = (
+            likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
+        )  # fmt: skip
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
     return ErrorMatch(
         known.pattern_id, grade, confidence(recognised, known.confirmations, known.refutations),

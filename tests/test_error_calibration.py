@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxrank.indexer.error_patterns import state_of
 from ctxrank.ranking.error_calibration import (
     LEAST_RECOGNITION,
     PRIOR_STRENGTH,
@@ -13,16 +14,18 @@ from ctxrank.ranking.error_calibration import (
     evidence,
     recognition,
     record_bound,
-    state_of,
 )
 
 SHARE = st.floats(0, 1)
 
 
-def found(*, is_template: bool = True, same_code: bool = False, margin: float = 1.0, content: float = 6.0) -> Evidence:
+def found(
+    *, is_template: bool = True, same_code: bool = False, margin: float = 1.0, content: float = 6.0, rivals: int = 0,
+    are_notes_apart: bool = False, values: float | None = None,
+) -> Evidence:  # fmt: skip
     return evidence(
-        is_template=is_template, text=1.0, content=content, details=None, values=None, same_code=same_code,
-        same_line=False, margin=margin,
+        is_template=is_template, content=content, are_notes_apart=are_notes_apart, values=values, other_kind=False,
+        changed=False, same_code=same_code, same_line=False, margin=margin, rivals=rivals,
     )  # fmt: skip
 
 
@@ -62,6 +65,17 @@ def test_a_shared_code_and_a_clear_margin_make_it_surer() -> None:
 def test_a_template_that_nothing_else_resembles_is_answered_and_a_tie_is_not() -> None:
     assert recognition("message", found()) >= LEAST_RECOGNITION
     assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION
+
+
+def test_a_short_message_with_other_notes_is_not_answered_and_a_long_one_is() -> None:
+    assert recognition("message", found(are_notes_apart=True, content=3.0)) < LEAST_RECOGNITION
+    assert recognition("message", found(are_notes_apart=True, content=6.0)) >= LEAST_RECOGNITION
+    assert recognition("message", found(are_notes_apart=True, content=3.0, values=1.0)) >= LEAST_RECOGNITION
+
+
+def test_a_message_that_several_errors_give_is_less_sure_unless_its_values_agree() -> None:
+    assert recognition("message", found(rivals=2)) < recognition("message", found())
+    assert recognition("message", found(rivals=2, values=1.0)) == recognition("message", found(values=1.0))
 
 
 def test_one_lucky_success_does_not_prove_a_solution() -> None:

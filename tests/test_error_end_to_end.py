@@ -3,12 +3,16 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.known_errors import NewKnownError, save_error
 from ctxrank.indexer.store import create_store
+from ctxrank.ranking.error_answer import Asked, recognise
 
 
 def python_trace(folder: str, name: str, line: int, code: str, said: str) -> str:
@@ -99,6 +103,14 @@ def locked_database(folder: str, name: str, line: int) -> str:
     )
 
 
+def node_top_level(folder: str, name: str, line: int) -> str:
+    return (
+        "<anonymous_script>:1\n{bad\n ^\n\nSyntaxError: Expected property name or '}' in JSON at position 1\n"
+        "    at JSON.parse (<anonymous>)\n    at [eval]:1:6\n    at runScriptInThisContext (node:internal/vm:209:10)\n"
+        "    at node:internal/process/execution:118:14\n\nNode.js v20.11.1\n"
+    )
+
+
 FAILURES = (
     missing_module, type_error, failing_test, missing_file, port_in_use, no_permission, merge_conflict,
     segmentation_fault, compiler_error, locked_database,
@@ -161,3 +173,29 @@ def test_the_very_same_failure_is_recognised_by_its_message(stranger: Stranger) 
     for failure in FIXES:
         _, answer = stranger.run("match", output=failure("/srv/shop", "cart", 12))
         assert answer["matches"][0]["solution"] == FIXES[failure] and answer["matches"][0]["grade"] != "near"
+
+
+@pytest.mark.parametrize("failure", [*FAILURES, node_top_level], ids=lambda failure: failure.__name__)
+def test_an_output_matched_against_itself_is_exact(failure: Callable[[str, str, int], str], tmp_path: Path) -> None:
+    store = create_store(str(tmp_path))
+    text = failure("/srv/shop", "shop", 12)
+    save_error(store, NewKnownError(text, "The fix."))
+    answer = recognise(store.truth, text, Asked("default", now_us()))
+    assert [fix.match.grade for fix in answer.fixes] == ["exact"]
+    store.close()
+
+
+BAD_INPUT = {
+    "empty": b"", "blank": b" \n\t\n", "zeros": b"\0" * 4096, "binary": bytes(range(256)) * 64,
+    "latin": b"error: d\xe9j\xe0 vu\n", "a long line": b"error: " + b"x" * 300_000 + b"\n",
+    "a long log": b"step done\n" * 80_000 + b"fatal: it broke\n", "a lone escape": b"\x1b[31m\x1b]0;\x1b",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_INPUT)
+def test_bad_input_gets_a_sentence_and_no_traceback(name: str, tmp_path: Path) -> None:
+    create_store(str(tmp_path)).close()
+    command = [sys.executable, "-m", "ctxrank.cli", "error", "match"]
+    done = subprocess.run(command, cwd=tmp_path, input=BAD_INPUT[name], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert b"not known. " in done.stderr and done.stderr.count(b"\n") == 1

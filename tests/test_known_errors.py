@@ -9,19 +9,23 @@ import pytest
 from builders import make_store, run_child, search_ids, start_child
 from exported import bring, exported_bytes
 
-from ctxrank.indexer import error_patterns
+from ctxrank.indexer import error_index, error_patterns
 from ctxrank.indexer.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.error_index import Whose
 from ctxrank.indexer.error_listing import get_error, list_errors, prune_errors, recognition_of
+from ctxrank.indexer.error_patterns import ErrorPattern
+from ctxrank.indexer.error_signature import sign
+from ctxrank.indexer.error_units import error_units
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
 from ctxrank.indexer.failures import Failure, Place, last_failure, record_failure, resolve, seen_before
-from ctxrank.indexer.known_errors import NewKnownError, SavedKnownError, confirm, save_error
+from ctxrank.indexer.known_errors import NewKnownError, SavedKnownError, confirm, put_signature, save_error
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.error_answer import Asked, ErrorAnswer, recognise
-from ctxrank.ranking.error_calibration import state_of as measured_state_of
+from ctxrank.ranking.error_calibration import record_bound
 
 LOCKFILE = "error: the lockfile of '{}' cannot be read by this version"
 MODE = RedactionMode.PATTERN_ONLY
@@ -170,12 +174,13 @@ def test_secrets_are_taken_out_of_all_that_is_saved_and_still_match(store: Store
 # Records and states
 
 
-def test_the_state_is_the_one_that_the_calibration_measured() -> None:
+def test_a_state_says_that_the_bound_of_the_record_lies_on_that_side_of_a_half() -> None:
     for confirmations, refutations in product(range(12), repeat=2):
         if (confirmations - refutations) ** 2 == confirmations + refutations > 1:
             continue  # where the bound is one half exactly, a rounding error decides there
         state = error_patterns.state_of(confirmations, refutations)
-        assert state == measured_state_of(confirmations, refutations), (confirmations, refutations)
+        assert (state == "confirmed") == (record_bound(confirmations, refutations) >= 0.5)
+        assert (state == "refuted") == (record_bound(refutations, confirmations) >= 0.5)
 
 
 def test_sql_and_python_agree_on_every_state(store: Store) -> None:
@@ -332,3 +337,20 @@ def test_a_told_failure_reads_as_a_program_prints_it() -> None:
 def test_the_matcher_is_not_loaded_where_nothing_failed(tmp_path: Path) -> None:
     code = "import sys, ctxrank.ranking.assembly; print([m for m in sys.modules if 'error_match' in m or 'units' in m])"
     assert run_child(code) == "[]\n"
+
+
+def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) -> None:
+    text = "error: the lockfile of module number {} cannot be read by the older program"
+    number = saved(store, text.format("x")).id
+    with store.write() as change:
+        for copy in range(40):
+            pattern = ErrorPattern("default", f"h{copy}", "", "m", "Old.", 1, 1, lang="ruby" if copy % 2 else None)
+            last_seen = 1 if copy % 2 == 0 else now_us()
+            copied = error_patterns.upsert(change, pattern._replace(last_seen=last_seen))
+            put_signature(change, copied, "default", text.format("x").replace("program", "programs today"))
+    answer = recognise(store.truth, text.format("x"), Asked("default", now_us(), "python"))
+    assert [fix.match.pattern_id for fix in answer.fixes] == [number]
+    similar = error_index.similar(
+        store.truth, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
+    )
+    assert [known.pattern_id for known in similar] == [number]

@@ -7,6 +7,7 @@ from errors.baselines import Answer
 
 import ctxrank.indexer
 from ctxrank.indexer import error_index, error_patterns
+from ctxrank.indexer.error_index import Whose
 from ctxrank.indexer.error_signature import Signature, sign
 from ctxrank.indexer.error_units import error_units
 from ctxrank.indexer.store import Change, Store, create_store
@@ -35,7 +36,7 @@ class Ours:
 
     def best(self, text: str) -> "Best | None":
         """What would be answered if nothing were too uncertain: what calibration is fitted on."""
-        considered = consider(self.opened.truth, signed(text), project=PROJECT)
+        considered = consider(self.opened.truth, signed(text), Whose(PROJECT))
         if not considered.eligible:
             return None
         one = considered.eligible[0]
