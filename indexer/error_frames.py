@@ -26,18 +26,20 @@ class Frame(NamedTuple):
         return f"{self.file}:{self.function}"
 
 
-_PYTHON = re.compile(r'\s*File "([^"]+)", line \d+(?:, in (.+))?$')
-_NODE = re.compile(
-    r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
-)
-_JAVA = re.compile(r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)")
-_GO_FILE = re.compile(r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$")
-_RUST = re.compile(r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$")
-_C = re.compile(r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+")
-_RUBY_PHP = re.compile(
-    r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
-)
-_DOTNET = re.compile(r"\s+at (?P<function>[\w.<>`\[\],+]+)\([^)]*\)(?: in (?P<file>.+):line \d+)?$")
+_PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
+_NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
+_JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
+_GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
+_RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
+_C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
+_RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
+_DOTNET = r"\s+at (?P<function>[\w.<>`\[\],+]+)\([^)]*\)(?: in (?P<file>.+):line \d+)?$"
+
+# Each with what a line must hold; compiled when that first happens, because a cold start needs one or two of them.
+_NOTATIONS = (
+    ((" at ", "\tat "), _JAVA), ((" at ", "\tat "), _NODE), ((" at ", "\tat "), _DOTNET), ((".go:",), _GO_FILE),
+    (("#",), _C), ((".rb", ".php"), _RUBY_PHP),
+)  # fmt: skip
 
 # Whose code it is, by where it lies.
 _FOREIGN_FILE = re.compile(
@@ -53,10 +55,10 @@ _FOREIGN_FUNCTION = re.compile(
 
 def frame_of(line: str) -> Frame | None:
     """The frame in this line, in whatever runtime's notation; None if it is no frame."""
-    if match := _PYTHON.match(line):
+    if 'File "' in line and (match := re.match(_PYTHON, line)):
         return _frame(match[1], match[2] or "")
-    for pattern in (_JAVA, _NODE, _DOTNET, _GO_FILE, _C, _RUBY_PHP):
-        if match := pattern.match(line):
+    for signs, pattern in _NOTATIONS:
+        if any(sign in line for sign in signs) and (match := re.match(pattern, line)):
             named = match.groupdict()
             return _frame(named.get("file") or "", named.get("function") or "")
     return None
@@ -64,7 +66,7 @@ def frame_of(line: str) -> Frame | None:
 
 def rust_frame_of(line: str) -> Frame | None:
     """A line of a Rust backtrace; apart, because numbered lines are common elsewhere."""
-    match = _RUST.match(line)
+    match = re.match(_RUST, line)
     return _frame("", match["function"]) if match else None
 
 
