@@ -1,8 +1,7 @@
 """What `ctxrank error match` and its kin do beside answering: whose errors are meant, and what is written down."""
 
-from ctxrank.indexer.records import TYPE_CHECKING
-
 from ctxrank.cli.call import Call
+from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what is written is loaded by who writes
     import apsw
