@@ -36,7 +36,10 @@ def command(call: Call) -> None:
         f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}"
     )
     older = f"{status.older_ruleset} documents stored under older ones"
-    hint = " (redacted when shown; 'ctxrank purge --redact' does it for good)" if status.older_ruleset else ""
+    hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
+    if status.older_user_rules:
+        hint = f"{status.older_user_rules} of them before your own rules were; 'ctxrank purge --redact' redacts them"
+    hint = f" ({hint})" if status.older_ruleset else ""
     print(f"redaction rules {status.ruleset}; {older}{hint}")
     for note in status.notes:
         call.note(note)

@@ -67,7 +67,7 @@ class Config(NamedTuple):
 
 
 def load_config(store: Store) -> Config:
-    """The settings for this store. Raises UsageError, which names the file and the key."""
+    """The settings for this store, which keeps the redaction rules of its own. Raises UsageError: the file, the key."""
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
@@ -86,6 +86,11 @@ def load_config(store: Store) -> Config:
     config = _merged(config, _environment(), "the environment")
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
+    if config.redaction_mode.rules is not None:
+        from ctxrank.indexer.rules_since import note_rules  # as above
+
+        note_rules(store, config.redaction_mode.rules)
+    store.user_rules = config.redaction_mode.rules
     return config
 
 

@@ -38,6 +38,8 @@ class Value(NamedTuple):
 
 
 _UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+# Not in the middle of a run: each of its beginnings would read all of it. The rule behind such a one takes those.
+_RUN_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 _HEX_DIGITS = "0123456789abcdef"
 
 # Of two formats that fit, the first one gives its name.
@@ -124,12 +126,17 @@ TOKENS: tuple[Token, ...] = (
     Token("gitlab-incoming-mail-token", "glimt-", r"glimt-[\w-]{25,}+", 3),
     Token("gitlab-kubernetes-agent-token", "glagent-", r"glagent-[\w-]{50,}+", 3),
     Token("gitlab-oauth-app-secret", "gloas-", r"gloas-[\w-]{64,}+", 3),
-    Token("gitlab-pat-routable", "glpat-", r"glpat-[\w-]{27,300}+\.[0-9a-z]{9}", 4),
-    Token("gitlab-pat", "glpat-", r"glpat-[\w-]{20,}+", 3),
+    Token("gitlab-pat-routable", "glpat-", rf"{_RUN_START}glpat-[\w-]{{27,300}}+\.[0-9a-z]{{9}}", 4),
+    Token("gitlab-pat", "glpat-", r"glpat-[\w-]{20,}+(?:\.[0-9a-z]{9}(?![A-Za-z0-9_]))?+", 3),
     Token("gitlab-ptt", "glptt-", r"glptt-[0-9a-f]{40,}+", 3),
     Token("gitlab-rrt", "gr1348941", r"GR1348941[\w-]{20,}+", 3),
-    Token("gitlab-runner-authentication-token-routable", "glrt-", r"glrt-t\d_[\w-]{27,300}+\.[0-9a-z]{9}", 4),
-    Token("gitlab-runner-authentication-token", "glrt-", r"glrt-[\w-]{20,}+", 3),
+    Token(
+        "gitlab-runner-authentication-token-routable",
+        "glrt-",
+        rf"{_RUN_START}glrt-t\d_[\w-]{{27,300}}+\.[0-9a-z]{{9}}",
+        4,
+    ),
+    Token("gitlab-runner-authentication-token", "glrt-", r"glrt-[\w-]{20,}+(?:\.[0-9a-z]{9}(?![A-Za-z0-9_]))?+", 3),
     Token("gitlab-scim-token", "glsoat-", r"glsoat-[\w-]{20,}+", 3),
     Token("gitlab-session-cookie", "_gitlab_session=", r"_gitlab_session=[0-9a-z]{32,}+", 3),
     Token("gocardless-api-token", "live_", r"(?i:live_[\w=-]{40})"),
@@ -161,7 +168,7 @@ TOKENS: tuple[Token, ...] = (
         r"(?P<head>webhook\.office\.com/webhookb2/)[a-z0-9-]{36}@[a-z0-9-]{36}/IncomingWebhook/[a-z0-9]{32}/[a-z0-9-]{36}",
     ),
     Token("new-relic-browser-api-token", "nrjs-", r"(?i:NRJS-[a-f0-9]{19})"),
-    Token("new-relic-insert-key", "nrii-", r"(?i:NRII-[a-z0-9-]{32})"),
+    Token("new-relic-insert-key", "nrii-", r"(?i:NRII-)[A-Za-z0-9-]{32}"),
     Token("new-relic-user-api-key", "nrak-", r"(?i:NRAK-[a-z0-9]{27})"),
     Token("notion-api-token", "ntn_", r"ntn_[0-9]{11}[A-Za-z0-9]{35}", 4),
     Token("npm-access-token", "npm_", r"(?i:npm_[a-z0-9]{36})", 2),
@@ -179,9 +186,9 @@ TOKENS: tuple[Token, ...] = (
         "access-sandbox- access-development- access-production-",
         rf"(?i:access-(?:sandbox|development|production)-{_UUID})",
     ),
-    Token("planetscale-api-token", "pscale_tkn_", r"pscale_tkn_(?i:[\w=.-]{32,64})", 3),
-    Token("planetscale-oauth-token", "pscale_oauth_", r"pscale_oauth_[\w=.-]{32,64}", 3),
-    Token("planetscale-password", "pscale_pw_", r"(?i:pscale_pw_[\w=.-]{32,64})", 3),
+    Token("planetscale-api-token", "pscale_tkn_", r"pscale_tkn_[\w=.-]{32,}+", 3),
+    Token("planetscale-oauth-token", "pscale_oauth_", r"pscale_oauth_[\w=.-]{32,}+", 3),
+    Token("planetscale-password", "pscale_pw_", r"(?i:pscale_pw_)[\w=.-]{32,}+", 3),
     Token("postman-api-token", "pmak-", r"PMAK-(?i:[a-f0-9]{24}-[a-f0-9]{34})", 3),
     Token("prefect-api-token", "pnu_", r"pnu_[A-Za-z0-9]{36}", 2),
     Token("pulumi-api-token", "pul-", r"pul-[a-f0-9]{40}", 2),
@@ -223,7 +230,7 @@ TOKENS: tuple[Token, ...] = (
         2,
     ),
     Token("twilio-api-key", " ".join(f"sk{digit}" for digit in _HEX_DIGITS), r"SK[0-9a-fA-F]{32}", 3),
-    Token("typeform-api-token", "tfp_", r"(?i:tfp_[\w.=-]{59})"),
+    Token("typeform-api-token", "tfp_", r"(?i:tfp_)[\w.=-]{59}"),
     Token("vault-batch-token", "hvb.", r"hvb\.[\w-]{138,300}", 4),
     Token("vault-service-token", "hvs.", r"hvs\.[\w-]{90,120}", 3.5),
     Token("vault-service-token", "s.", r"s\.[A-Za-z0-9]{24}", 3.5),

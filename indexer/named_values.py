@@ -12,9 +12,9 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction_guards import (
     GUARD_CHARS,
     PLAIN,
+    are_many,
     compiled,
     is_code,
-    is_dense,
     is_stand_in,
     looks_like_key,
 )
@@ -74,26 +74,38 @@ def find_named(text: str, places: list[int]) -> list[NamedValue]:
     found: list[NamedValue] = []
     link_at = compiled(_LINK).match
     done = 0
-    rejected: set[str] | None = set() if is_dense(places, text) else None
+    seen: dict[str, NamedValue | None] | None = {} if are_many(places) else None
     for place in places:
         if place < done:
             continue
-        surroundings = "" if rejected is None else text[max(0, place - _CHARS_BEFORE) : place + _CHARS_BEHIND]
-        if rejected is not None and surroundings in rejected:
-            continue
-        link = link_at(text, place)
-        value = _value(text, place, link) if link else None
+        if seen is None:
+            link = link_at(text, place)
+            value = _value(text, place, link) if link else None
+        else:
+            surroundings = text[max(0, place - _CHARS_BEFORE) : place + _CHARS_BEHIND]
+            if surroundings in seen:
+                known = seen[surroundings]
+                if known is None:
+                    continue
+                value = known._replace(start=place + known.start, end=place + known.end)
+            else:
+                link = link_at(text, place)
+                value = _value(text, place, link) if link else None
+                if value is None:
+                    seen[surroundings] = None
+                elif value.end + _CHARS_BEYOND <= place + _CHARS_BEHIND:
+                    seen[surroundings] = value._replace(start=value.start - place, end=value.end - place)
         if value is not None:
             found.append(value)
             done = value.end
-        elif rejected is not None:
-            rejected.add(surroundings)
     return found
 
 
-# No rejection depends on more than this: the link takes 160 characters at most, the guards their own number.
+# No verdict depends on more than this: the link takes 160 characters at most, the guards their own number, and what
+# ends a value is seen in a few behind it.
 _CHARS_BEFORE = 40
 _CHARS_BEHIND = 160 + GUARD_CHARS
+_CHARS_BEYOND = 64
 
 
 def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:

@@ -12,8 +12,10 @@ host; prose about passwords, code that passes them around and `${PLACEHOLDERS}` 
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 
 from ctxrank.indexer.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.kubernetes_secrets import find_kubernetes
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.user_rules import UserRules
 
-__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "redact"]
+__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "find_rule", "redact"]
 
 
 class Redacted(NamedTuple):
@@ -54,24 +56,34 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     """
     rules = mode.rules
     names: set[str] = set()
+    windows: _Spans | None = None
     for _ in range(0 if mode.is_off else _PASSES):
         before, lower = text, _lower(text)
         if "private>" in lower:
             text = _without_private(text, names)
-            lower = _lower(text)
+            if text != before:
+                lower, windows = _lower(text), None
         claims = _Claims(text, rules)
         if mode.sees_forms:
-            _claim_forms(text, lower, claims)
+            _claim_forms(text, _places(lower, windows), lower, claims)
         if rules is not None:
             for found in rules.find(text):
                 claims.add(found.start, found.end, found.label, found.rule)
         if mode.sees_randomness:
             for start, end in find_random(text):
                 claims.add(start, end, "[REDACTED]", "entropy")
-        text = claims.apply(names)
+        text, replaced = claims.apply(names)
         if text == before:
             break
+        windows = _around(replaced, len(text))
     return Redacted(text, tuple(sorted(names)))
+
+
+# Of text that a replacement left alone, no rule sees anything new but near it: a rule looks this far ahead and back.
+# A key block is the exception, see `_places`.
+_CHARS_BEFORE = 2000
+_CHARS_BEHIND = 500
+_Spans = list[tuple[int, int]]
 
 
 class _Claims:
@@ -89,18 +101,32 @@ class _Claims:
         if self._rules is None or not self._rules.allows(self._text[start:end]):
             self._claims.insert(at, (start, end, label, rule))
 
-    def apply(self, names: set[str]) -> str:
+    def apply(self, names: set[str]) -> tuple[str, _Spans]:
+        """The text with the labels in it, and where they stand there."""
         pieces: list[str] = []
-        done = 0
+        labels: _Spans = []
+        done = size = 0
         for start, end, label, rule in self._claims:
             pieces += self._text[done:start], label
+            size += start - done + len(label)
+            labels.append((size - len(label), size))
             done = end
             names.add(rule)
-        return "".join([*pieces, self._text[done:]])
+        return "".join([*pieces, self._text[done:]]), labels
 
 
-def _claim_forms(text: str, lower: str, claims: _Claims) -> None:
-    places = _places(lower)
+def _around(labels: _Spans, size: int) -> _Spans:
+    """Where a rule may see what it did not see before: from well before each label to a little behind it."""
+    windows: _Spans = []
+    for start, end in labels:
+        first, last = max(0, start - _CHARS_BEFORE), min(size, end + _CHARS_BEHIND)
+        if windows and first <= windows[-1][1]:
+            first = windows.pop()[0]
+        windows.append((first, last))
+    return windows
+
+
+def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _Claims) -> None:
     if not places:
         return
     named = find_named(text, _merged(places, NAME_ANCHORS))
@@ -121,7 +147,7 @@ def _claim_forms(text: str, lower: str, claims: _Claims) -> None:
 def _claim_rules(rules: tuple[Rule, ...], text: str, lower: str, places: dict[str, list[int]], claims: _Claims) -> None:
     for number in sorted({number for anchor in places for number in _rules_at(rules).get(anchor, ())}):
         rule = rules[number]
-        for start, end in _matches(rule, text, lower, _merged(places, rule.anchors)):
+        for start, end in find_rule(rule, text, lower, _merged(places, rule.anchors)):
             claims.add(start, end, rule.label, rule.name)
 
 
@@ -139,19 +165,28 @@ def _rules_at(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
 _ENTROPY_CHARS = 512
 
 
-def _matches(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[tuple[int, int]]:
+def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[tuple[int, int]]:
     """What the rule sees as secrets; nothing that it rejected is looked at again from its middle."""
     if rule.context and not any(word in lower for word in rule.context):
         return
     pattern = compiled(rule.pattern)
     has_head = "head" in pattern.groupindex
+    entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
+    reached = -1  # how far the last word of the context reaches
     for match in pattern.finditer(text) if is_dense(places, text) else _tried(pattern, text, places, rule.back):
         at, done = match.span()
         start = match.end("head") if has_head else at
-        if rule.least_entropy and entropy(text[start : min(done, start + _ENTROPY_CHARS)]) < rule.least_entropy:
-            continue
-        if rule.context and not any(word in lower[max(0, at - CONTEXT_REACH) : at] for word in rule.context):
-            continue
+        if rule.least_entropy:
+            token = text[start : min(done, start + _ENTROPY_CHARS)]
+            if token not in entropies:
+                entropies[token] = entropy(token)
+            if entropies[token] < rule.least_entropy:
+                continue
+        if rule.context and at > reached:
+            word_at = max(lower.rfind(word, max(0, at - CONTEXT_REACH), at) for word in rule.context)
+            if word_at < 0:
+                continue
+            reached = word_at + CONTEXT_REACH
         yield start, done
 
 
@@ -168,17 +203,29 @@ def _lower(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
 
 
-def _places(lower: str) -> dict[str, list[int]]:
-    """Where the anchors stand, each one's places in order."""
-    places: dict[str, list[int]] = {}
+def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
+    """Where the anchors stand, each one's places in order; in these parts of the text, if they are given.
+
+    Key blocks are longer than a part, so where they begin is seen everywhere.
+    """
+    places: defaultdict[int, list[int]] = defaultdict(list)
+    for first, last in [(0, len(lower))] if windows is None else windows:
+        part = lower if windows is None else lower[first:last]
+        for number, start, _ in _scanner().find_matches_as_indexes(part, overlapping=True):
+            places[number].append(first + start)
     anchors = _anchors()
-    for number, start, _ in _scanner().find_matches_as_indexes(lower, overlapping=True):
-        places.setdefault(anchors[number], []).append(start)
-    return places
+    found = {anchors[number]: starts for number, starts in places.items()}
+    if windows is not None and _KEY_BLOCK in lower:
+        found[_KEY_BLOCK] = [match.start() for match in compiled(_KEY_BLOCK).finditer(lower)]
+    return found
+
+
+_KEY_BLOCK = "-----begin"
 
 
 def _merged(places: dict[str, list[int]], anchors: tuple[str, ...]) -> list[int]:
-    return sorted(place for anchor in anchors for place in places.get(anchor, ()))
+    lists = [found for anchor in anchors if (found := places.get(anchor))]
+    return lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
 
 
 @cache

@@ -18,6 +18,7 @@ from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.passages import content_digest
 from ctxrank.indexer.receipts import redacted_inputs
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.rules_since import note_all_redacted
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Change, Store
 
@@ -67,6 +68,7 @@ def redact_again(store: Store, mode: RedactionMode, *, is_dry_run: bool = False)
             are_documents_changed = True
     if not is_dry_run:
         _note_ruleset(store)
+        note_all_redacted(store, mode.rules)
         if are_documents_changed:
             from ctxrank.indexer.follower import rebuild
 

@@ -25,17 +25,31 @@ _PLACEHOLDER = (
     r"|%[sdr]|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
 )
 
-_RESERVED = (
-    r"(?:none|null|nil|true|false|undefined|str|string|text|bytes|bool|boolean|int|integer|number|object|any"
-    r"|required|optional|hidden|masked|omitted|secretstr|change_?me|example|yes|no|on|off|test|testing|dummy|fake"
-    r"|mock|sample|demo|placeholder|unset|unknown|empty|missing|invalid|expired|disabled|enabled|default|inherit"
-    r"|prompt|stdin|foo|bar|baz|foobar|blah|user|username|pass|basic|bearer|plain|plaintext|your[a-z_-]{1,40}+)" + END
-)
+# Words that say that there is no value; a few are patterns behind their first letter.
+_RESERVED_WORDS = (
+    "none", "null", "nil", "true", "false", "undefined", "str", "string", "text", "bytes", "bool", "boolean", "int",
+    "integer", "number", "object", "any", "required", "optional", "hidden", "masked", "omitted", "secretstr",
+    "change_?me", "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
+    "placeholder", "unset", "unknown", "empty", "missing", "invalid", "expired", "disabled", "enabled", "default",
+    "inherit", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass", "basic",
+    "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
+)  # fmt: skip
+
+
+def _by_first_letter(words: tuple[str, ...]) -> str:
+    """A pattern of these words: sixty, tried one after the other, are slow to reject."""
+    letters = dict.fromkeys(word[0] for word in words)
+    return "|".join(f"{letter}(?:{'|'.join(word[1:] for word in words if word[0] == letter)})" for letter in letters)
+
+
+# One look says whether it is a word at all.
+_RESERVED = rf"(?=[a-z_-]{{2,46}}+{END})(?:{_by_first_letter(_RESERVED_WORDS)})" + END
 
 # A value of letters that itself says "password" or "key" is a name or a stand-in: OPENAI_API_KEY, not a monkey.
 _MENTION = (
     r"(?=[a-z_.-]{1,120}+" + END + r")[a-z_.-]{0,60}?"
-    r"(?:passw|passphrase|pwd|secret|token|credential|(?:[_.-]|api|my|access|private|public)key|key[_.-])"
+    r"(?:p(?:ass(?:w|phrase)|wd)|secret|token|credential"
+    r"|key(?:[_.-]|(?<=[_.-]key)|(?<=apikey)|(?<=mykey)|(?<=accesskey)|(?<=privatekey)|(?<=publickey)))"
 )
 
 # /run/secrets/db and ~/.ssh/id (a capital only where a name starts: else it may be base64);
@@ -71,6 +85,11 @@ def is_dense(places: list[int], text: str) -> bool:
     return len(places) > _DENSE_PLACES and len(places) * _DENSE_CHARS > len(text)
 
 
+def are_many(places: list[int]) -> bool:
+    """Whether it pays to remember what was seen at a place: a text of many places repeats itself, as a rule."""
+    return len(places) > _DENSE_PLACES
+
+
 _DENSE_PLACES = 200
 _DENSE_CHARS = 40
 
@@ -91,11 +110,18 @@ def is_code(text: str, place: int) -> bool:
     return compiled("(?i)" + CODE).match(text, place, place + GUARD_CHARS) is not None
 
 
+# n · log2(n) for each count of a character.
+_WEIGHTS = (0.0, *(count * log2(count) for count in range(1, 600)))
+
+
 def entropy(text: str) -> float:
     """Shannon's, in bits for each character: 4 for random hexadecimal digits, under 6 for random letters."""
     size = len(text)
-    shares = [text.count(char) / size for char in set(text)]
-    return -sum(share * log2(share) for share in shares)
+    if not 0 < size < len(_WEIGHTS):
+        shares = [text.count(char) / size for char in set(text)]
+        return -sum(share * log2(share) for share in shares)
+    # The same sum, turned so that it needs no logarithm of a share: a hostile text asks for it at every place.
+    return log2(size) - sum(map(_WEIGHTS.__getitem__, map(text.count, set(text)))) / size
 
 
 # Letters, digits and case change places often in a random word, seldom in a name: `getUserByIdFromCache2`

@@ -42,7 +42,8 @@ _NOT_A_SECRET = f"(?!{STAND_IN})"
 _NOT_CODE = f"(?!{CODE})"
 _QUOTE = r"(?:\\|\\{3}|\\{7})?[\"'`]"
 _SEPARATOR = (
-    rf"(?:{_QUOTE})?[ \t]{{0,8}}(?::=|=>|={{1,3}}(?![=>~])|:(?![:=])|,(?=[ \t]?[\"']))[ \t]{{0,8}}(?:[bru]?{_QUOTE})?"
+    rf"(?:{_QUOTE})?[ \t]{{0,8}}+(?::=|=>|={{1,3}}(?![=>~])|:(?![:=])|,(?=[ \t]?[\"']))"
+    rf"[ \t]{{0,8}}+(?:[bru]?{_QUOTE})?+"
 )
 
 # A user and a password, but not a host and a port; the password is not ${X}, {x}, **** or %(x)s.
@@ -87,8 +88,8 @@ _PLACES: tuple[Rule, ...] = (
     _ours(
         "curl-auth-header",
         tuple(f"{space}{flag}" for space in " \t\n\r" for flag in ("-h", "--header")),
-        r"(?i)(?P<head>\s(?:-H|--header)[= \t]{0,5}[\"']"
-        r"(?:authorization|(?:x-(?:[a-z]{1,20}-)?)?(?:api-?)?(?:key|token)):[ \t]{0,5}(?:[a-z-]{1,10}[ \t])?)"
+        r"(?i)(?P<head>\s(?:-H|--header)[= \t]{0,5}+[\"']"
+        r"(?:authorization|(?:x-(?:[a-z]{1,20}-)?)?(?:api-?)?(?:key|token)):[ \t]{0,5}+(?:[a-z-]{1,10}+[ \t])?+)"
         rf"{_NOT_A_SECRET}[\w=~@.+/-]{{8,}}+(?=[\"'])",
         ("curl",),
     ),

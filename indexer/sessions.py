@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import may_hold_secret
+from ctxrank.indexer.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store import Change
 
 MODES = ("simple", "parallel")
@@ -90,7 +90,7 @@ def create_session(change: Change, new: NewSession) -> int:
     """
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
-    _check_name(new.name, "a session's")
+    _check_name(change, new.name, "a session's")
     if new.status not in SESSION_STATUSES:
         raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
     if new.mode not in MODES:
@@ -108,7 +108,7 @@ def create_session(change: Change, new: NewSession) -> int:
     return change.connection.last_insert_rowid()
 
 
-def _check_name(name: str, whose: str) -> None:
+def _check_name(change: Change, name: str, whose: str) -> None:
     """Names stand in every answer and are stored as they are: one short line without a secret in it."""
     if not is_one_line(name):
         raise UsageError(f"{name!a} is not {whose} name.", "Choose one line of printable characters.")
@@ -117,10 +117,11 @@ def _check_name(name: str, whose: str) -> None:
             f"'{name[:40]}…' is too long for {whose} name: {len(name)} characters.",
             f"Choose at most {MAX_NAME_CHARS}.",
         )
-    if may_hold_secret(name):
+    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
+    if may_hold_secret(name, mode):
         from ctxrank.indexer.redaction import redact  # most names are short words
 
-        rules = redact(name).rules
+        rules = redact(name, mode).rules
         if rules:
             raise UsageError(f"{whose.capitalize()} name looks like a secret ({', '.join(rules)}).", "Choose another.")
 
@@ -178,7 +179,7 @@ def create_group(
     """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
     if is_session_wide(name):
         raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
-    _check_name(name, "a group's")
+    _check_name(change, name, "a group's")
     if status not in GROUP_STATUSES:
         raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
     if find_group(change.connection, session_id, name) is not None:

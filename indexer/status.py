@@ -6,12 +6,17 @@ from ctxrank.indexer.config import load_config, says_no_fts5
 from ctxrank.indexer.follower import lag
 from ctxrank.indexer.fts import trouble_of
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.rules_since import rules_hold_since
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Store
 
 
 class Status(NamedTuple):
-    """What `status` tells; `index_trouble` is '' for an index that can answer, `stale` what it lacks."""
+    """What `status` tells; `index_trouble` is '' for an index that can answer, `stale` what it lacks.
+
+    `older_ruleset` counts the documents that were stored under older redaction rules; `older_user_rules` those of
+    them that only the user's own rules have not seen.
+    """
 
     store: str
     root: str
@@ -22,6 +27,7 @@ class Status(NamedTuple):
     stale: int
     ruleset: int
     older_ruleset: int
+    older_user_rules: int
     notes: tuple[str, ...]
 
 
@@ -43,9 +49,14 @@ def read_status(store: Store) -> Status:
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
             " 'fts5: off' in config.yaml switches it off."
         )
-    (older,) = store.truth.execute(
-        "SELECT count(*) FROM documents WHERE ruleset < ?", (RULESET_VERSION,)
-    ).fetchone() or (0,)
+    since = rules_hold_since(store)
+    older, unseen = store.truth.execute(
+        """
+        SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)
+          FROM documents
+        """,
+        (RULESET_VERSION, since),
+    ).fetchone() or (0, 0)
     return Status(
         store.location.truth,
         store.location.root,
@@ -56,6 +67,7 @@ def read_status(store: Store) -> Status:
         lag(store, index) if not trouble else 0,
         RULESET_VERSION,
         int(older),
+        int(unseen),
         tuple(notes),
     )
 

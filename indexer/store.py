@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from ctxrank.indexer.user_rules import UserRules
+
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
 SCHEMA_VERSION = 5
@@ -42,8 +44,9 @@ _GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\
 class Change:
     """One open writing transaction: hands out the feed's next numbers."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
         self.connection = connection
+        self.user_rules = user_rules
         row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
         if row is None:
             raise DamagedError("The store has lost its counter row.", "Restore it from a backup.")
@@ -73,6 +76,8 @@ class Store:
         self.truth = truth
         self.busy_ms = busy_ms
         self._index: fts.Index | None = None
+        # The configuration's own rules, once it was read: what names are checked by while a change is open.
+        self.user_rules: UserRules | None = None
 
     @contextlib.contextmanager
     def write(self) -> Generator[Change, None, None]:
@@ -81,7 +86,7 @@ class Store:
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
         """
         with sqlite_errors(self.location.truth), immediate(self.truth):
-            change = Change(self.truth)
+            change = Change(self.truth, self.user_rules)
             yield change
             change.finish()
 

@@ -66,6 +66,17 @@ class UserRules(NamedTuple):
         """Whether the user said that this is no secret."""
         return value in self.allowed_values or any(pattern.fullmatch(value) for pattern in self.allowed_patterns)
 
+    def digest(self) -> str:
+        """The same for rules that redact alike, and for no others."""
+        import hashlib
+
+        said = [
+            *(f"{rule.name}\n{rule.pattern.pattern}\n{rule.keywords}\n{rule.label}" for rule in self.rules),
+            *sorted(self.allowed_values),
+            *(pattern.pattern for pattern in self.allowed_patterns),
+        ]
+        return hashlib.sha256(repr(said).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
     def with_project(self, project: "UserRules") -> "UserRules":
         """These, and the rules of a project. What it would allow is left out: a project cannot weaken the user's."""
         own = {rule.name for rule in self.rules}

@@ -3,11 +3,12 @@ r"""Values that only their vendor's name gives away: `ALGOLIA_KEY = "<32 letters
 vendor, up to 32 characters of a name, an operator, quotes, and a value in one of the vendor's formats
 """
 
+import re
 from functools import cache
 
 from ctxrank.indexer.credential_formats import VALUES, Value
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction_guards import compiled, entropy, is_dense, looks_like_key
+from ctxrank.indexer.redaction_guards import are_many, compiled, entropy, looks_like_key
 
 
 class VendorValue(NamedTuple):
@@ -43,27 +44,38 @@ def vendors() -> dict[str, tuple[Value, ...]]:
 def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[VendorValue]:
     """The secrets behind a vendor's name, given where it stands."""
     found: list[VendorValue] = []
-    link_at = compiled(_LINK).match
-    rejected: set[str] | None = set() if is_dense(places, text) else None
+    seen: dict[str, VendorValue | None] | None = {} if are_many(places) else None
     for place in places:
-        surroundings = "" if rejected is None else text[place : place + _REACH]
-        if rejected is not None and surroundings in rejected:
-            continue
-        link = link_at(text, place + len(vendor))
-        if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]):
-            if rejected is not None:
-                rejected.add(surroundings)
-            continue
-        for value in vendors()[vendor]:
-            pattern = rf"(?i)[`'\"\s=]{{0,5}}(?P<secret>{_DIGIT}{value.pattern}){_END}"
-            match = compiled(pattern).match(text, link.end())
-            if match and entropy(match["secret"]) >= value.least_entropy and looks_like_key(match["secret"]):
-                found.append(VendorValue(*match.span("secret"), value.id))
-                break
+        surroundings = "" if seen is None else text[place : place + _REACH]
+        if seen is not None and surroundings in seen:
+            known = seen[surroundings]
+            value = known and VendorValue(place + known.start, place + known.end, known.id)
         else:
-            if rejected is not None:
-                rejected.add(surroundings)
+            value = _value(text, vendor, place)
+            if seen is not None:
+                seen[surroundings] = value and VendorValue(value.start - place, value.end - place, value.id)
+        if value is not None:
+            found.append(value)
     return found
 
 
 _REACH = 480  # the longest name, link and value together
+
+
+def _value(text: str, vendor: str, place: int) -> VendorValue | None:
+    link = compiled(_LINK).match(text, place + len(vendor))
+    if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]):
+        return None
+    for value, pattern in _patterns(vendor):
+        match = pattern.match(text, link.end())
+        if match and entropy(match["secret"]) >= value.least_entropy and looks_like_key(match["secret"]):
+            return VendorValue(*match.span("secret"), value.id)
+    return None
+
+
+@cache
+def _patterns(vendor: str) -> tuple[tuple[Value, re.Pattern[str]], ...]:
+    return tuple(
+        (value, compiled(rf"(?i)[`'\"\s=]{{0,5}}(?P<secret>{_DIGIT}{value.pattern}){_END}"))
+        for value in vendors()[vendor]
+    )

@@ -20,6 +20,7 @@ from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.skill_outputs import save_skill_output
+from ctxrank.indexer.status import read_status
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.user_rules import parse_user_rules
@@ -200,3 +201,25 @@ def test_status_names_the_command_where_older_rules_were_at_work(store: Store) -
     with store.write() as change:
         change.connection.execute("UPDATE documents SET ruleset = 1")
     assert "ctxrank purge --redact" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
+
+
+def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(store: Store) -> None:
+    save(store, "a.md")
+    config = Path(store.location.folder) / "config.yaml"
+    config.write_text(f"redaction: {json.dumps(RULES)}\n")
+    assert read_status(store).older_user_rules == 2  # a package and its passage
+    save(store, "b.md")
+    assert read_status(store).older_ruleset == 2
+    db = ["--db", store.location.truth]
+    assert "2 of them before your own rules were" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
+    CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db])
+    assert read_status(store).older_ruleset == 0
+    config.write_text(f"redaction: {json.dumps({'rules': [{'name': 'mine', 'pattern': 'other[a-z]{8}'}]})}\n")
+    assert read_status(store).older_user_rules == 4
+
+
+def test_a_name_is_refused_that_the_users_rules_see_as_a_secret(store: Store) -> None:
+    (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
+    db = ["--db", store.location.truth]
+    failed = CliRunner().invoke(whole_cli(COMMANDS), ["session", "create", f"run-{SECRET}", *db]).exception
+    assert isinstance(failed, UsageError) and "mine" in failed.message and SECRET not in failed.message
