@@ -1,4 +1,4 @@
-"""`ctxrank purge`: take secrets out of what is stored already."""
+"""`ctxrank purge`: forget what is stored, or take secrets out of it."""
 
 import gc
 
@@ -7,43 +7,180 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.forgetting import Forgot
+    from ctxrank.indexer.forgotten import KeptOut
     from ctxrank.indexer.redaction_again import RedactedAgain
+    from ctxrank.indexer.store import Store
 
 
 @declare.command()
-@declare.option("--redact", "is_wanted", is_flag=True, help="Redact all that is stored by today's rules.")
+@declare.argument("document", metavar="[ID]", required=False)
+@declare.option("--session", help="Forget a session and all that belongs to it.")
+@declare.option("--path", help="Forget a file or a folder, whoever has stored it.")
+@declare.option(
+    "--secret", metavar="FILE", help="Forget secrets, one a line of FILE or of stdin ('-'), wherever they are."
+)
+@declare.option("--redact", is_flag=True, help="Redact all that is stored by today's rules.")
+@declare.option("--list", "is_list", is_flag=True, help="List what is kept from coming back.")
+@declare.option("--allow", type=declare.Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back.")
 @declare.option("--dry-run", is_flag=True, help="Count; change nothing.")
-def command(call: Call, is_wanted: bool, dry_run: bool) -> None:
-    """Redact everything that is stored again, by today's rules and your own, and count what changed.
+def command(
+    call: Call,
+    document: str | None,
+    session: str | None,
+    path: str | None,
+    secret: str | None,
+    redact: bool,
+    is_list: bool,
+    allow: tuple[int, ...],
+    dry_run: bool,
+) -> int:
+    """Forget a document, a session, a path or a secret: no byte of it stays in a file of the store.
 
-    Names and paths stay. Where a text changed the index is made anew, so that it keeps no word of it.
+    What is forgotten is kept from coming back by an index, an import or a save. Where another process reads the
+    store, bytes may still be in a log: the answer is 'not yet forgotten' and the exit code 7, and the next purge,
+    also one without any option, ends it. --redact is for secrets in general: names and paths stay.
 
-    Example: ctxrank purge --redact --dry-run
+    Example: ctxrank purge --path docs/plan.md --dry-run
     """
-    from ctxrank.indexer.config import load_config
     from ctxrank.indexer.errors import UsageError
+
+    asked = [document, session, path, secret, redact or None, is_list or None, allow or None]
+    if sum(one is not None for one in asked) > 1:
+        raise UsageError("One thing at a time.", "Give an ID, or one of --session, --path, --secret, --redact.")
+    gc.enable()  # this may take a while: see cli/entry.py
+    text = None if secret is None else _read(secret)
+    with call.open() as store:
+        if redact:
+            return _redact(call, store, dry_run=dry_run)
+        if is_list or allow:
+            return _kept_out(call, store, allow)
+        forgot = _forget(store, document, session, path, text, dry_run=dry_run)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+
+        emit_json(
+            {
+                "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out), "forgotten": forgot.is_erased,
+                "dry_run": forgot.is_dry_run,
+            }
+        )  # fmt: skip
+    else:
+        _print_forgot(forgot)
+    for note in forgot.notes:
+        call.note(note)
+    if forgot.is_erased or forgot.is_dry_run:
+        return 0
+    from ctxrank.indexer.errors import LockedError
+
+    call.note("not yet forgotten: another process reads the store; 'ctxrank purge' ends it.")
+    return LockedError.exit_code
+
+
+def _forget(
+    store: "Store", document: str | None, session: str | None, path: str | None, text: str | None, *, dry_run: bool
+) -> "Forgot":
+    from ctxrank.indexer import forgetting
+    from ctxrank.indexer.documents import parse_ref
+    from ctxrank.indexer.erasing import is_erasing_due
+    from ctxrank.indexer.errors import UsageError
+
+    if document is not None:
+        return forgetting.forget_document(store, parse_ref(document), is_dry_run=dry_run)
+    if session is not None:
+        return forgetting.forget_session(store, session, is_dry_run=dry_run)
+    if path is not None:
+        return forgetting.forget_path(store, path, is_dry_run=dry_run)
+    if text is not None:
+        from ctxrank.indexer.config import load_config
+        from ctxrank.indexer.forgetting_secrets import forget_secrets, read_secrets
+
+        mode = load_config(store).redaction_mode
+        return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
+    if not is_erasing_due(store.truth):
+        raise UsageError(
+            "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
+            "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
+        )
+    is_erased = not dry_run and forgetting.finish_forgetting(store)
+    return forgetting.Forgot({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
+
+
+def _read(name: str) -> str:
+    """The secrets, from a file or from stdin: on a command line others would see them."""
+    import sys
+
+    from ctxrank.indexer.errors import UsageError
+
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape")
+        with open(name, encoding="utf-8-sig", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise UsageError(
+            f"The file of --secret cannot be read: {error.strerror}.",
+            "It takes the name of a file that holds the secret, or '-' for stdin; never the secret itself.",
+        ) from error
+
+
+def _print_forgot(forgot: "Forgot") -> None:
+    verb = "would go" if forgot.is_dry_run else "gone"
+    for kind, count in forgot.removed.items():
+        print(f"{kind:<10} {count} {verb}")
+    if forgot.kept_out:
+        print(f"kept out   {', '.join(map(str, forgot.kept_out))} (see 'ctxrank purge --list')")
+    if not forgot.is_dry_run:
+        print("forgotten" if forgot.is_erased else "not yet forgotten")
+    elif not forgot.removed:
+        print("nothing would go")
+
+
+def _kept_out(call: Call, store: "Store", allow: tuple[int, ...]) -> int:
+    from ctxrank.indexer import forgotten
+
+    if allow:
+        with store.write() as change:
+            forgotten.allow(change, allow)
+    rows = forgotten.list_kept_out(store.truth)
+    if call.is_json:
+        from ctxrank.cli.envelope import emit_json
+        from ctxrank.indexer.clock import format_us
+
+        shown = [{"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.forgotten_at)} for row in rows]
+        emit_json({"kept_out": shown, "allowed": list(allow)})
+    else:
+        _print_kept_out(rows)
+    return 0
+
+
+def _print_kept_out(rows: "list[KeptOut]") -> None:
+    from ctxrank.indexer.clock import format_us
+
+    for row in rows:
+        print(f"{row.number:<5} {row.kind:<10} {format_us(row.forgotten_at)}")
+    if not rows:
+        print("nothing is kept out")
+
+
+def _redact(call: Call, store: "Store", *, dry_run: bool) -> int:
+    from ctxrank.indexer.config import load_config
     from ctxrank.indexer.redaction_again import redact_again
 
-    if not is_wanted:
-        raise UsageError(
-            "Say what to purge: --redact takes secrets out of what is stored.",
-            "'ctxrank purge --redact --dry-run' counts what would change.",
-        )
-    gc.enable()  # this may take a while: see cli/entry.py
-    with call.open() as store:
-        config = load_config(store)
-        for note in config.notes:
-            call.note(note)
-        report = redact_again(store, config.redaction_mode, is_dry_run=dry_run)
+    config = load_config(store)
+    for note in config.notes:
+        call.note(note)
+    report = redact_again(store, config.redaction_mode, is_dry_run=dry_run)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
         emit_json({"redacted": dict(report.redacted), "looked_at": report.looked_at, "dry_run": report.is_dry_run})
     else:
-        _print_text(report)
+        _print_redacted(report)
+    return 0
 
 
-def _print_text(report: "RedactedAgain") -> None:
+def _print_redacted(report: "RedactedAgain") -> None:
     verb = "would be redacted" if report.is_dry_run else "redacted"
     for kind, count in report.redacted.items():
         print(f"{kind:<10} {count} {verb}")

@@ -18,7 +18,7 @@ import apsw
 
 from ctxrank.indexer.file_stamp import FileStamp
 from ctxrank.indexer.linked import ID
-from ctxrank.indexer.linked_store import make_tree_id, tree_id
+from ctxrank.indexer.linked_store import make_tree_id, shown_path, tree_id
 from ctxrank.indexer.linked_tree import Tree
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change, Store
@@ -69,15 +69,17 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
     `starts` are the folders or files where annotations are looked for; none means the whole tree.
     """
     from ctxrank.indexer.clock import now_us
+    from ctxrank.indexer.forgotten import Forgotten
     from ctxrank.indexer.walk import FoundFile, walk
 
+    forgotten = Forgotten(store.truth)
     known = _known(store.truth, tree_id(store.truth, tree))
     paths: list[str] = []
     pending: list[tuple[str, FileStamp, list[Annotation]]] = []
     unseen = dict(known)
     read = 0
     for entry in walk(tree.folder):
-        if not isinstance(entry, FoundFile):
+        if not isinstance(entry, FoundFile) or forgotten.holds_path(shown_path(tree, entry.path)):
             continue
         paths.append(entry.path)
         if entry.path.lower().endswith(_PROSE) or not _is_wanted(entry.path, starts):

@@ -10,6 +10,7 @@ What a file says is cached in the store by size, mtime and hash, so that a query
 import os
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -19,6 +20,9 @@ from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.forgotten import ForgottenSecret
 
 IMPORTED_SKILLS_CONFIG = "imported_skills_config"
 DEFAULT_RETRIEVAL_LIMIT = 3
@@ -86,12 +90,32 @@ def load_config(store: Store) -> Config:
     config = _merged(config, _environment(), "the environment")
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
+    secrets = _forgotten_secrets(store)
     if config.redaction_mode.rules is not None:
         from ctxrank.indexer.rules_since import note_rules  # as above
 
         note_rules(store, config.redaction_mode.rules)
+    if secrets:
+        config = _with_forgotten(config, secrets)
     store.user_rules = config.redaction_mode.rules
     return config
+
+
+def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
+    if store.truth.execute("SELECT 1 FROM forgotten WHERE kind = 'secret' LIMIT 1").fetchone() is None:
+        return ()
+    from ctxrank.indexer.forgotten import forgotten_secrets  # hashes: only a store that has purged one needs it
+
+    return forgotten_secrets(store.truth)
+
+
+def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> Config:
+    """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
+    from ctxrank.indexer.user_rules import UserRules
+
+    mode = config.redaction_mode
+    rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
+    return config._replace(redaction_mode=mode.with_rules(rules._replace(forgotten=secrets)))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:

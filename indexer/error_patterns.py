@@ -78,8 +78,9 @@ def title_of(error_type: str, message: str) -> str:
 def upsert(change: Change, pattern: ErrorPattern) -> int:
     """Write a pattern, over the one of the same hash and project if there is one; returns its id.
 
-    `known_errors.put_signature` makes it recognisable.
+    `known_errors.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
+    refuse_purged(change, pattern.message, pattern.solution)
     row = change.connection.execute(
         """
         INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
@@ -100,6 +101,13 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     number = int(row[0])
     put_document(change, number)
     return number
+
+
+def refuse_purged(change: Change, message: str, solution: str) -> None:
+    """Raises UsageError where a pattern of this message and solution was purged."""
+    from ctxrank.indexer.forgotten import refuse_text  # writing only
+
+    refuse_text(change.connection, "error", f"{message}\n{solution}")
 
 
 def put_document(change: Change, pattern_id: int) -> None:

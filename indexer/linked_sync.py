@@ -18,6 +18,7 @@ from ctxrank.indexer.linked_store import (
     remember_files,
     restamp,
     seen_files,
+    shown_path,
     tree_id,
 )
 from ctxrank.indexer.linked_tree import Tree, TreeFile, list_files
@@ -54,7 +55,10 @@ class _Read(NamedTuple):
 
 def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
     """Read what is new or changed in a tree and forget what is gone. Raises LockedError."""
-    files = list_files(tree)
+    from ctxrank.indexer.forgotten import Forgotten
+
+    forgotten = Forgotten(store.truth)
+    files = [file for file in list_files(tree) if not forgotten.holds_path(shown_path(tree, file.path))]
     seen = _described(files)
     if seen == seen_files(store.truth, tree):
         return SyncReport(len(files), (), (), ())

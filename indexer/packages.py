@@ -157,8 +157,14 @@ def insert(
     consumers: tuple[Consumer, ...] | None = None,
     supersede_same_path: bool = True,
 ) -> SavedPackage:
-    """Write a checked, redacted package inside the caller's transaction; `consumers` override designation."""
+    """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
+
+    Raises UsageError for a path that was purged.
+    """
+    from ctxrank.indexer.forgotten import refuse_path  # writing only
+
     connection = change.connection
+    refuse_path(connection, new.path)
     group_id = None
     if not is_session_wide(new.group):
         assert new.group is not None, "a session-wide package has no group"

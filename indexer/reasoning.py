@@ -194,8 +194,11 @@ def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: Redaction
 
 
 def insert(change: Change, entry: Reasoning) -> int:
-    """Write an entry and make it findable; returns its id. Raises UsageError for an unknown phase."""
+    """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
     _check(entry.phase, entry.confidence)
+    from ctxrank.indexer.forgotten import refuse_text  # writing only
+
+    refuse_text(change.connection, "reasoning", entry.content)
     change.connection.execute(
         "INSERT INTO reasoning (session_id, group_id, agent, phase, content, created_at, agent_name, iteration,"
         " confidence, refs, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -59,11 +59,14 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     windows: _Spans | None = None
     for _ in range(0 if mode.is_off else _PASSES):
         before, lower = text, _lower(text)
-        if "private>" in lower:
+        if "private>" in lower and mode.value != "off":
             text = _without_private(text, names)
             if text != before:
                 lower, windows = _lower(text), None
         claims = _Claims(text, rules)
+        if rules is not None:
+            for found in rules.find_forgotten(text):
+                claims.add(found.start, found.end, found.label, found.rule)
         if mode.sees_forms:
             _claim_forms(text, _places(lower, windows), lower, claims)
         if rules is not None:
@@ -98,7 +101,7 @@ class _Claims:
         at = bisect_left(self._claims, (start,))
         if (at < len(self._claims) and self._claims[at][0] < end) or (at and self._claims[at - 1][1] > start):
             return
-        if self._rules is None or not self._rules.allows(self._text[start:end]):
+        if self._rules is None or rule == "forgotten" or not self._rules.allows(self._text[start:end]):
             self._claims.insert(at, (start, end, label, rule))
 
     def apply(self, names: set[str]) -> tuple[str, _Spans]:

@@ -12,7 +12,7 @@ finishes the rest. Files are read outside the transactions, so other writers wai
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ctxrank.indexer import artifacts
 from ctxrank.indexer.artifacts import Artifact, PreparedFile
@@ -21,6 +21,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.companion import Companion, companion
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.forgotten import Forgotten
 from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
@@ -178,6 +179,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._progress = progress
         self._project = store.location.project
+        self._forgotten = Forgotten(store.truth)
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._added: list[str] = []
@@ -209,11 +211,20 @@ class _Scan:
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
         if not starts or "" in starts:
-            return compare(root.folder, walk(root.folder), known, followed=packaged, awaited=self._awaited)
+            entries = self._not_forgotten(walk(root.folder))
+            return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
         within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
         awaited = [path for path in self._awaited if _is_below(path, starts)]
-        entries = _walk_all(root.folder, starts, [*within, *awaited])
+        entries = self._not_forgotten(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
+
+    def _not_forgotten(self, entries: Iterable[FoundFile | Skipped]) -> Iterator[FoundFile | Skipped]:
+        """Without the files that were purged: of those the store knows nothing, and the report says why."""
+        for entry in entries:
+            if not self._forgotten.holds_path(entry.path):
+                yield entry
+            elif isinstance(entry, FoundFile):
+                self._skipped.append(Skipped(entry.path, "purged"))
 
     def run(self, root: _Root, changes: Changes) -> None:
         """Do in one root what the comparison asks for."""
@@ -223,8 +234,10 @@ class _Scan:
             looked = [_look(root.folder, target, self._mode) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
+                forgotten = Forgotten(change.connection)  # a purge may have come between
                 for one in looked:
-                    self._apply(change, root, root_id, one)
+                    if not forgotten.holds_path(root.shown(one.target.found.path)):
+                        self._apply(change, root, root_id, one)
             self._files += len(chunk)
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size

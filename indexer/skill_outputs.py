@@ -222,7 +222,10 @@ def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = N
 
 
 def insert(change: Change, entry: SkillOutput) -> int:
-    """Write an output and make it findable; returns its id."""
+    """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
+    from ctxrank.indexer.forgotten import refuse_text  # writing only
+
+    refuse_text(change.connection, "skill", entry.output)
     change.connection.execute(
         "INSERT INTO skill_outputs (session_id, group_id, agent, skill, iteration, output, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -3,6 +3,7 @@
 import apsw
 
 from ctxrank.indexer.config import load_config, says_no_fts5
+from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.follower import lag
 from ctxrank.indexer.fts import trouble_of
 from ctxrank.indexer.records import NamedTuple
@@ -49,6 +50,8 @@ def read_status(store: Store) -> Status:
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
             " 'fts5: off' in config.yaml switches it off."
         )
+    if is_erasing_due(store.truth):
+        notes.append("A purge is not finished: bytes of what went may be in the files. 'ctxrank purge' ends it.")
     since = rules_hold_since(store)
     older, unseen = store.truth.execute(
         """

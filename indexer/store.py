@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 # A writer lets the index follow for about this long: what is left is applied by a later call.
 FOLLOW_AFTER_WRITE_MS = 250
@@ -104,10 +104,14 @@ class Store:
 
     def reopen_index(self) -> "fts.Index":
         """The index on a fresh connection: what healing and a replaced file call for."""
+        self.close_index()
+        return self.index()
+
+    def close_index(self) -> None:
+        """Close the index's connection, if it is open; whoever asks for the index opens it again."""
         if self._index is not None:
             self._index.close()
             self._index = None
-        return self.index()
 
     def follow(self, bound_ms: int | None = None) -> int:
         """Let the index catch up with the feed; returns how many changes it still lacks.
@@ -121,9 +125,7 @@ class Store:
 
     def close(self) -> None:
         """Close both connections."""
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+        self.close_index()
         self.truth.close()
 
     def __enter__(self) -> "Self":

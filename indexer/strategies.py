@@ -156,7 +156,13 @@ def _count(change: Change, strategy: Strategy) -> SavedStrategy:
 
 
 def upsert(change: Change, strategy: Strategy) -> int:
-    """Write a strategy, over the one of the same name if there is one; returns its id."""
+    """Write a strategy, over the one of the same name if there is one; returns its id.
+
+    Raises UsageError for one that was purged.
+    """
+    from ctxrank.indexer.forgotten import refuse_text  # writing only
+
+    refuse_text(change.connection, "strategy", strategy.insight)
     change.connection.execute(
         """
         INSERT INTO strategies (name, project, topic, insight, last_seen, created_at, helpfulness, lang, framework)

@@ -18,8 +18,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.forgotten import ForgottenSecret, find_forgotten
 from ctxrank.indexer.records import NamedTuple
 
+FORGOTTEN_RULE = "forgotten"
+FORGOTTEN_LABEL = "[FORGOTTEN]"
 MOST_RULES = 100
 _MOST_CHARS = 1000  # of a pattern
 _MOST_REPEATS = 1000  # a bound above this is none
@@ -45,11 +48,12 @@ class UserFound(NamedTuple):
 
 
 class UserRules(NamedTuple):
-    """What a user's and a project's files add to the rules, and what the user's allows."""
+    """What a user's and a project's files add to the rules, and what the user's allows; and the purged secrets."""
 
     rules: tuple[UserRule, ...] = ()
     allowed_values: frozenset[str] = frozenset()
     allowed_patterns: "tuple[re.Pattern[str], ...]" = ()
+    forgotten: tuple[ForgottenSecret, ...] = ()
 
     def find(self, text: str) -> Iterator[UserFound]:
         """What the rules see as secrets: the group `secret` of a pattern, or all of the match."""
@@ -62,14 +66,21 @@ class UserRules(NamedTuple):
                 if match[group]:
                     yield UserFound(*match.span(group), rule.label, rule.name)
 
+    def find_forgotten(self, text: str) -> Iterator[UserFound]:
+        """Where secrets stand that were purged: no other rule may take a part of one, and nothing allows them."""
+        for start, end in find_forgotten(text, self.forgotten):
+            yield UserFound(start, end, FORGOTTEN_LABEL, FORGOTTEN_RULE)
+
     def allows(self, value: str) -> bool:
         """Whether the user said that this is no secret."""
         return value in self.allowed_values or any(pattern.fullmatch(value) for pattern in self.allowed_patterns)
 
     def digest(self) -> str:
-        """The same for rules that redact alike, and for no others."""
+        """The same for rules that redact alike, and for no others; '' for none."""
         import hashlib
 
+        if not (self.rules or self.allowed_values or self.allowed_patterns):
+            return ""
         said = [
             *(f"{rule.name}\n{rule.pattern.pattern}\n{rule.keywords}\n{rule.label}" for rule in self.rules),
             *sorted(self.allowed_values),

@@ -9,7 +9,7 @@ import apsw
 
 from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.error_patterns import put_document, record_outcome, title_of
+from ctxrank.indexer.error_patterns import put_document, record_outcome, refuse_purged, title_of
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
@@ -120,6 +120,7 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
     """
     import json
 
+    refuse_purged(change, signed.message, clean.solution)
     now = now_us()
     row = change.connection.execute(
         """

@@ -11,6 +11,7 @@ from ctxrank.indexer import artifacts, documents
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.containment import contained_path, portable_path
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.forgotten import refuse_path
 from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION
@@ -65,6 +66,7 @@ class ArtifactImport:
         )  # fmt: skip
 
     def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
+        refuse_path(change.connection, row.path)
         root = self._run.root_id(change)
         known = artifacts.artifact_at(change.connection, root, row.path)
         if known is not None and (known.state != "missing" or (row.prepared is None and known.id != target)):

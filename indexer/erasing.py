@@ -1,0 +1,71 @@
+"""Erasing: what was deleted is in no file of the store any more.
+
+A deletion overwrites the row, but a page that was once split or moved may hold a copy in its unused part, and the log
+beside the file holds pages as they were. So the truth is written anew as a whole, the index is made anew, and both logs
+are merged and cut to nothing. A reader can keep a log from being cut: then the answer is no, and a later call ends it.
+
+That something is to be erased is noted in the transaction that deletes it, so that no crash loses it.
+"""
+
+import contextlib
+import os
+
+import apsw
+
+from ctxrank.indexer.connection import sqlite_errors
+from ctxrank.indexer.errors import LockedError
+from ctxrank.indexer.store import Change, Store
+
+_NOTED = "erasing"
+
+
+def note_erasing(change: Change) -> None:
+    """Keep that what this transaction deletes is to be erased."""
+    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, 'true')", (_NOTED,))
+
+
+def is_erasing_due(truth: apsw.Connection) -> bool:
+    """Whether something deleted may still be in a file."""
+    return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_NOTED,)).fetchone() is not None
+
+
+def erase(store: Store) -> bool:
+    """Write the files anew without what was deleted; False where another process kept a log from being cut.
+
+    Waits for others as long as the store does.
+    """
+    try:
+        store.close_index()
+        with sqlite_errors(store.location.truth):
+            store.truth.execute("VACUUM")
+        # Both, also where the first is kept: the less there is left, the better.
+        is_erased = all([_cut_log(store.truth, store.location.truth), _make_index_anew(store)])
+    except LockedError:
+        return False
+    if is_erased:
+        with store.write() as change:
+            change.connection.execute("DELETE FROM settings WHERE key = ?", (_NOTED,))
+    return is_erased
+
+
+def _make_index_anew(store: Store) -> bool:
+    from ctxrank.indexer.follower import rebuild
+
+    rebuild(store)
+    index = store.index()
+    if index.is_usable:
+        with sqlite_errors(index.path):
+            index.connection.execute("VACUUM main")
+        return _cut_log(index.connection, index.path)
+    store.close_index()
+    for suffix in ("", "-wal", "-shm"):  # derived, and of no use as it is
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(store.location.index_file + suffix)
+    return True
+
+
+def _cut_log(connection: apsw.Connection, path: str) -> bool:
+    """Merge the log into the file and cut it; a reader in the way is told by the answer, not by an error."""
+    with sqlite_errors(path):
+        row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+    return row is not None and row[0] == 0

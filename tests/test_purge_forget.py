@@ -1,0 +1,370 @@
+"""Forgetting: of what is purged no file of the store keeps a byte, no index a token, and it does not come back."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from builders import make_store, open_again, save, search_ids, write_file
+from click.testing import CliRunner
+from linked_builders import write_artifact
+
+from ctxrank.cli.command import whole_cli
+from ctxrank.cli.main import COMMANDS, run
+from ctxrank.indexer import erasing, forgetting
+from ctxrank.indexer.annotations import sync_annotations
+from ctxrank.indexer.config import load_config
+from ctxrank.indexer.documents import parse_ref
+from ctxrank.indexer.error_signature import sign
+from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.errors import LockedError, NotFoundError, UsageError
+from ctxrank.indexer.events import record_event
+from ctxrank.indexer.failures import Failure, Place, record_failure
+from ctxrank.indexer.forgetting import Forgot, forget_document, forget_path, forget_session
+from ctxrank.indexer.forgetting_secrets import forget_secrets, read_secrets
+from ctxrank.indexer.known_errors import NewKnownError, save_error
+from ctxrank.indexer.linked_sync import sync_tree
+from ctxrank.indexer.linked_tree import require_tree
+from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.scan import index_artifacts
+from ctxrank.indexer.sessions import find_session
+from ctxrank.indexer.skill_outputs import save_skill_output
+from ctxrank.indexer.status import read_status
+from ctxrank.indexer.store import Store, open_store
+from ctxrank.indexer.strategies import NewStrategy, save_strategy
+
+# A word that no stemmer shortens and no file of a store holds by itself.
+WORD = "quxzwombat"
+SECRET = "Zq7x" * 3 + "Kv"
+PLAIN = RedactionMode.PATTERN_ONLY
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as opened:
+        yield opened
+
+
+_SCAN = """
+import pathlib, sys
+folder, *words = sys.argv[1:]
+for path in pathlib.Path(folder).rglob("*"):
+    if path.is_file() and path.name != "config.yaml":
+        data = path.read_bytes()
+        for word in words:
+            for form in (word, word.lower(), word.upper()):
+                for code in ("utf-8", "utf-16-le"):
+                    if form.encode(code) in data:
+                        print(path.name, form)
+"""
+
+
+def bytes_left(store: Store, *words: str) -> list[str]:
+    """In which files a word is; looked for by a child: to close a file gives up all locks on it."""
+    command = [sys.executable, "-c", _SCAN, store.location.folder, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+
+
+def vocabulary(store: Store) -> set[str]:
+    """Every term that the index holds, in its own structures and in our statistics."""
+    connection = apsw.Connection(store.location.index_file)
+    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, row)")
+    terms = {str(term) for (term,) in connection.execute("SELECT term FROM words")}
+    terms |= {str(term) for (term,) in connection.execute("SELECT term FROM terms WHERE df > 0")}
+    connection.close()
+    return terms
+
+
+def _failure(word: str) -> Failure:
+    unit = error_units(f"ValueError: bad {word}\n")[0]
+    return Failure(sign(unit), unit.text)
+
+
+def fill(store: Store, word: str = WORD, session: str = "S") -> None:
+    """One of everything that belongs to a session, each with the word."""
+    save(store, f"{word}.md", f"# {word}\n\nIt says {word}.\n", summary=f"A {word}.", session=session)
+    save_reasoning(store, NewReasoning(session, "G", "developer", "approach", f"Use {word}."))
+    save_skill_output(store, session, "lint-check", json.dumps({"found": word}))
+    record_failure(store, Place(session, "G"), _failure(word))
+    with store.write() as change:
+        id_ = find_session(store.truth, session).id
+        record_event(change, id_, None, "note", json.dumps({"text": word}))
+        change.connection.execute("UPDATE sessions SET requirements = ? WHERE id = ?", (word, id_))
+        change.connection.execute(
+            "INSERT INTO receipts (kind, session_id, seq, inputs, entries, parts, digest, tokens, created_at)"
+            " VALUES ('assemble', ?, 1, ?, '', '', '', 0, 1)",
+            (id_, f"task\t{word}"),
+        )
+    store.follow()
+
+
+def others(store: Store) -> None:
+    """What has nothing to do with it, and stays."""
+    save(store, "other.md", "# Heron\n\nA heron stands.\n", session="T")
+    save_reasoning(store, NewReasoning("T", "G", "developer", "approach", "Watch the heron."))
+    write_file(store, "docs/ibis.md", "# Ibis\n\nAn ibis.\n")
+    index_artifacts(store)
+
+
+def is_forgotten(store: Store, forgot: Forgot, word: str = WORD) -> bool:
+    assert forgot.is_erased
+    assert bytes_left(store, word) == []
+    assert word.lower() not in vocabulary(store)
+    return search_ids(store, word) == []
+
+
+def test_a_session_is_forgotten_with_all_that_belongs_to_it(store: Store) -> None:
+    others(store)
+    before = vocabulary(store)
+    fill(store)
+    assert bytes_left(store, WORD) != [] and WORD in vocabulary(store)
+    forgot = forget_session(store, "S")
+    assert vocabulary(store) == before
+    assert forgot.removed == {"package": 1, "reasoning": 1, "skill": 1, "event": 1, "artifact": 1, "session": 1}
+    assert is_forgotten(store, forgot)
+    assert len(search_ids(store, "heron")) == 2 and search_ids(store, "ibis") != []
+
+
+@pytest.mark.parametrize("path", [f"{WORD}.md", "deep"])
+def test_a_path_is_forgotten_whoever_holds_it(store: Store, path: str) -> None:
+    others(store)
+    for session in ("S", "T"):
+        save(store, f"deep/{WORD}.md" if path == "deep" else path, f"It says {WORD}.\n", session=session)
+    write_file(store, f"{path}/more.md" if path == "deep" else "more.md", "Not the same.\n")
+    index_artifacts(store)
+    forgot = forget_path(store, os.path.join(store.location.root, path))
+    assert forgot.removed == {"package": 2, "artifact": 2 if path == "deep" else 1}
+    assert is_forgotten(store, forgot)
+    assert len(search_ids(store, "heron")) == 2
+
+
+def test_all_versions_of_a_package_are_one_document(store: Store) -> None:
+    others(store)
+    old = save(store, "a.md", f"It says {WORD}.\n", summary=f"An old {WORD}.")
+    new = save(store, "a.md", f"It says {WORD} again.\n", summary=f"A new {WORD}.")
+    assert new.supersedes == old.id
+    forgot = forget_document(store, parse_ref(str(new.id)))
+    assert forgot.removed == {"package": 2, "artifact": 1} and is_forgotten(store, forgot)
+
+
+def test_a_file_that_another_session_holds_stays_and_is_named(store: Store) -> None:
+    save(store, "a.md", "A heron.\n", session="T")
+    package = save(store, "a.md", None, summary=f"A {WORD}.", session="S")
+    forgot = forget_document(store, parse_ref(f"package:{package.id}"))
+    assert forgot.removed == {"package": 1} and is_forgotten(store, forgot)
+    assert "a.md stays: package:1" in forgot.notes[0] and search_ids(store, "heron") == ["package:1"]
+
+
+def test_reasoning_takes_the_strategies_along_that_quote_it(store: Store) -> None:
+    saved = save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {WORD}."), create_session=True)
+    save_strategy(store, NewStrategy("default", "general", f"Use {WORD}."))
+    forgot = forget_document(store, parse_ref(f"reasoning:{saved.id}"))
+    assert forgot.removed == {"reasoning": 1, "strategy": 1} and is_forgotten(store, forgot)
+
+
+def test_an_error_takes_the_failures_along_that_were_it(store: Store) -> None:
+    text = f"ValueError: bad {WORD}\n"
+    saved = save_error(store, NewKnownError(text, f"Drop {WORD}."))
+    unit = str(store.truth.execute("SELECT unit FROM error_signatures").get)
+    with store.write() as change:
+        change.connection.execute(
+            "INSERT INTO failed_commands (command_key, command, folder, unit, tree, failed_at)"
+            " VALUES ('k', 'make', '.', ?, '{}', 1)",
+            (unit,),
+        )
+    forgot = forget_document(store, parse_ref(f"error:{saved.id}"))
+    assert forgot.removed == {"error": 1} and is_forgotten(store, forgot)
+
+
+def test_a_linked_artifact_is_forgotten_with_the_annotations_of_its_path(store: Store) -> None:
+    root = Path(store.location.root)
+    path = write_artifact(root, "SPEC-A-001", body=f"It says {WORD}.\n")
+    write_file(store, f"src/{WORD}.py", "# @spec SPEC-A-001\n")
+    tree = require_tree(store.location)
+    sync_tree(store, tree)
+    sync_annotations(store, tree)
+    assert bytes_left(store, WORD) != []
+    forget_path(store, str(root / "src"))
+    forgot = forget_path(store, str(path))
+    assert forgot.removed == {"linked": 1} and is_forgotten(store, forgot)
+    sync_tree(store, tree)
+    sync_annotations(store, tree)
+    assert bytes_left(store, WORD) == []
+
+
+def test_what_is_forgotten_is_not_indexed_again_until_it_is_allowed(store: Store) -> None:
+    save(store, f"{WORD}.md", f"It says {WORD}.\n")
+    (number,) = forget_path(store, f"{WORD}.md").kept_out
+    report = index_artifacts(store)
+    assert [(skipped.path, skipped.reason) for skipped in report.skipped] == [(f"{WORD}.md", "purged")]
+    assert bytes_left(store, WORD) == []
+    with pytest.raises(UsageError, match="purged"):
+        save(store, f"{WORD}.md", None)
+    assert run(["purge", "--allow", str(number), "--db", store.location.truth]) == 0
+    index_artifacts(store)
+    assert search_ids(store, WORD) != []
+
+
+def test_an_import_does_not_bring_back_what_is_forgotten(store: Store, tmp_path: Path) -> None:
+    others(store)
+    fill(store)
+    exported = tmp_path / "all.jsonl"
+    db = ["--db", store.location.truth]
+    assert run(["export", "--output", str(exported), *db]) == 0
+    forget_session(store, "S")
+    assert run(["import", "jsonl", str(exported), *db]) == 0
+    assert bytes_left(store, WORD) == [] and search_ids(store, WORD) == []
+
+
+@pytest.mark.parametrize("mode", ["pattern_only", "off"])
+def test_a_secret_goes_from_texts_names_and_paths_and_stays_away(store: Store, mode: str) -> None:
+    (Path(store.location.folder) / "config.yaml").write_text(f"redaction_mode: '{mode}'\n")
+    others(store)
+    fill(store, SECRET, session=f"run-{SECRET}")
+    save_error(store, NewKnownError(f"ValueError: bad {SECRET}\n", f"Drop {SECRET}."))
+    save_strategy(store, NewStrategy("default", "general", f"Never log {SECRET}."))
+    write_artifact(Path(store.location.root), "SPEC-A-001", body=f"It says {SECRET}.\n")
+    sync_tree(store, require_tree(store.location))
+    forgot = forget_secrets(store, [SECRET], load_config(store).redaction_mode)
+    assert is_forgotten(store, forgot, SECRET)
+    assert forgot.removed["package"] == 1 and forgot.removed["sessions"] == 1 and forgot.removed["path"] > 0
+    assert len(search_ids(store, "heron")) == 2
+    save(store, "again.md", f"It says {SECRET} once more.\n", session="T")
+    index_artifacts(store, mode=load_config(store).redaction_mode)
+    assert search_ids(store, "once more") != []
+
+
+def test_a_forgotten_secret_is_taken_out_of_whatever_is_stored_next(store: Store) -> None:
+    save(store, "a.md")
+    forget_secrets(store, [SECRET], PLAIN)
+    mode = load_config(store).redaction_mode
+    write_file(store, "b.md", f"# It\n\npassword={SECRET} and x{SECRET}y.\n")
+    write_file(store, f"{SECRET}.md", "A path.\n")
+    index_artifacts(store, mode=mode)
+    save_reasoning(store, NewReasoning("S", "G", "developer", "approach", f"Use {SECRET}."), mode=mode)
+    assert bytes_left(store, SECRET) == [] and search_ids(store, "forgotten") != []
+
+
+def test_what_is_no_secret_is_said_without_showing_it() -> None:
+    with pytest.raises(UsageError, match="fewer than") as raised:
+        read_secrets("abc1\n")
+    assert "abc1" not in raised.value.message + raised.value.hint
+    assert read_secrets(f"-----BEGIN KEY-----\n{SECRET}\n\n") == [SECRET]
+    with pytest.raises(UsageError, match="no secret"):
+        read_secrets("\n")
+
+
+_READER = """
+import sys, apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM documents").fetchall()
+print("reading", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_purge_ends_it(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
+    others(store)
+    fill(store)
+    db = ["--db", store.location.truth]
+    command = [sys.executable, "-c", _READER, store.location.truth]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout is not None and reader.stdout.readline() == "reading\n"
+        assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
+        assert "not yet forgotten" in capsys.readouterr().out
+        assert "purge" in " ".join(read_status(store).notes)
+        assert run(["purge", *db]) == LockedError.exit_code
+        reader.communicate("")
+    assert run(["purge", *db]) == 0
+    assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
+    assert read_status(store).notes == ()
+    assert run(["purge", *db]) == UsageError.exit_code
+
+
+def test_a_crash_after_the_deletion_is_ended_by_the_next_purge(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    others(store)
+    fill(store)
+
+    def crash(_: Store) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(forgetting, "erase", crash)
+        with pytest.raises(KeyboardInterrupt):
+            forget_session(store, "S")
+    assert erasing.is_erasing_due(store.truth)
+    assert forgetting.finish_forgetting(store)
+    assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
+
+
+_WRITER = """
+import sys
+from ctxrank.indexer.packages import NewPackage, save_package
+from ctxrank.indexer.store import open_store
+with open_store(sys.argv[1], busy_ms=20000) as store:
+    for number in range(40):
+        new = NewPackage("W", "G", "research", f"w{number}.md", "investigator", f"heron {number}", "medium", None, ())
+        save_package(store, new, create_session=True)
+        if number == 3:
+            print("writing", flush=True)
+"""
+
+
+def test_another_process_may_write_meanwhile(store: Store) -> None:
+    from builders import start_child
+
+    others(store)
+    fill(store)
+    with start_child(_WRITER, store.location.truth) as writer:
+        assert writer.stdout is not None and writer.stdout.readline() == "writing\n"
+        with open_store(store.location.truth, busy_ms=20_000) as purging:
+            forgot = forget_session(purging, "S")
+            writer.communicate(timeout=60)
+            assert writer.returncode == 0
+            assert forgot.is_erased or forgetting.finish_forgetting(purging)
+    store.follow()
+    assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
+    assert store.truth.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40
+
+
+def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
+    fill(store)
+    before = list(store.truth.execute("SELECT * FROM documents"))
+    dry = forget_session(store, "S", is_dry_run=True)
+    counted = forget_secrets(store, [WORD], PLAIN, is_dry_run=True)
+    assert not dry.is_erased and list(store.truth.execute("SELECT * FROM documents")) == before
+    assert counted.removed["package"] == counted.removed["reasoning"] == 1
+    assert store.truth.execute("SELECT count(*) FROM forgotten").get == 0
+    assert forget_session(store, "S").removed == dry.removed
+
+
+def test_what_is_not_there_is_said_and_nothing_is_kept_out(store: Store) -> None:
+    with pytest.raises(NotFoundError):
+        forget_path(store, "no/such.md")
+    with pytest.raises(NotFoundError):
+        forget_session(store, "none")
+    with pytest.raises(NotFoundError):
+        forget_document(store, parse_ref("package:9"))
+    assert store.truth.execute("SELECT count(*) FROM forgotten").get == 0
+
+
+def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: Store) -> None:
+    fill(store, SECRET)
+    db = ["--db", store.location.truth, "--json"]
+    done = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--secret", "-", *db], input=f"{SECRET}\n")
+    answer = json.loads(done.stdout)
+    assert answer["forgotten"] and not answer["dry_run"] and answer["removed"]["package"] == 1
+    assert SECRET not in done.stdout and bytes_left(store, SECRET) == []
+    listed = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--list", *db]).stdout)["kept_out"]
+    assert [row["kind"] for row in listed] == ["secret", "path"]
+    with open_again(store) as again:
+        assert again.truth.execute("SELECT count(*) FROM sessions").get == 1
