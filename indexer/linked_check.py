@@ -92,7 +92,7 @@ def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
          WHERE tree_id = ? AND type <> '' ORDER BY path
     """
     return tuple(
-        _Stored(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[-1]))
+        _Stored(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[2]))
         for row in store.truth.execute(query, (tree_id(store.truth, tree),))
     )
 

@@ -1,5 +1,8 @@
 """Linked artifacts in the truth: a file's row, the document it is searched by, and the graph that is read from them."""
 
+from collections.abc import Iterable
+from math import ceil
+
 import apsw
 
 from ctxrank.indexer.file_stamp import FileStamp
@@ -8,11 +11,13 @@ from ctxrank.indexer.linked_tree import Tree
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Change
+from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 
 if TYPE_CHECKING:  # only writing needs it
     from ctxrank.indexer.linked import LinkedArtifact
 
 KIND = "linked"
+_LEVELS = 3
 
 
 class KnownFile(NamedTuple):
@@ -26,11 +31,20 @@ class KnownFile(NamedTuple):
 
 
 class StoredTexts(NamedTuple):
-    """An artifact's texts with their token counts, and who counted."""
+    """An artifact's texts with their token counts, and who counted.
+
+    Behind three estimates stand three cautious counts, so that a budget is kept without a look at the texts; those that
+    an older version wrote have none.
+    """
 
     texts: LevelTexts
     tokens: tuple[int, ...]
     counter: str
+
+    @property
+    def priced(self) -> tuple[int, ...]:
+        """The counts that a budget is kept by, for each level; none where the texts have to be counted first."""
+        return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
 
 
 def tree_id(truth: apsw.Connection, tree: Tree) -> int:
@@ -87,7 +101,6 @@ def record(
     import json
 
     from ctxrank.indexer import documents  # a query writes none
-    from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 
     change.connection.execute(
         """
@@ -115,7 +128,7 @@ def record(
     change.connection.execute(
         "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, counter)"
         " VALUES (?, ?, ?, ?, ?, ?)",
-        (number, *texts, " ".join(str(estimate_tokens(text)) for text in texts), ESTIMATE),
+        (number, *texts, estimated_counts(texts), ESTIMATE),
     )
     if not artifact.type:
         _remove_document(change, number)
@@ -129,6 +142,14 @@ def record(
             ruleset=RULESET_VERSION,
         ),
     )  # fmt: skip
+
+
+def estimated_counts(texts: Iterable[str]) -> str:
+    """What is stored of the levels' texts before anybody has counted them: estimates, then cautious counts."""
+    from ctxrank.indexer.cautious_tokens import cautious_tokens
+
+    texts = list(texts)
+    return " ".join(str(count) for count in (*map(estimate_tokens, texts), *map(ceil, map(cautious_tokens, texts))))
 
 
 def forget(change: Change, number: int) -> None:

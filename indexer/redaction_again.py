@@ -155,9 +155,10 @@ def _write(change: Change, table: _Table, row: _Row) -> None:
     elif table.name == "reasoning":
         change.connection.execute("UPDATE reasoning SET redacted = 1 WHERE id = ?", (number,))
     elif table.name == "linked_texts":
-        from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
+        from ctxrank.indexer.linked_store import estimated_counts
+        from ctxrank.indexer.tokens import ESTIMATE
 
-        tokens = " ".join(str(estimate_tokens(str(text))) for text in row[1:])
+        tokens = estimated_counts(map(str, row[1:]))
         query = "UPDATE linked_texts SET tokens = ?, counter = ? WHERE linked_id = ?"
         change.connection.execute(query, (tokens, ESTIMATE, number))
 

@@ -66,13 +66,22 @@ class LinkedPart(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """One artifact with its sections at each of its levels."""
+    """One artifact with the levels that it can be shown at, the lowest first, and what it costs at each."""
 
     reached: Reached
-    levels: tuple[str, ...]
-    sections: tuple[str, ...]
+    texts: StoredTexts
     code: str
     offer: Offer
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of its levels."""
+        return self.offer.levels
+
+    def section(self, at: int, form: str) -> str:
+        """Its section at one of its levels; written for those that are shown alone."""
+        level = self.levels[at]
+        return block.section(block.header(self.reached, level, form), self.texts.texts.of(level), form)
 
 
 def pack_linked(
@@ -103,7 +112,7 @@ def pack_linked(
     text = block.joined(
         [
             base_parts[0],
-            *(items[at].sections[spent.levels[at]] for at in ordered if spent.levels[at] >= 0),
+            *(items[at].section(spent.levels[at], wanted.form) for at in ordered if spent.levels[at] >= 0),
             block.code_section([item.code for item in shown if item.code], wanted.form),
             missing,
             block.footer(_named(items, spent), wanted.form, is_named=spent.is_named),
@@ -144,7 +153,7 @@ def _with_found(
         spent = Spent((-1,) * len(offers), frame.frame, is_named=is_room)
     if not spent.is_named:
         return part._replace(omitted=(*part.omitted, *_outcome(items, spent)[1]))
-    sections = [item.sections[at] for item, at in zip(items, spent.levels, strict=True) if at >= 0]
+    sections = [item.section(at, wanted.form) for item, at in zip(items, spent.levels, strict=True) if at >= 0]
     names = block.footer(_named(items, spent), wanted.form, is_search=True)
     shown, omitted = _outcome(items, spent)
     return part._replace(
@@ -171,20 +180,18 @@ def _items(
         # The longest name of a level: a header at another one costs no more.
         beside = prices.of(block.header(one, "summary", wanted.form), code)
         levels: list[str] = []
-        sections: list[str] = []
         costs: list[int] = []
+        before = None
         for at, level in enumerate(LEVELS[: LEVELS.index(wanted.depth) + 1]):
             text = stored.texts.of(level)
-            if at and text == stored.texts.of(LEVELS[at - 1]):
-                for values in (levels, sections, costs):
-                    del values[-1]  # nothing is added: it is this level already
-            head = block.header(one, level, wanted.form)
+            if text == before:
+                del levels[-1], costs[-1]  # nothing is added: it is this level already
             fence = prices.of(block.fences(text)) if wanted.form == "markdown" else 0
             levels.append(level)
-            sections.append(block.section(head, text, wanted.form))
             costs.append(beside + fence + _price(prices, text, stored, at))
+            before = text
         named = prices.of(block.Named(one.node.id, "summary", costs[-1]).text) if is_few else 0
-        items.append(_Item(one, tuple(levels), tuple(sections), code, Offer(tuple(levels), tuple(costs), named)))
+        items.append(_Item(one, stored, code, Offer(tuple(levels), tuple(costs), named)))
     return items
 
 
@@ -199,10 +206,9 @@ def _found_items(
 
 
 def _price(prices: Prices, text: str, stored: StoredTexts, at: int) -> int:
-    """What a text costs: as it was counted, or cautiously."""
-    if stored.counter == ESTIMATE or len(stored.tokens) != len(LEVELS):
-        return prices.of(text)
-    return prices.of_counted(stored.tokens[at])
+    """What a text costs: as it was counted."""
+    counts = stored.priced
+    return prices.of_counted(counts[at]) if len(counts) == len(LEVELS) else prices.of(text)
 
 
 def _counter(texts: Mapping[int, StoredTexts], reached: Sequence[Reached]) -> str:

@@ -29,8 +29,8 @@ class Scorer:
                 self._places.setdefault(term_id, []).append(place)
         self._wanted = frozenset(self._places)
         self._weighted = _Weighted(tuning.weights)
-        is_one_to_one = sum(len(term.ids) for term in terms) == len(self._wanted) == len(terms)
-        self._is_plain = is_one_to_one and not any(self._columns)
+        # Words of one stem are several terms with one id: their worth adds up.
+        self._is_plain = all(len(term.ids) == 1 for term in terms) and not any(self._columns)
 
     def scores(self, rows: Iterable[tuple[bytes, int]]) -> list[float]:
         """BM25 of rows given as (forward list, length in tokens), in their order."""
@@ -54,7 +54,10 @@ class Scorer:
     def _plain_scores(self, rows: Iterable[tuple[bytes, int]]) -> list[float]:
         """The same, written out: `packed_counts` and `saturated` without their calls (half the time)."""
         wanted = self._wanted
-        worth = {term_id: self._values[places[0]] * (self._k1 + 1) for term_id, places in self._places.items()}
+        worth = {
+            term_id: fsum([self._values[place] for place in places]) * (self._k1 + 1)
+            for term_id, places in self._places.items()
+        }
         frequency: dict[int, float] = {}
         fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average
         scores: list[float] = []
