@@ -31,12 +31,15 @@ class Node(NamedTuple):
     @property
     def links(self) -> tuple[Link, ...]:
         """Whom it names, in the order of the lists."""
-        return tuple(Link(*item) for item in cast("list[tuple[str, str, int]]", _parsed(self.links_json)))
+        return _plain_links(self.links_json) or tuple(Link(*item) for item in _parsed_links(self.links_json))
 
     @property
     def globs(self) -> tuple[str, ...]:
         """A spec's paths, a norm's scope."""
-        return tuple(str(item) for item in _parsed(self.globs_json))
+        text = self.globs_json
+        if text != "[]" and "\\" not in text:
+            return tuple(text[2:-2].split('", "'))  # as JSON, which is not loaded for the usual list
+        return tuple(str(item) for item in _parsed(text))
 
     @property
     def is_retired(self) -> bool:
@@ -67,6 +70,29 @@ def load_graph(truth: apsw.Connection, tree: Tree) -> Graph:
     """
     nodes = {row[2]: Node(*row) for row in truth.execute(query, (number,))}
     return Graph(nodes, stored_annotations(truth, number))
+
+
+def _plain_links(text: str) -> tuple[Link, ...]:
+    """The links of a list in which nothing is escaped, without the JSON library; () where it has to be asked."""
+    if text == "[]" or "\\" in text:
+        return ()
+    links: list[Link] = []
+    for item in text[2:-2].split("], ["):
+        kind, _, rest = item.partition(", ")
+        id_, _, line = rest.partition(", ")
+        # No text holds a quotation mark, so one that stands between two is whole.
+        if not (_is_quoted(kind) and _is_quoted(id_) and line.isdecimal()):
+            return ()
+        links.append(Link(kind[1:-1], id_[1:-1], int(line)))
+    return tuple(links)
+
+
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] == '"'
+
+
+def _parsed_links(text: str) -> list[tuple[str, str, int]]:
+    return cast("list[tuple[str, str, int]]", _parsed(text))
 
 
 def _parsed(text: str) -> list[object]:

@@ -106,14 +106,14 @@ def _list_folder(root: str, folder: str, found: list[TreeFile], *, is_deep: bool
                 continue
             with os.scandir(place) as entries:
                 for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        if is_deep:
-                            waiting.append(f"{here}/{entry.name}")
-                    elif entry.name.lower().endswith(_MARKDOWN) and entry.is_file(follow_symlinks=False):
-                        if not entry.name.isprintable():
-                            continue  # no UTF-8, or what a terminal would obey: no name for an artifact
+                    name = entry.name
+                    # No UTF-8, or what a terminal would obey, is no name for an artifact.
+                    is_named = name.lower().endswith(_MARKDOWN) and name.isprintable()
+                    if is_named and entry.is_file(follow_symlinks=False):
                         info = entry.stat(follow_symlinks=False)
-                        found.append(TreeFile(f"{here}/{entry.name}", info.st_size, info.st_mtime_ns, info.st_ino))
+                        found.append(TreeFile(f"{here}/{name}", info.st_size, info.st_mtime_ns, info.st_ino))
+                    elif is_deep and entry.is_dir(follow_symlinks=False):
+                        waiting.append(f"{here}/{name}")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:  # what cannot be looked at is not gone

@@ -1,10 +1,13 @@
 """One file of a tree: every spelling that is accepted, every problem with its line, three levels of text."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.linked import Link, LinkedArtifact
+from ctxrank.indexer.linked_graph import Node
 from ctxrank.indexer.linked_reading import parse_artifact
 from ctxrank.indexer.linked_text import first_section, level_texts, safe
 
@@ -138,3 +141,14 @@ def test_no_bytes_raise(text: str) -> None:
     for path in (SPEC, ".contextia/system/identity.md", ".contextia/work/x.md"):
         level_texts(parse_artifact(path, text))
         level_texts(parse_artifact(path, f"---\n{text}\n---\n{text}"))
+
+
+_NAMES = st.text() | st.text('"\\, []*/a1', max_size=12)
+
+
+@given(st.lists(st.tuples(_NAMES, _NAMES, st.integers(0, 99)), max_size=4), st.lists(_NAMES, max_size=4))
+def test_a_node_reads_its_links_and_patterns_as_they_were_written(
+    links: list[tuple[str, str, int]], globs: list[str]
+) -> None:
+    node = Node(1, "a.md", "SPEC-A-1", "spec", "A", "current", "", json.dumps(links), json.dumps(globs))
+    assert (list(node.links), list(node.globs)) == ([Link(*link) for link in links], globs)
