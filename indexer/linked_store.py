@@ -11,7 +11,7 @@ from ctxrank.indexer.linked_tree import Tree
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Change
-from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
+from ctxrank.indexer.tokens import ESTIMATE, cautious_tokens, estimate_tokens
 
 if TYPE_CHECKING:  # only writing needs it
     from ctxrank.indexer.linked import LinkedArtifact
@@ -146,8 +146,6 @@ def record(
 
 def estimated_counts(texts: Iterable[str]) -> str:
     """What is stored of the levels' texts before anybody has counted them: estimates, then cautious counts."""
-    from ctxrank.indexer.cautious_tokens import cautious_tokens
-
     texts = list(texts)
     return " ".join(str(count) for count in (*map(estimate_tokens, texts), *map(ceil, map(cautious_tokens, texts))))
 

@@ -2,14 +2,13 @@
 
     price = cautious count of o200k_base tokens × the model family's factor, rounded up
 
-A text that an exact counter has counted costs that; how all others are counted is said in indexer/cautious_tokens.py.
+A text that an exact counter has counted costs that; how all others are counted is said in indexer/tokens.py.
 """
 
 from math import ceil
 
-from ctxrank.indexer.cautious_tokens import MARGIN, cautious_tokens, shape, surcharge
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.tokens import ESTIMATE
+from ctxrank.indexer.tokens import ESTIMATE, MARGIN, cautious_tokens, shape, surcharge
 
 if TYPE_CHECKING:  # linked artifacts have prices too, and no passages
     from ctxrank.ranking.request import IncludedPassage

@@ -81,8 +81,15 @@ def _search_index(
         plan = make_plan(query, index, state, tuned(config.ranking))
         evidence: dict[int, Evidence] = {}
         is_complete = True
+        first: list[frozenset[int]] = []
         if not filters.is_impossible:
-            found = find_candidates(index, state, plan, facet_scope(store.truth, filters))
+            scope = facet_scope(store.truth, filters)
+            found = find_candidates(index, state, plan, scope)
+            if "-" in request.text and not request.is_by_passage:
+                from ctxrank.ranking.named import name_in, with_rows_of_name  # a name has a hyphen
+
+                if name := name_in(query):
+                    found, first = with_rows_of_name(index, state, query, name, scope, found)
             found, is_complete = refined(index, state, plan, found), found.is_complete
             if request.is_by_passage:
                 from ctxrank.ranking.parts import parts_of  # only on request
@@ -91,7 +98,7 @@ def _search_index(
             else:
                 evidence = grouped(found.rows)
         hits = _hits(
-            _Call(store, index, state, plan, request, half_score(plan.values), config.redaction_mode), evidence
+            _Call(store, index, state, plan, request, half_score(plan.values), config.redaction_mode), evidence, first
         )
         suggestions: list[str] = []
         if not hits and plan.unknown:
@@ -128,8 +135,8 @@ class _Ranked(NamedTuple):
     score: float
 
 
-def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
-    ranked = _ranked(call, evidence)
+def _hits(call: _Call, evidence: dict[int, Evidence], first: list[frozenset[int]]) -> list[Hit]:
+    ranked = _ranked_in_groups(call, evidence, first) if first else _ranked(call, evidence, call.request.limit)
     owners = read_owners(call.fts.connection, [row.standing.id for row in ranked])
     stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
     hits: list[Hit] = []
@@ -146,12 +153,22 @@ def _hits(call: _Call, evidence: dict[int, Evidence]) -> list[Hit]:
     return hits
 
 
-def _ranked(call: _Call, evidence: dict[int, Evidence]) -> list[_Ranked]:
+def _ranked_in_groups(call: _Call, evidence: dict[int, Evidence], first: list[frozenset[int]]) -> list[_Ranked]:
+    """The same where some documents come first, whatever their score; superseded ones stay last."""
+    best: list[_Ranked] = []
+    waiting = dict(evidence)
+    for group in (*first, frozenset(evidence)):
+        some = {id_: waiting.pop(id_) for id_ in group if id_ in waiting}
+        best += _ranked(call, some, call.request.limit - len(best))
+    return sorted(best, key=lambda row: row.standing.is_superseded)  # sorting is stable
+
+
+def _ranked(call: _Call, evidence: dict[int, Evidence], limit: int) -> list[_Ranked]:
     """The best documents in order, as many as were asked for.
 
     They are blended by falling text score, until no heuristic could lift what is left above what is found.
     """
-    limit = max(call.request.limit, 0)
+    limit = max(limit, 0)
     today = (now_us() if call.request.as_of is None else call.request.as_of) // DAY_US
     by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
     best: list[_Ranked] = []

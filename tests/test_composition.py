@@ -10,10 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
 
-from ctxrank.indexer.cautious_tokens import cautious_tokens
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
-from ctxrank.indexer.tokens import model_factor
+from ctxrank.indexer.tokens import cautious_tokens, model_factor
 from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.request import Assembly

@@ -1,0 +1,48 @@
+"""A query that is a name and nothing else: SPEC-BILLING-001, TASK-042, single-flight.
+
+Its parts are common words, so a text that repeats them would stand before the one that is meant. In such a search
+come first: the linked artifact of that id; what has the name in its title; what holds it as it was typed; and then
+all that holds some of its parts. Within each the usual order holds.
+"""
+
+import re
+
+from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.linked_store import KIND
+from ctxrank.ranking.candidates import Candidate, Candidates, Scope, find_candidates
+from ctxrank.ranking.plan import make_plan
+from ctxrank.ranking.query import Query, Term
+
+_NAME = re.compile(r"\w+(-\w+)+")
+
+
+def name_in(query: Query) -> str:
+    """The name that a query consists of; '' where it is anything else."""
+    if len(query.terms) != 1:
+        return ""
+    term = query.terms[0]
+    is_plain = not (term.is_phrase or term.is_prefix or term.column)
+    return term.text if is_plain and _NAME.fullmatch(term.text) else ""
+
+
+def with_rows_of_name(
+    index: Index, state: IndexState, query: Query, name: str, scope: Scope, found: Candidates
+) -> tuple[Candidates, list[frozenset[int]]]:
+    """All candidates with those that hold a name as it was typed; and the documents that come first, by groups."""
+    documents = index.connection.execute(
+        """
+        SELECT d.id
+          FROM truth.linked AS l
+          JOIN truth.documents AS d ON d.kind = ? AND d.number = l.id
+         WHERE l.name = ? COLLATE NOCASE
+        """,
+        (KIND, name),
+    ).fetchall()
+    groups = [frozenset(int(str(id_)) for (id_,) in documents)]
+    known = {row.rowid for row in found.rows}
+    rows: list[Candidate] = []
+    for column in ("title", ""):
+        asked = query._replace(terms=(Term(name, is_phrase=True, column=column),))
+        rows = find_candidates(index, state, make_plan(asked, index, state), scope).rows
+        groups.append(frozenset(row.owner_id for row in rows))
+    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], found.is_complete), groups
