@@ -7,8 +7,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
-    from ctxrank.ranking.linked_pack import LinkedPart
-    from ctxrank.ranking.linked_receipt import Kept
+    from ctxrank.ranking.linked_receipt import Kept, MadeContext
 
 
 @declare.command()
@@ -62,20 +61,21 @@ def command(
     part = made.part
     if kept.note:
         call.note(kept.note)
-    for warning in part.warnings:
-        call.note(warning)
+    for note in (*made.material.notes, *part.warnings):
+        call.note(note)
     for missing in part.missing:
         call.note(f"{missing.source} links to {missing.id}, which does not exist.")
     if is_json:
-        _print_json(part, budget, kept)
+        _print_json(made, budget, kept)
     else:
         sys.stdout.write(part.text)
     return 0
 
 
-def _print_json(part: "LinkedPart", budget: int | None, kept: "Kept") -> None:
+def _print_json(made: "MadeContext", budget: int | None, kept: "Kept") -> None:
     from ctxrank.cli.envelope import emit_json
 
+    part = made.part
     artifacts: list[dict[str, object]] = []
     for shown in part.shown:
         one = shown.reached
@@ -103,7 +103,7 @@ def _print_json(part: "LinkedPart", budget: int | None, kept: "Kept") -> None:
             "artifacts": artifacts,
             "omitted": omitted,
             "missing": [missing._asdict() for missing in part.missing],
-            "warnings": list(part.warnings),
+            "warnings": [*made.material.notes, *part.warnings],
             "text": part.text,
         }
     )

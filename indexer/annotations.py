@@ -118,6 +118,12 @@ def stored_annotations(truth: apsw.Connection, tree_number: int) -> tuple[Annota
     return tuple(Annotation(*row) for row in truth.execute(query, (tree_number,)))
 
 
+def is_looked_through(truth: apsw.Connection, tree: Tree) -> bool:
+    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
+    query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
+    return truth.execute(query, (tree_id(truth, tree),)).fetchone() is not None
+
+
 def _known(truth: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
     query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
     return {row[0]: FileStamp(*row[1:]) for row in truth.execute(query, (tree_number,))}

@@ -60,13 +60,16 @@ def make_tree_id(change: Change, tree: Tree) -> int:
 
 
 def seen_files(truth: apsw.Connection, tree: Tree) -> str:
-    """What the tree's files looked like when a run last found that nothing had to be read; '' for never."""
+    """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
+
+    '' where nothing was read yet.
+    """
     row = truth.execute("SELECT seen FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def remember_files(change: Change, tree: Tree, seen: str) -> None:
-    """Keep what the files look like, or '' where a stat is no proof of what was read."""
+    """Keep that text, for `seen_files`."""
     change.connection.execute("UPDATE linked_trees SET seen = ? WHERE path = ?", (seen, tree.name))
 
 

@@ -19,6 +19,7 @@ from ctxrank.indexer.linked_store import (
     restamp,
     seen_files,
     shown_path,
+    stored_texts,
     tree_id,
 )
 from ctxrank.indexer.linked_tree import Tree, TreeFile, list_files
@@ -53,21 +54,35 @@ class _Read(NamedTuple):
     texts: "LevelTexts | None"
 
 
+class _Memory(NamedTuple):
+    """What is kept of a tree between runs: as it was, its first line alone, and the whole of it."""
+
+    before: str
+    rules: str
+    seen: str
+
+
 def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
     """Read what is new or changed in a tree and forget what is gone. Raises LockedError."""
     from ctxrank.indexer.forgotten import Forgotten
 
     forgotten = Forgotten(store.truth)
     files = [file for file in list_files(tree) if not forgotten.holds_path(shown_path(tree, file.path))]
-    seen = _described(files)
-    if seen == seen_files(store.truth, tree):
+    rules = f"{RULESET_VERSION} {mode.described}"
+    seen, before = _described(rules, files), seen_files(store.truth, tree)
+    if seen == before:
         return SyncReport(len(files), (), (), ())
     known = known_files(store.truth, tree_id(store.truth, tree))
-    to_read = [file for file in files if not _is_known(file, known.get(file.path))]
+    is_read_alike = before.partition("\n")[0] == rules
+    to_read = [file for file in files if not is_read_alike or not _is_known(file, known.get(file.path))]
     gone = known.keys() - {file.path for file in files}
     written: list[str] = []
     for first in range(0, len(to_read), _CHUNK_FILES):
-        looked = [_look(tree, file, known.get(file.path), mode) for file in to_read[first : first + _CHUNK_FILES]]
+        looked = [
+            # What was read by other rules is written again, though its bytes be the same.
+            _look(tree, file, known.get(file.path) if is_read_alike else None, mode)
+            for file in to_read[first : first + _CHUNK_FILES]
+        ]
         with store.write() as change:
             number = make_tree_id(change, tree)
             written += [one.path for one in looked if _apply(change, tree, number, one, known.get(one.path))]
@@ -77,30 +92,32 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
                 forget(change, known[path].number)
     if written or gone:
         store.follow(FOLLOW_AFTER_WRITE_MS)
-    _remember(store, tree, files, seen)
+    _remember(store, tree, files, _Memory(before, rules, seen))
     return SyncReport(len(files), tuple(file.path for file in to_read), tuple(written), tuple(sorted(gone)))
 
 
-def _remember(store: Store, tree: Tree, files: list[TreeFile], seen: str) -> None:
-    """Keep what the files look like, if that proves for each of them that it need not be read."""
+def _remember(store: Store, tree: Tree, files: list[TreeFile], memory: _Memory) -> None:
+    """Keep by which rules the files were read, and what they look like if that proves that none need be read again."""
     known = known_files(store.truth, tree_id(store.truth, tree))
-    if not known or not all(_is_known(file, known.get(file.path)) for file in files):
+    is_proof = all(_is_known(file, known.get(file.path)) for file in files)
+    text = memory.seen if is_proof else memory.rules
+    if not known or text == memory.before:
         return
     # It only saves time: nobody waits for a lock to have it.
     store.truth.set_busy_timeout(0)
     try:
         with store.write() as change:
-            remember_files(change, tree, seen)
+            remember_files(change, tree, text)
     except CtxrankError:
         pass
     finally:
         store.truth.set_busy_timeout(store.busy_ms)
 
 
-def _described(files: list[TreeFile]) -> str:
+def _described(rules: str, files: list[TreeFile]) -> str:
     """All that decides whether a file is read again, in one text: comparing it costs no query for each file."""
     lines = [f"{path}\0{size} {mtime} {inode}" for path, size, mtime, inode in files]
-    return "\n".join([str(RULESET_VERSION), *lines])
+    return "\n".join([rules, *lines])
 
 
 def _is_known(file: TreeFile, known: KnownFile | None) -> bool:
@@ -144,8 +161,12 @@ def read_tree_file(path: str) -> "FileText | ReadSkip":
 
 
 def _apply(change: Change, tree: Tree, tree_number: int, read: _Read, known: KnownFile | None) -> bool:
-    """Write what was read; False where only the stat was new."""
-    if read.artifact is None or read.texts is None:
+    """Write what was read; False where only the stat was new, or the rules, which found the same."""
+    is_same = read.artifact is None or read.texts is None
+    if known is not None and known.sha256 == read.sha256 and known.ruleset == RULESET_VERSION and not is_same:
+        before = stored_texts(change.connection, [known.number]).get(known.number)
+        is_same = before is not None and before.texts == read.texts
+    if read.artifact is None or read.texts is None or is_same:
         assert known is not None, "the bytes were compared with those of a row"
         restamp(change, known.number, read.stamp)
         return False

@@ -50,6 +50,17 @@ class RedactionMode:
         return self._rules
 
     @property
+    def described(self) -> str:
+        """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
+        if self._rules is None:
+            return self._value
+        from ctxrank.indexer.receipts import digest_of
+
+        rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self._rules.rules]
+        allowed = sorted(self._rules.allowed_values), [one.pattern for one in self._rules.allowed_patterns]
+        return f"{self._value} with rules {digest_of(repr((rules, allowed)))[:8]}"
+
+    @property
     def is_off(self) -> bool:
         """Whether every text is left as it is. Secrets that were purged go even where nothing else does."""
         return self._value == "off" and (self._rules is None or not self._rules.forgotten)

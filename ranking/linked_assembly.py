@@ -56,9 +56,10 @@ def linked_block(
     is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
     task = next(one for one in material.closure.reached if one.node.type == "task")
     missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
+    notes = (*material.notes, *part.warnings, *missing)
     return LinkedBlock(
         part.text, part.used, budget.limit - (part.used if is_complete else limit), _shown(part), _omitted(part),
-        f"{task.node.title}\n{material.texts[task.node.number].texts.full}", (*part.warnings, *missing),
+        f"{task.node.title}\n{material.texts[task.node.number].texts.full}", notes,
     )  # fmt: skip
 
 

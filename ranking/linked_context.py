@@ -7,6 +7,7 @@ The tree is brought in step first: a stat for each file, and nothing is read whe
 code are as `index`, `check` or `trace` last saw them, because looking for them walks the whole tree.
 """
 
+from ctxrank.indexer.annotations import is_looked_through
 from ctxrank.indexer.linked_graph import Graph, Node, load_graph
 from ctxrank.indexer.linked_store import StoredTexts, stored_texts
 from ctxrank.indexer.linked_sync import sync_tree
@@ -49,6 +50,7 @@ class Material(NamedTuple):
     found: tuple[Reached, ...]
     texts: dict[int, StoredTexts]
     annotated: dict[str, list[str]]
+    notes: tuple[str, ...] = ()  # what the text may lack, and what to do about it
 
 
 def task_context(store: Store, request: ContextRequest, config: "Config | None" = None) -> LinkedPart:
@@ -78,7 +80,7 @@ def gather(store: Store, request: ContextRequest, config: "Config | None" = None
     closure = reach(graph, task, hops=request.hops, with_identity=request.with_identity)
     found = _found(store, graph, task, closure, config) if request.with_search else ()
     texts = stored_texts(store.truth, [one.node.number for one in (*closure.reached, *found)])
-    return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure))
+    return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), _notes(store, tree, closure))
 
 
 def _found(store: Store, graph: Graph, task: Node, closure: Closure, config: "Config") -> tuple[Reached, ...]:
@@ -89,6 +91,14 @@ def _found(store: Store, graph: Graph, task: Node, closure: Closure, config: "Co
         taken.add(graph.identity.id)
     texts = stored_texts(store.truth, [task.number])[task.number].texts
     return find_more(store, graph, task, texts.full.removeprefix(texts.meta), taken, config)
+
+
+def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:
+    """Whether annotations can be known: nobody looked through the code yet."""
+    has_code = any(one.node.globs_json != "[]" for one in closure.reached)
+    if not has_code or is_looked_through(store.truth, tree):
+        return ()
+    return ("The code was never looked through for annotations (@spec and the like): 'ctxrank index' does it.",)
 
 
 def _annotated(graph: Graph, closure: Closure) -> dict[str, list[str]]:

@@ -96,7 +96,7 @@ def inputs_of(store: Store, made: MadeContext) -> Iterator[tuple[str, str]]:
     yield "with search", str(request.with_search)
     yield "token factor", str(request.factor)
     yield "tree", made.material.tree.name
-    yield "redaction mode", made.config.redaction_mode.value
+    yield "redaction mode", made.config.redaction_mode.described
     program = f"linked {LINKED_VERSION}, rules {RULESET_VERSION}"
     if request.with_search:
         from ctxrank.indexer.fts import FINGERPRINT  # without search its module is not needed

@@ -64,7 +64,7 @@ def inputs_of(seen: Seen, result: Assembly) -> Iterator[tuple[str, str]]:
     yield "limit in force", str(seen.limit)
     yield "budget in force", str(result.budget.limit)
     yield "safety margin", str(seen.config.token_safety_margin)
-    yield "redaction mode", seen.config.redaction_mode.value
+    yield "redaction mode", seen.config.redaction_mode.described
     yield "project of the session", seen.session.project
     if seen.group is not None:
         yield "context references", " ".join(map(str, seen.group.context_references))

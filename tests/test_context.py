@@ -212,3 +212,16 @@ def test_an_edit_is_seen_by_the_next_call(store: Store, tmp_path: Path) -> None:
     write_artifact(tmp_path, "DEC-NEW-1")
     assert task_context(store, ContextRequest("TASK-044")).missing == ()
     assert tree_of(store).name == "."
+
+
+def test_a_context_before_any_look_at_the_code_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy_fixture(tmp_path)
+    make_store(tmp_path).close()
+    said: list[str] = []
+    for words in (("context", "TASK-042"), ("index", "--quiet"), ("context", "TASK-042")):
+        assert run(list(words)) == 0
+        said.append(capsys.readouterr().err)
+    assert ["annotations" in text for text in said] == [True, False, False]

@@ -1,6 +1,7 @@
 """The stored tree follows the disk, and reads no more than what changed."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,8 +18,10 @@ from ctxrank.indexer.linked_store import stored_texts
 from ctxrank.indexer.linked_sync import sync_tree
 from ctxrank.indexer.linked_tree import find_tree
 from ctxrank.indexer.reading import FileText, ReadSkip
+from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.store import Store
+from ctxrank.indexer.user_rules import UserRule, UserRules
 
 
 @pytest.fixture
@@ -162,3 +165,26 @@ def test_tokens_are_counted_exactly_where_there_is_a_vocabulary(store: Store) ->
         pytest.skip("there is no vocabulary on this machine")
     assert counted == 17
     assert count_tokens(store) == 0
+
+
+_ACME = UserRules((UserRule("acme", re.compile("ACME-[0-9]{4}"), (), "[REDACTED:acme]"),))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (RedactionMode.OFF, RedactionMode.PATTERN_ONLY),
+        (RedactionMode.PATTERN_ONLY, RedactionMode.PATTERN_ONLY.with_rules(_ACME)),
+    ],
+)
+def test_other_rules_of_redaction_read_every_file_again(
+    store: Store, tmp_path: Path, before: RedactionMode, after: RedactionMode
+) -> None:
+    secret = "ACME-1234" if after.rules else "ghp" + "_" + "a1B2" * 9
+    write_artifact(tmp_path, "NORM-S-1", f"token: {secret}\n", f"Use {secret}.\n")
+    sync_tree(store, tree_of(store), before)
+    assert any(secret in body for (body,) in store.truth.execute("SELECT body FROM documents"))
+    report = sync_tree(store, tree_of(store), after)
+    assert (len(report.read), report.written) == (18, (".contextia/system/norms/norm-s-1.md",))
+    assert not any(secret in body for (body,) in store.truth.execute("SELECT body FROM documents"))
+    assert sync_tree(store, tree_of(store), after).read == ()

@@ -38,7 +38,7 @@ def test_a_name_among_other_words_is_one_of_them(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "named.md", "words\n" * 50, summary="What TASK-042 needs.")
         save(store, "meant.md", "lock timeouts and lock timeouts\n", summary="Lock timeouts.")
-        assert [hit.path for hit in found(store, "TASK-042 lock timeouts").hits][0] == "meant.md"
+        assert found(store, "TASK-042 lock timeouts").hits[0].path == "meant.md"
 
 
 def test_what_is_superseded_stays_behind_what_is_current(tmp_path: Path) -> None:
