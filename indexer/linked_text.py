@@ -35,6 +35,13 @@ class LevelTexts(NamedTuple):
         """The text of one of LEVELS."""
         return self[LEVELS.index(level)]
 
+    @property
+    def rest(self) -> str:
+        """What `full` adds to `summary`; all but the fields where the first section stands in the midst of it."""
+        first = self.summary.rstrip("\n")
+        shown = first if self.full.startswith(first) else self.meta
+        return self.full[len(shown) :].lstrip("\n")
+
 
 def level_texts(artifact: "LinkedArtifact") -> LevelTexts:
     """The texts of an artifact, safe to stand in a block."""

@@ -136,7 +136,6 @@ def _assemble(
 
         is_bound = request.budget is not None
         linked = linked_block(store, request.task_id, config, used, budget, model_factor(model), is_bound=is_bound)
-        notes += linked.notes
         request = request._replace(task=request.task or linked.task_text)
     whole, budget = budget, budget if linked is None else budget._replace(limit=linked.rest)
     spawn = Spawn(store, request, config, agent, session, group, used.zone, now)
@@ -148,6 +147,12 @@ def _assemble(
     frame = Frame(agent, used, len(shown.packages), shown.level, model_factor(model))
     pieces = gather(spawn, chosen)
     composed = compose(frame, budget, pieces)
+    if linked is not None and composed.is_complete and asked.budget is not None:
+        from ctxrank.ranking.linked_assembly import with_more
+
+        linked = with_more(linked, whole.limit - composed.used, whole.limit)
+    if linked is not None:
+        notes += linked.notes
     if request.with_skills and not composed.skills:
         notes.append(_why_no_skills(composed))
     outcome, engine, reason = _outcome(composed, readiness)

@@ -61,6 +61,7 @@ class Packed(NamedTuple):
     left: tuple[Step, ...]
     used: int
     by_class: dict[str, int]
+    is_complete: bool = False  # nothing is left that a larger limit would take
 
 
 def make_budget(agent: str, remaining: int, level: str, *, total: int | None) -> Budget:
@@ -109,4 +110,4 @@ def pack(budget: Budget, base: int, steps: Sequence[Step], headings: Mapping[str
         by_class[step.kind] += step.cost
         taken.append(step)
     left += [step for _, _, _, step in queue[len(taken) :]]
-    return Packed(tuple(taken), tuple(left), used, by_class)
+    return Packed(tuple(taken), tuple(left), used, by_class, len(taken) == len(queue))

@@ -70,6 +70,7 @@ class Composed(NamedTuple):
     strategies: tuple[IncludedStrategy, ...]
     skills: str
     omitted: tuple[Omitted, ...]
+    is_complete: bool = False  # a larger limit would add nothing
 
 
 class Frame(NamedTuple):
@@ -130,7 +131,7 @@ def compose(frame: Frame, budget: Budget, pieces: Pieces) -> Composed:
     )  # fmt: skip
     return Composed(
         parts, packed.used + (note if says_so else 0), packed.by_class, _counter(pieces, packages), packages,
-        reasoning, errors, strategies, skills, _omitted(pieces, packed, budget),
+        reasoning, errors, strategies, skills, _omitted(pieces, packed, budget), packed.is_complete,
     )  # fmt: skip
 
 

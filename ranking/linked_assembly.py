@@ -3,10 +3,12 @@
 They come first and depend on the task alone, so that agents of every kind who work on it share the longest possible
 beginning of their blocks. One budget holds for both worlds:
 
-    linked artifacts   a share of what remains, or half of a budget that was asked for
+    linked artifacts   a share of what remains, or half of a budget that was asked for; of such a budget also all that
+                       is left over once the agent's block has everything that it could hold
     the agent's block  the rest, and what is left over once every linked artifact is shown as the zone allows
 
-What is left over before that stays unspent: given to packages, it would have to be taken back at a larger budget.
+So each gives the other what it cannot use at any budget. What is left over before that stays unspent: it is less than
+a step of its own, and given to the other it would have to be taken back at a larger budget.
 """
 
 from ctxrank.indexer.config import Config
@@ -14,7 +16,7 @@ from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.budget import Budget
-from ctxrank.ranking.linked_context import ContextRequest, gather
+from ctxrank.ranking.linked_context import ContextRequest, Material, gather
 from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.request import IncludedLinked, Omitted
@@ -36,6 +38,15 @@ class LinkedBlock(NamedTuple):
     omitted: tuple[Omitted, ...]
     task_text: str
     notes: tuple[str, ...]
+    source: "LinkedSource | None" = None  # what more could be shown from; None where everything is
+
+
+class LinkedSource(NamedTuple):
+    """What a linked part was packed from."""
+
+    material: Material
+    wanted: Wanted
+    factor: float
 
 
 def linked_block(
@@ -47,19 +58,34 @@ def linked_block(
     wanted = Wanted(limit, request.depth, request.form, has_reference_line=False)
     try:
         material = gather(store, request, config)
-        part = pack_linked(material.closure, material.texts, material.found, wanted, Prices(factor), material.annotated)
-    except UsageError as error:
-        # Kept free all the same: a larger budget would take it from the packages again.
-        return LinkedBlock("", 0, budget.limit - limit, (), (), "", (error.message,))
     except CtxrankError as error:
         return LinkedBlock("", 0, budget.limit, (), (), "", (f"{error.message} {error.hint}".strip(),))
-    is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
+    return _packed(LinkedSource(material, wanted, factor), budget.limit)
+
+
+def with_more(linked: LinkedBlock, limit: int, whole: int) -> LinkedBlock:
+    """The same within more of the whole budget: as much as the agent's block can never need."""
+    if linked.source is None or limit <= (linked.source.wanted.limit or 0):
+        return linked
+    return _packed(linked.source._replace(wanted=linked.source.wanted._replace(limit=limit)), whole)
+
+
+def _packed(source: LinkedSource, whole: int) -> LinkedBlock:
+    material, wanted = source.material, source.wanted
+    prices, limit = Prices(source.factor), wanted.limit or 0
     task = next(one for one in material.closure.reached if one.node.type == "task")
+    task_text = f"{task.node.title}\n{material.texts[task.node.number].texts.full}"
+    try:
+        part = pack_linked(material.closure, material.texts, material.found, wanted, prices, material.annotated)
+    except UsageError as error:
+        # Kept free all the same: a larger budget would take it from the packages again.
+        return LinkedBlock("", 0, whole - limit, (), (), task_text, (error.message,), source)
+    is_complete = not part.omitted and not any(shown.is_lowered for shown in part.shown)
     missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
     notes = (*material.notes, *part.warnings, *missing)
     return LinkedBlock(
-        part.text, part.used, budget.limit - (part.used if is_complete else limit), _shown(part), _omitted(part),
-        f"{task.node.title}\n{material.texts[task.node.number].texts.full}", notes,
+        part.text, part.used, whole - (part.used if is_complete else limit), _shown(part), _omitted(part),
+        task_text, notes, None if is_complete else source,
     )  # fmt: skip
 
 

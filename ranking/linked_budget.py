@@ -112,6 +112,11 @@ def linked_limit(base: int, offers: Sequence[Offer], limit: int, *, admitted: in
     return limit if limit <= last else limit - int(SEARCH_SHARE * (limit - last))
 
 
+def steps_left(offers: Sequence[Offer], spent: Spent, *, admitted: int) -> Iterator[tuple[int, int, int]]:
+    """The steps that were not taken, in their order: what it costs, whose it is, to which level."""
+    return (step for step in _steps(offers, admitted) if step[2] > spent.levels[step[1]])
+
+
 def _steps(offers: Sequence[Offer], admitted: int) -> Iterator[tuple[int, int, int]]:
     """All steps in their order: what it costs, whose it is, to which level."""
     waiting: list[tuple[int, int, int]] = []

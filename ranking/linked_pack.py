@@ -7,10 +7,10 @@
 A pure function of its arguments. T0 to T2 are packed first and without a look at what was found by search; these
 stand behind them, and change no byte of what stands before. Where search is wanted, a share of the budget is kept for
 it (linked_budget.py), whether or not it finds anything; once everything in T0 to T2 is shown as asked, it has all that
-is left.
+is left. Where it found too little for its share, the rest of those who were lowered follows behind it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ctxrank.indexer.linked_store import StoredTexts
 from ctxrank.indexer.linked_text import LEVELS
@@ -18,11 +18,12 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.tokens import ESTIMATE
 from ctxrank.ranking import linked_block as block
 from ctxrank.ranking.closure import Closure, Missing, Reached
-from ctxrank.ranking.linked_budget import Footer, Offer, Spent, linked_limit, spend
+from ctxrank.ranking.linked_budget import Footer, Offer, Spent, linked_limit, spend, steps_left
 from ctxrank.ranking.prices import Prices
 
 # The best of what was found may be shown in full, further ones no longer than their first section: they are guesses.
 FOUND_IN_FULL = 10
+_FOUND = 3  # the tier
 _OUTPUT_ORDER = ("identity", "task", "spec", "norm", "decision")
 
 
@@ -129,7 +130,44 @@ def pack_linked(
             LeftOut(item.reached, item.offer.prices[-1]) for item in _found_items(found, texts, wanted, prices)
         )
         part = part._replace(omitted=(*part.omitted, *left))
+    if wanted.limit is not None and limit is not None and limit < wanted.limit and _has_all_found(part):
+        part = _with_rest(part, items, steps_left(offers, spent, admitted=first), wanted, prices)
     return part._replace(counter=_counter(texts, [one.reached for one in part.shown]))
+
+
+def _has_all_found(part: LinkedPart) -> bool:
+    """Whether search could use no more than it has."""
+    lacking = [one.reached for one in part.shown if one.is_lowered] + [one.reached for one in part.omitted]
+    return all(reached.tier != _FOUND for reached in lacking)
+
+
+def _with_rest(
+    part: LinkedPart, items: Sequence[_Item], steps: Iterable[tuple[int, int, int]], wanted: Wanted, prices: Prices
+) -> LinkedPart:
+    """The part with more of those who were lowered behind it, in what search has left of its share.
+
+    A share is kept only where everybody has the second level, so one step each is left. They come in the order in which
+    they would have come before search, and none costs less than there: so a larger budget takes none of them away.
+    """
+    assert wanted.limit is not None, "without a budget nobody is lowered"
+    shown = {one.reached.node.id: one for one in part.shown}
+    sections: list[str] = []
+    used = part.used
+    for cost, place, at in steps:
+        item = items[place]
+        head = block.header(item.reached, "rest", wanted.form)
+        text = item.texts.texts.rest
+        fence = block.fences(text) if wanted.form == "markdown" else ""
+        price = max(cost, prices.of(head, fence, text))
+        if used + price > wanted.limit:
+            break
+        used += price
+        sections.append(block.section(head, text, wanted.form))
+        before = shown[item.reached.node.id]
+        shown[item.reached.node.id] = before._replace(
+            level=item.levels[at], tokens=before.tokens + price, is_lowered=False
+        )
+    return part._replace(text=block.joined([part.text, *sections]), used=used, shown=tuple(shown.values()))
 
 
 def _with_found(

@@ -20,6 +20,7 @@ from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked
 from ctxrank.ranking.prices import Prices
 
 IDS = [f"{prefix}-{number}" for prefix in ("SPEC", "DEC", "NORM") for number in range(4)]
+_MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer
 LINKS = st.fixed_dictionaries(
     {"TASK-1": st.lists(st.sampled_from([*IDS, "DEC-99"]), max_size=5)},
     optional={id_: st.lists(st.sampled_from(IDS), max_size=3) for id_ in IDS},
@@ -126,7 +127,30 @@ def test_search_adds_behind_and_changes_no_byte_before(
         without = packed(graph, texts, limit, form=form, search=False)
     except UsageError:
         return
-    assert packed(graph, texts, limit, form=form).text.startswith(without.text)
+    before_rest = re.split(r"(?m)^(?:=== |## )\S.* rest(?: ===)?$", without.text)[0]
+    assert packed(graph, texts, limit, form=form).text.startswith(before_rest.rstrip("\n"))
+
+
+@settings(deadline=None)
+@given(LINKS, SIZES, st.integers(30, 2500), FORMS)
+def test_what_search_leaves_of_its_share_goes_to_whoever_was_lowered(
+    links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
+) -> None:
+    graph = graph_of(links)
+    try:
+        part = packed(graph, texts_of(graph, sizes), limit, form=form, search=False)
+    except UsageError:
+        return
+    lowered = [one for one in part.shown if one.is_lowered and one.level == "summary"]
+    assert all(one.whole - one.tokens + _MOST_FOR_A_HEADER > limit - part.used for one in lowered)
+
+
+def test_the_rest_of_who_was_lowered_follows_behind_once() -> None:
+    graph = graph_of({"TASK-1": ["SPEC-1", "SPEC-2"], "SPEC-1": [], "SPEC-2": []})
+    texts = texts_of(graph, {"TASK-1": (0, 0), "SPEC-1": (10, 150), "SPEC-2": (10, 160)})
+    text = packed(graph, texts, 620, search=False).text
+    assert text.count("=== SPEC: SPEC-2 |") == 2 and text.endswith(f"| rest ===\n{'more ' * 160}\n")
+    assert text.count("word") == 20 and text.count("more") == 310
 
 
 @settings(deadline=None, max_examples=60)

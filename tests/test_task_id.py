@@ -17,6 +17,7 @@ from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.ranking.replay import replayed
 from ctxrank.ranking.request import Assembly
 
+_MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer
 TREE = Path(__file__).parent.parent / "fixtures" / "contextia"
 
 
@@ -62,6 +63,24 @@ def test_one_budget_is_hard_for_both_and_more_of_it_takes_nothing_away(billing: 
     assert counter is not None and counter.count(small.text) <= budget
     after = _levels(large)
     assert all(after[id_] >= level for id_, level in _levels(small).items())
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(budget=st.integers(400, 6000))
+def test_what_one_side_can_never_use_goes_to_the_other(billing: Store, budget: int) -> None:
+    block = of_task(billing, "qa_expert", budget=budget)
+    mine = [omitted for omitted in block.omitted if ":" in omitted.id]
+    lowered = {omitted.id: omitted.tokens for omitted in block.omitted if omitted.reason.startswith("lowered")}
+    is_linked_complete = not lowered and len(block.linked) == len(of_task(billing, budget=100_000).linked)
+    assert mine == [] or is_linked_complete or block.used - block.by_class.get("linked", 0) <= budget - budget // 2
+    for entry in block.linked if not mine else ():
+        if entry.level == "summary" and entry.tier in ("T0", "T1", "T2") and entry.id in lowered:
+            assert lowered[entry.id] + _MOST_FOR_A_HEADER > budget - block.used
+
+
+def test_a_block_without_packages_shows_more_of_what_is_linked(billing: Store) -> None:
+    few, many = of_task(billing, budget=1200, limit=0, include_reasoning=False), of_task(billing, budget=1200)
+    assert few.by_class["linked"] > many.by_class["linked"] > 600
 
 
 def _levels(block: Assembly) -> dict[str, int]:
