@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 @declare.group()
 def command() -> None:
-    """Receipts: every assembly and context leaves one; the newest fifty of each group, and of contexts, are kept."""
+    """Receipts: every assembly and context leaves one; the newest fifty of each group and task are kept."""
 
 
 @command.command("list")

@@ -1,7 +1,7 @@
 """Receipts: what an assembly was asked, what it saw and what it gave, in a few hundred bytes.
 
 Lists are kept as lines with tabs, not as JSON, because every spawn writes one and loads no JSON library for it.
-The newest of each group stay; older ones make room.
+The newest of each group stay, and of contexts the newest of each task; older ones make room.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,8 @@ from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 
-KEPT_PER_GROUP = 50
+KEPT_PER_GROUP = 50  # or task
+KEPT_CONTEXTS = 1000  # of all tasks together
 _DIGEST_BYTES = 12
 _PART_DIGEST_BYTES = 5
 _SIGNS = {True: "+", False: "-"}
@@ -53,7 +54,10 @@ class Receipt(NamedTuple):
 
 
 class NewReceipt(NamedTuple):
-    """What a receipt is made from; a `group_id` of 0 is session-wide, of -1 a group that was not there."""
+    """What a receipt is made from; a `group_id` of 0 is session-wide, of -1 a group that was not there.
+
+    A context belongs to no session: its `session_id` is None, and `task_group` says what it is grouped by.
+    """
 
     kind: str
     session_id: int | None
@@ -67,6 +71,11 @@ class NewReceipt(NamedTuple):
     digest: str  # of the whole text
     tokens: int
     created_at: int  # the moment before anything was read
+
+
+def task_group(number: int) -> int:
+    """The `group_id` of the contexts of one task, by the number of its artifact: below those that groups can have."""
+    return -1 - number
 
 
 def insert(change: Change, new: NewReceipt) -> int:
@@ -95,6 +104,15 @@ def insert(change: Change, new: NewReceipt) -> int:
         """,
         (new.session_id, new.group_id, KEPT_PER_GROUP),
     )
+    if new.session_id is None:
+        connection.execute(
+            """
+            DELETE FROM receipts
+             WHERE session_id IS NULL
+               AND id <= (SELECT id FROM receipts WHERE session_id IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?)
+            """,
+            (KEPT_CONTEXTS,),
+        )
     return receipt_id
 
 
@@ -129,7 +147,6 @@ def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str,
     return shared
 
 
-_HAS_INPUT = "(:line IS NULL OR instr(char(10) || r.inputs || char(10), :line) > 0)"
 _QUERY = """
     SELECT r.id, r.kind, s.name, g.name, r.agent, r.iteration, r.seq, r.inputs, r.entries, r.parts, r.digest,
            r.tokens, r.created_at
@@ -145,7 +162,7 @@ def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
     if row is None:
         raise NotFoundError(
             f"There is no receipt {receipt_id}.",
-            f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group are kept.",
+            f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
         )
     return _receipt(row)
 
@@ -157,55 +174,38 @@ def list_receipts(
     group: str | None = None,
     agent: str | None = None,
     kind: str | None = None,
-    input_: tuple[str, str] | None = None,
     limit: int = -1,
 ) -> list[Receipt]:
-    """Receipts, the newest first; `input_` is a name and the value it has to have."""
+    """Receipts, the newest first."""
     rows = truth.execute(
         f"""
         {_QUERY}
          WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
-           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind) AND {_HAS_INPUT}
+           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
          ORDER BY r.id DESC LIMIT :limit
         """,
         {
-            "session": session, "group": group, "agent": agent, "kind": kind, "line": _input_line(input_),
-            "limit": limit,
+            "session": session, "group": group, "agent": agent, "kind": kind, "limit": limit,
         },
     )  # fmt: skip
     return [_receipt(row) for row in rows]
 
 
-def last_parts(
-    truth: apsw.Connection, session_id: int | None, group_id: int, input_: tuple[str, str] | None = None
-) -> list[tuple[str, int]]:
-    """The parts of the text that a group was given last; none where it was given none.
-
-    A `session_id` of None are texts of linked artifacts alone, told apart by an input: ("task", "TASK-042").
-    """
+def last_parts(truth: apsw.Connection, session_id: int | None, group_id: int) -> list[tuple[str, int]]:
+    """The parts of the text that a group, or a task, was given last; none where it was given none."""
     row = truth.execute(
-        f"""
-        SELECT parts FROM receipts AS r
-         WHERE session_id IS :session AND group_id = :group AND {_HAS_INPUT}
-         ORDER BY id DESC LIMIT 1
-        """,
-        {"session": session_id, "group": group_id, "line": _input_line(input_)},
+        "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1",
+        (session_id, group_id),
     ).fetchone()
     return [] if row is None else _parts(str(row[0]))
 
 
-def shared_prefix_tokens(
-    truth: apsw.Connection, new: NewReceipt, text: str, input_: tuple[str, str] | None = None
-) -> int | None:
+def shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
     """Tokens of a text's beginning that its group was given last time; None where it was given nothing before."""
     from ctxrank.indexer.tokens import estimate_tokens  # whoever lists receipts counts none
 
-    before = last_parts(truth, new.session_id, new.group_id, input_)
+    before = last_parts(truth, new.session_id, new.group_id)
     return estimate_tokens(text[: shared_characters(new.parts, before)]) if before else None
-
-
-def _input_line(input_: tuple[str, str] | None) -> str | None:
-    return None if input_ is None else f"\n{input_[0]}\t{_escaped(input_[1])}\n"
 
 
 def _receipt(row: tuple[object, ...]) -> Receipt:

@@ -73,11 +73,13 @@ def keep_receipt(store: Store, made: MadeContext) -> Kept:
     from ctxrank.ranking.delivery import record
 
     text = made.part.text
+    task = made.material.graph.nodes[made.task]
     new = NewReceipt(
-        KIND, None, 0, "", 0, made.material.seq, dict(inputs_of(store, made)), tuple(entries_of(made.part)),
+        KIND, None, receipts.task_group(task.number), "", 0, made.material.seq, dict(inputs_of(store, made)),
+        tuple(entries_of(made.part)),
         receipts.part_digests(_PART.split(text)), receipts.digest_of(text), made.part.used, made.started_at,
     )  # fmt: skip
-    shared = receipts.shared_prefix_tokens(store.truth, new, text, ("task", made.task))
+    shared = receipts.shared_prefix_tokens(store.truth, new, text)
     recorded = record(store, None, new)
     return Kept(recorded.receipt, shared, recorded.note)
 

@@ -11,6 +11,7 @@ from linked_builders import copy_fixture, write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
+from ctxrank.indexer import receipts
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.linked_index import index_linked
 from ctxrank.indexer.receipts import KEPT_PER_GROUP, Receipt, list_receipts
@@ -89,6 +90,19 @@ def test_the_shared_beginning_is_that_of_the_same_task(store: Store) -> None:
 def test_contexts_make_room_for_newer_ones_and_not_for_those_of_sessions(store: Store) -> None:
     ids = [context(store, with_search=False)[1].receipt for _ in range(KEPT_PER_GROUP + 2)]
     assert [receipt.id for receipt in list_receipts(store.truth)] == ids[:1:-1]
+
+
+def test_a_busy_task_erases_no_receipt_of_another(store: Store) -> None:
+    other = context(store, task="TASK-043", with_search=False)[1].receipt
+    for _ in range(KEPT_PER_GROUP + 2):
+        context(store, with_search=False)
+    assert list_receipts(store.truth)[-1].id == other
+
+
+def test_contexts_of_all_tasks_together_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(receipts, "KEPT_CONTEXTS", 3)
+    ids = [context(store, task=task, with_search=False)[1].receipt for task in ("TASK-042", "TASK-043") * 3]
+    assert [receipt.id for receipt in list_receipts(store.truth)] == ids[:2:-1]
 
 
 def test_a_store_that_cannot_be_written_costs_no_context(store: Store) -> None:
