@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KIND = "context"
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
-LINKED_VERSION = 1
+LINKED_VERSION = 2
 # Not a setting: which artifacts were there, so that a replay can tell a new one from a changed one.
 NEWEST = "newest artifact"
 _MAX_ENTRIES = 400

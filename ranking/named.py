@@ -12,23 +12,25 @@ from ctxrank.indexer.linked_store import KIND
 from ctxrank.ranking.candidates import Candidate, Candidates, Scope, find_candidates
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import Query, Term
+from ctxrank.ranking.tuning import Tuning
 
 _NAME = re.compile(r"\w+(-\w+)+")
 
 
-def name_in(query: Query) -> str:
-    """The name that a query consists of; '' where it is anything else."""
+def is_name(query: Query) -> bool:
+    """Whether a query consists of a name, and of nothing else but filters."""
     if len(query.terms) != 1:
-        return ""
+        return False
     term = query.terms[0]
     is_plain = not (term.is_phrase or term.is_prefix or term.column)
-    return term.text if is_plain and _NAME.fullmatch(term.text) else ""
+    return is_plain and _NAME.fullmatch(term.text) is not None
 
 
 def with_rows_of_name(
-    index: Index, state: IndexState, query: Query, name: str, scope: Scope, found: Candidates
+    index: Index, state: IndexState, query: Query, tuning: Tuning, scope: Scope, found: Candidates
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """All candidates with those that hold a name as it was typed; and the documents that come first, by groups."""
+    name = query.terms[0].text
     documents = index.connection.execute(
         """
         SELECT d.id
@@ -43,6 +45,6 @@ def with_rows_of_name(
     rows: list[Candidate] = []
     for column in ("title", ""):
         asked = query._replace(terms=(Term(name, is_phrase=True, column=column),))
-        rows = find_candidates(index, state, make_plan(asked, index, state), scope).rows
+        rows = find_candidates(index, state, make_plan(asked, index, state, tuning), scope).rows
         groups.append(frozenset(row.owner_id for row in rows))
     return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], found.is_complete), groups

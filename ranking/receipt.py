@@ -16,7 +16,7 @@ from ctxrank.indexer.sessions import Group, Session
 from ctxrank.ranking.request import AssembleRequest, Assembly
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
-BLOCK_VERSION = 1
+BLOCK_VERSION = 2
 # Fields of a request that change no byte of the text, or that the receipt has a column for.
 _NO_INPUTS = ("session", "agent", "iteration", "is_marking", "is_explained", "delivered_before", "error_output")
 _MAX_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them tell enough

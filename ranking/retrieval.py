@@ -86,10 +86,10 @@ def _search_index(
             scope = facet_scope(store.truth, filters)
             found = find_candidates(index, state, plan, scope)
             if "-" in request.text and not request.is_by_passage:
-                from ctxrank.ranking.named import name_in, with_rows_of_name  # a name has a hyphen
+                from ctxrank.ranking.named import is_name, with_rows_of_name  # a name has a hyphen
 
-                if name := name_in(query):
-                    found, first = with_rows_of_name(index, state, query, name, scope, found)
+                if is_name(query):
+                    found, first = with_rows_of_name(index, state, query, plan.tuning, scope, found)
             found, is_complete = refined(index, state, plan, found), found.is_complete
             if request.is_by_passage:
                 from ctxrank.ranking.parts import parts_of  # only on request
