@@ -92,7 +92,8 @@ def _changes(store: Store, receipt: Receipt, made: Made) -> Iterator[str]:
     yield from _changed_files(receipt, made.assembly)
     elsewhere = _changed_elsewhere(store, receipt)
     if elsewhere and "task" in receipt.inputs:
-        yield f"{elsewhere} documents of other sessions changed since: how rare words are has moved"
+        what = "a document" if elsewhere == 1 else f"{elsewhere} documents"
+        yield f"{what} of other sessions changed since: how rare words are has moved"
 
 
 def _state_changes(receipt: Receipt, made: Made) -> Iterator[tuple[str, str, str]]:

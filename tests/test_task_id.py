@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ranking_builders import block_for, think
 
 from ctxrank.indexer.receipts import get_receipt
 from ctxrank.indexer.store import Store
+from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.ranking.replay import replayed
 from ctxrank.ranking.request import Assembly
@@ -107,3 +109,22 @@ def test_what_is_linked_is_on_the_receipt_and_is_replayed(billing: Store) -> Non
     named = {entry.id for entry in receipt.entries}
     assert {"TASK-042", "SPEC-BILLING-001"} <= named
     assert replayed(billing, receipt).is_same
+
+
+def test_agents_of_one_kind_on_one_task_share_all_but_the_end(billing: Store) -> None:
+    first = of_task(billing, iteration=1)
+    think(billing, "developer", "approach", "Rates of the cycle's last day.", iteration=1)
+    second = of_task(billing, iteration=2)
+    shared = _shared(first.text, second.text)
+    assert "notes/rates.md" in shared and "notes/pdf.md" in shared
+    assert second.shared_prefix_tokens is not None
+    assert second.shared_prefix_tokens >= estimate_tokens("".join(first.parts[:-1])) * 0.9
+
+
+def _shared(one: str, other: str) -> str:
+    return "".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def test_blocks_of_two_tasks_share_the_identity(billing: Store) -> None:
+    first, second = (block_for(billing, task_id=task, is_marking=False) for task in ("TASK-042", "TASK-043"))
+    assert "acme-billing" in _shared(first.text, second.text)
