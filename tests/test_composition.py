@@ -12,7 +12,7 @@ from ranking_builders import block_for, know_error, learn, think
 
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
-from ctxrank.indexer.tokens import cautious_tokens, model_factor
+from ctxrank.indexer.tokens import cautious_tokens, model_factor, shape
 from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.ranking.prices import Prices
 from ctxrank.ranking.request import Assembly
@@ -165,3 +165,8 @@ def test_a_block_without_room_for_a_package_says_so(rich: Store) -> None:
     limits = (block_for(rich, budget=limit, limit=1, is_marking=False, model="gpt-4o") for limit in range(60, 200))
     block = next(block for block in limits if "No package fits" in block.text)
     assert block.packages == () and f"(0/{len(_KINDS)})" in block.text
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_texts_of_one_shape_have_one_count(text: str) -> None:
+    assert cautious_tokens(text) == cautious_tokens(shape(text).decode())

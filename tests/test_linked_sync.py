@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from math import ceil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from ctxrank.indexer.reading import FileText, ReadSkip
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.store import Store
+from ctxrank.indexer.tokens import cautious_tokens
 from ctxrank.indexer.user_rules import UserRule, UserRules
 
 
@@ -156,6 +158,13 @@ def test_two_trees_of_one_store_do_not_mix(store: Store, tmp_path: Path) -> None
     sync_tree(store, other)
     titles = [load_graph(store.truth, tree).nodes["SPEC-BILLING-001"].title for tree in (tree_of(store), other)]
     assert titles == ["Invoice generation", "Another one"]
+
+
+def test_a_budget_is_kept_by_stored_counts_that_are_those_of_the_texts(store: Store) -> None:
+    sync_tree(store, tree_of(store))
+    numbers = [node.number for node in load_graph(store.truth, tree_of(store)).nodes.values()]
+    for stored in stored_texts(store.truth, numbers).values():
+        assert stored.priced == tuple(ceil(cautious_tokens(text)) for text in stored.texts)
 
 
 def test_tokens_are_counted_exactly_where_there_is_a_vocabulary(store: Store) -> None:
