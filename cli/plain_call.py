@@ -126,9 +126,10 @@ def _converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | N
                 return None
             value = parameter.nothing_given
         elif isinstance(parameter.type, Whole):
-            value = _whole(value, parameter.type)
-            if value is None:
+            numbers = [_whole(one, parameter.type) for one in (value if isinstance(value, tuple) else (value,))]
+            if None in numbers:
                 return None
+            value = tuple(numbers) if parameter.multiple else numbers[0]
         elif isinstance(parameter.type, OneOf) and value not in parameter.type.words:
             return None
         values[parameter.name] = value

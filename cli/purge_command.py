@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 )
 @declare.option("--redact", is_flag=True, help="Redact all that is stored by today's rules.")
 @declare.option("--list", "is_list", is_flag=True, help="List what is kept from coming back.")
-@declare.option("--allow", type=declare.Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back.")
+@declare.option(
+    "--allow", type=declare.Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back."
+)
 @declare.option("--dry-run", is_flag=True, help="Count; change nothing.")
 def command(
     call: Call,

@@ -10,14 +10,13 @@ What a file says is cached in the store by size, mtime and hash, so that a query
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import apsw
 
 from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError, UsageError
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store import Store
 

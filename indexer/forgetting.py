@@ -10,7 +10,6 @@ failures that were recognised as a purged error, strategies that were taken word
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 import apsw
 
@@ -20,7 +19,7 @@ from ctxrank.indexer.documents import DocumentRef, document_id
 from ctxrank.indexer.erasing import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.forgotten import PATH, SESSION, keep_out
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.indexer.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.store import Change, Store

@@ -10,13 +10,16 @@ import json
 
 from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError
-from ctxrank.indexer.store import Store
-from ctxrank.indexer.user_rules import UserRules
+from ctxrank.indexer.records import TYPE_CHECKING
+
+if TYPE_CHECKING:  # who has no rules of their own loads none
+    from ctxrank.indexer.store import Store
+    from ctxrank.indexer.user_rules import UserRules
 
 _KEY = "user_rules"
 
 
-def note_rules(store: Store, rules: UserRules) -> None:
+def note_rules(store: "Store", rules: "UserRules") -> None:
     """Keep that these are the rules now, if others were; a store that cannot be written is told next time."""
     digest = rules.digest()
     if digest == _noted(store)[0]:
@@ -30,14 +33,14 @@ def note_rules(store: Store, rules: UserRules) -> None:
         wait_for_locks(store.truth, store.busy_ms)
 
 
-def note_all_redacted(store: Store, rules: UserRules | None) -> None:
+def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
     """Keep that everything stored went through these rules."""
     digest = "" if rules is None else rules.digest()
     if (digest, 0) != _noted(store):
         _write(store, digest, 0)
 
 
-def rules_hold_since(store: Store) -> int:
+def rules_hold_since(store: "Store") -> int:
     """Up to which number of the feed documents are older than the user's rules; 0 where none is."""
     if store.user_rules is None:
         return 0
@@ -45,7 +48,7 @@ def rules_hold_since(store: Store) -> int:
     return since if digest == store.user_rules.digest() else store.last_seq()
 
 
-def _noted(store: Store) -> tuple[str, int]:
+def _noted(store: "Store") -> tuple[str, int]:
     row = store.truth.execute("SELECT value FROM settings WHERE key = ?", (_KEY,)).fetchone()
     if row is None:
         return "", 0
@@ -53,7 +56,7 @@ def _noted(store: Store) -> tuple[str, int]:
     return str(noted["digest"]), int(noted["since"])
 
 
-def _write(store: Store, digest: str, since: int) -> None:
+def _write(store: "Store", digest: str, since: int) -> None:
     with store.write() as change:
         change.connection.execute(
             "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)",
