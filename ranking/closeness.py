@@ -20,7 +20,7 @@ and K3 of bm25.py. Phrases at the weight of words lose up to 0.06.
 
 from collections.abc import Sequence
 
-NEAR_WEIGHT = 0.6
+NEAR_WEIGHT = 0.65
 EXACT_WEIGHT = 0.3
 WINDOW = 8  # tokens, of unordered nearness; 4 and 16 are as good within 0.002
 FULL_UP_TO_TERMS = 8

@@ -13,7 +13,8 @@ Words that name things in programs stay out of the list though grammars would ha
 """
 
 # Articles and quantities; pronouns; to be, to have, to do and the modal verbs; what a tokenizer leaves of
-# "don't"; prepositions; conjunctions and adverbs; question words.
+# "don't"; prepositions; conjunctions and adverbs; question words; last, what only connects the parts of a long
+# question (nDCG@10 on cisi, 62 words a question, 0.405 without these and 0.409 with them; elsewhere within 0.001).
 _WORDS = """
 a an the this that these those some any each every all both either neither such same other another
 more most much many few little less own
@@ -27,6 +28,9 @@ on out over per since through to toward towards under until up via with within w
 and but or nor so if then than because while although though whether unless also too very just only
 even still yet again here there now not no yes
 who whose what which when where why how please let
+concerning regarding relating related various several certain especially particularly usually usual generally
+possible given involved etc however therefore thus hence rather quite often sometimes always never must like else
+well
 """
 
 STOPWORDS: frozenset[str] = frozenset(_WORDS.split())
