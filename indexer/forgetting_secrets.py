@@ -22,7 +22,7 @@ from ctxrank.indexer.redaction_again import redact_again
 from ctxrank.indexer.removal import unchecked_references
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Change, Store
-from ctxrank.indexer.user_rules import FORGOTTEN_LABEL, FORGOTTEN_RULE, UserRule, UserRules
+from ctxrank.indexer.user_rules import FORGOTTEN_LABEL, UserRules
 
 LEAST_CHARS = 6
 _MOST_CHARS = 10_000
@@ -57,7 +57,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
         with store.write() as change:
             numbers = keep_out_secrets(change, secrets)
             note_erasing(change)
-    report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run)
+    report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run, is_only_for_these=True)
     counts = dict(report.redacted)
     if is_dry_run:
         # What would be redacted is counted by what it is; here is what no redaction reaches.
@@ -85,13 +85,9 @@ def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
 
 
 def _seeing(pattern: "re.Pattern[str]", mode: RedactionMode) -> RedactionMode:
-    """The mode, with a rule that sees the secrets; of redaction that is off, that rule alone."""
-    rule = UserRule(FORGOTTEN_RULE, pattern, (), FORGOTTEN_LABEL)
+    """The mode, which sees these secrets, too; where redaction is off, these alone."""
     rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
-    seeing = RedactionMode.ENTROPY if mode.value == "off" else mode
-    return seeing.with_rules(
-        rules._replace(rules=(rule, *rules.rules), allowed_values=frozenset(), allowed_patterns=())
-    )
+    return mode.with_rules(rules._replace(literals=pattern))
 
 
 class _Place(NamedTuple):

@@ -46,10 +46,13 @@ class _Table(NamedTuple):
     columns: Mapping[str, _Clean]
 
 
-def redact_again(store: Store, mode: RedactionMode, *, is_dry_run: bool = False) -> RedactedAgain:
+def redact_again(
+    store: Store, mode: RedactionMode, *, is_dry_run: bool = False, is_only_for_these: bool = False
+) -> RedactedAgain:
     """Redact everything that is stored, and let the index forget what went. Raises UsageError, LockedError.
 
-    The index is made anew where a text changed: its list of terms would keep the words of a secret.
+    The index is made anew where a text changed: its list of terms would keep the words of a secret. What is done
+    for some secrets alone is no reason to say that all was stored under today's rules.
     """
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
@@ -67,8 +70,9 @@ def redact_again(store: Store, mode: RedactionMode, *, is_dry_run: bool = False)
             changed.setdefault(kind, set()).add(number)
             are_documents_changed = True
     if not is_dry_run:
-        _note_ruleset(store)
-        note_all_redacted(store, mode.rules)
+        if not is_only_for_these:
+            _note_ruleset(store)
+            note_all_redacted(store, mode.rules)
         if are_documents_changed:
             from ctxrank.indexer.follower import rebuild
 

@@ -54,6 +54,12 @@ class UserRules(NamedTuple):
     allowed_values: frozenset[str] = frozenset()
     allowed_patterns: "tuple[re.Pattern[str], ...]" = ()
     forgotten: tuple[ForgottenSecret, ...] = ()
+    literals: "re.Pattern[str] | None" = None  # secrets that are being purged now, and are known for that long
+
+    @property
+    def never_rests(self) -> bool:
+        """Whether there is something that goes even where redaction is off."""
+        return bool(self.forgotten) or self.literals is not None
 
     def find(self, text: str) -> Iterator[UserFound]:
         """What the rules see as secrets: the group `secret` of a pattern, or all of the match."""
@@ -68,7 +74,8 @@ class UserRules(NamedTuple):
 
     def find_forgotten(self, text: str) -> Iterator[UserFound]:
         """Where secrets stand that were purged: no other rule may take a part of one, and nothing allows them."""
-        for start, end in find_forgotten(text, self.forgotten):
+        known = () if self.literals is None else (match.span() for match in self.literals.finditer(text))
+        for start, end in (*known, *find_forgotten(text, self.forgotten)):
             yield UserFound(start, end, FORGOTTEN_LABEL, FORGOTTEN_RULE)
 
     def allows(self, value: str) -> bool:

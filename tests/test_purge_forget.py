@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import make_store, open_again, save, search_ids, write_file
+from builders import make_store, open_again, save, search_ids, start_child, word, write_file
 from click.testing import CliRunner
 from linked_builders import write_artifact
 
@@ -222,8 +223,10 @@ def test_an_import_does_not_bring_back_what_is_forgotten(store: Store, tmp_path:
 
 
 @pytest.mark.parametrize("mode", ["pattern_only", "off"])
-def test_a_secret_goes_from_texts_names_and_paths_and_stays_away(store: Store, mode: str) -> None:
-    (Path(store.location.folder) / "config.yaml").write_text(f"redaction_mode: '{mode}'\n")
+def test_a_secret_goes_from_texts_names_and_paths_and_stays_away(
+    store: Store, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_REDACTION_MODE", mode)
     others(store)
     fill(store, SECRET, session=f"run-{SECRET}")
     save_error(store, NewKnownError(f"ValueError: bad {SECRET}\n", f"Drop {SECRET}."))
@@ -320,8 +323,6 @@ with open_store(sys.argv[1], busy_ms=20000) as store:
 
 
 def test_another_process_may_write_meanwhile(store: Store) -> None:
-    from builders import start_child
-
     others(store)
     fill(store)
     with start_child(_WRITER, store.location.truth) as writer:
@@ -368,3 +369,62 @@ def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: 
     assert [row["kind"] for row in listed] == ["secret", "path"]
     with open_again(store) as again:
         assert again.truth.execute("SELECT count(*) FROM sessions").get == 1
+
+
+def rare(number: int) -> str:
+    return f"{WORD}{word(number)}z"
+
+
+def test_no_page_that_was_split_keeps_a_copy(store: Store) -> None:
+    """Rows that grew between others were moved from page to page; what a deletion overwrites is the last place."""
+    for number in range(60):
+        save(store, f"f{number}.md", f"It says {rare(number)}. {'heron ' * 40}\n", summary=f"A {rare(number)}.")
+    gone = [number for number in range(60) if number % 7 == 3]
+    for number in gone:
+        assert forget_path(store, f"f{number}.md").is_erased
+    assert bytes_left(store, *(rare(number) for number in gone)) == []
+    assert not {rare(number) for number in gone} & vocabulary(store)
+    assert search_ids(store, rare(4)) != []
+
+
+def test_forgetting_a_secret_changes_nothing_else(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what redaction that is off let through, not what the user allows, not what status says of the rules."""
+    key = "ghp" + "_" + "a1B2" * 9
+    monkeypatch.setenv("CTXRANK_REDACTION_MODE", "off")
+    write_file(store, "a.md", f"It says {SECRET} and {key}.\n")
+    index_artifacts(store, mode=load_config(store).redaction_mode)
+    before = read_status(store)
+    assert forget_secrets(store, [SECRET], load_config(store).redaction_mode).is_erased
+    assert read_status(store)._replace(counters=before.counters) == before
+    (body,) = store.truth.execute("SELECT body FROM documents WHERE kind = 'passage'").fetchone() or ("",)
+    assert str(body).strip() == f"It says [FORGOTTEN] and {key}."
+
+
+def test_a_secret_that_redaction_allows_goes_all_the_same(store: Store) -> None:
+    rules = {"allow": [SECRET]}
+    (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(rules)}\n")
+    save(store, "a.md", f"It says {SECRET}.\n")
+    assert is_forgotten(store, forget_secrets(store, [SECRET], load_config(store).redaction_mode), SECRET)
+
+
+def test_copies_in_the_unused_parts_of_pages_are_erased(store: Store) -> None:
+    """SQLite overwrites what it deletes, but not what it moved before: some of these would stay."""
+    rng = random.Random(1)
+    save(store, "a.md")
+    with store.write() as change:
+        put = "INSERT OR REPLACE INTO events (id, session_id, subtype, payload, idempotency_key, created_at)"
+        for _ in range(3000):
+            number = rng.randrange(30_000)
+            row = (number, f"{rare(number)}{'x' * rng.randrange(10, 900)}", f"{rng.random()}{rare(number)}")
+            change.connection.execute(f"{put} VALUES (?, 1, 'note', ?, ?, 1)", row)
+    with store.write() as change:
+        for number in rng.sample(range(30_000), 9000):
+            row = ("y" * rng.randrange(1, 700), f"{rng.random()}{rare(number)}", number)
+            change.connection.execute("UPDATE events SET payload = payload || ?, idempotency_key = ? WHERE id = ?", row)
+    gone = [int(id_) for (id_,) in store.truth.execute("SELECT id FROM events WHERE id % 10 = 3")]
+    with store.write() as change:
+        change.connection.execute("DELETE FROM events WHERE id % 10 = 3")
+    store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    assert bytes_left(store, *map(rare, gone)) != []
+    assert erasing.erase(store)
+    assert bytes_left(store, *map(rare, gone)) == []
