@@ -52,6 +52,7 @@ def read_secrets(text: str) -> list[str]:
 def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False) -> Forgot:
     """Forget these. Raises LockedError."""
     pattern = _pattern(secrets)
+    numbers: list[int] = []
     if not is_dry_run:
         # First of all they may not come in again, and a crash from here on is known to need another purge.
         with store.write() as change:

@@ -419,8 +419,10 @@ def test_copies_in_the_unused_parts_of_pages_are_erased(store: Store) -> None:
             change.connection.execute(f"{put} VALUES (?, 1, 'note', ?, ?, 1)", row)
     with store.write() as change:
         for number in rng.sample(range(30_000), 9000):
-            row = ("y" * rng.randrange(1, 700), f"{rng.random()}{rare(number)}", number)
-            change.connection.execute("UPDATE events SET payload = payload || ?, idempotency_key = ? WHERE id = ?", row)
+            grown = ("y" * rng.randrange(1, 700), f"{rng.random()}{rare(number)}", number)
+            change.connection.execute(
+                "UPDATE events SET payload = payload || ?, idempotency_key = ? WHERE id = ?", grown
+            )
     gone = [int(id_) for (id_,) in store.truth.execute("SELECT id FROM events WHERE id % 10 = 3")]
     with store.write() as change:
         change.connection.execute("DELETE FROM events WHERE id % 10 = 3")
