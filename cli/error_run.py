@@ -15,6 +15,7 @@ from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Change, Store
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.tree_changes import TreeChanges
     from ctxrank.ranking.error_answer import ErrorAnswer
 
 _NAMES_TOLD = 8
@@ -142,7 +143,6 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: "ErrorAnswer")
 
 def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
     from ctxrank.indexer.failed_commands import forget, recall
-    from ctxrank.indexer.known_errors import NewKnownError, save_error
     from ctxrank.indexer.tree_changes import changes_between
 
     failed = recall(store.truth, run.key, now=run.span.ended_at)
@@ -151,25 +151,32 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
     # What the successful run wrote itself is no fix of it.
     changes = changes_between(store.location.root, failed.tree, failed.failed_at, run.span.started_at)
     answer = _recognised(store, run, failed.unit)
-    with store.write() as change:
-        forget(change, run.key)
-        _resolve(change, run, answer)
     known = next((fix for fix in answer.fixes if fix.match.state != "refuted"), None)
     if known is not None:
         call.note(
             f"error:{known.match.pattern_id} is over. If its solution helped, say so: "
             f"ctxrank error confirm error:{known.match.pattern_id}"
         )
-        return
-    if not changes.names:
+    elif not changes.names:
         call.note("it failed before and no file has changed since. 'ctxrank error save' keeps what helped.")
-        return
+    else:
+        _save_proposal(call, store, run, failed.unit, changes)
+    # At last: whoever is killed before has the failure still, and learns from the next success.
+    with store.write() as change:
+        forget(change, run.key)
+        _resolve(change, run, answer)
+
+
+def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: "TreeChanges") -> None:
+    """Keep what changed between the failure and the success as a sighted solution."""
+    from ctxrank.indexer.known_errors import NewKnownError, save_error
+
     named = ", ".join(changes.names[:_NAMES_TOLD])
     more = len(changes.names) - _NAMES_TOLD
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
-    new = NewKnownError(failed.unit, solution, run.project, run.place.lang, is_proposal=True)
+    new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True)
     saved = save_error(store, new, mode=run.mode)
     call.note(
         f"saved as error:{saved.id}, {saved.state}: {solution}. "

@@ -18,11 +18,23 @@ def explained(error: Exception) -> CtxrankError:
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, OSError):
-        what = f" {error.filename}" if error.filename else ""
-        return CtxrankError(
-            f"The system refused{what}: {error.strerror or error}.", "Check the path and its permissions."
-        )
+        return _refused(error)
     return CtxrankError(
         f"Something went wrong that should not: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",
     )
+
+
+def _refused(error: OSError) -> CtxrankError:
+    """What the system would not do, with what helps against it."""
+    import errno
+
+    if isinstance(error, FileNotFoundError) and error.filename is None:
+        return CtxrankError("The current folder is not there any more.", "Change to one that is.")
+    what = f" {error.filename}" if error.filename else ""
+    hint = "Check the path and its permissions."
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        hint = "Too many files are open: see 'ulimit -n'."
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        hint = "Free some space and try again."
+    return CtxrankError(f"The system refused{what}: {error.strerror or error}.", hint)

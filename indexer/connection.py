@@ -194,5 +194,11 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return CtxrankError(f"{what} cannot be written.", "Check the permissions of the file and its folder.")
     if isinstance(error, apsw.CantOpenError):
-        return CtxrankError(f"{what} cannot be opened.", "Check that it exists and that you may read it.")
+        return CtxrankError(
+            f"{what} cannot be opened.", "Check that you may read it, and that files may be opened (ulimit -n)."
+        )
+    if isinstance(error, apsw.IOError):
+        return CtxrankError(
+            f"The system could not read or write {what} ({error}).", "Check the disk and its space, then try again."
+        )
     return CtxrankError(f"SQLite refused on {what}: {error}")

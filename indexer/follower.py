@@ -46,7 +46,7 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
     deadline = None if bound_ms is None else time.monotonic() + bound_ms / 1000
     index = fts.current_index(store)
     try:
-        if index.trouble in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING):
+        if index.trouble in fts.HEALED:
             index = heal(store)
         if not index.is_usable:
             return lag(store, index)

@@ -35,12 +35,15 @@ class Trouble(Enum):
     OFF = "FTS5 is switched off in the configuration"
     NEWER = "the index was made by a newer ctxrank"
     DAMAGED = "the index is damaged"
+    IO_ERROR = "the system could not read or write the index"
     LOCKED = "the index is locked by another process"
     UNREADABLE = "the index cannot be opened"
     REBUILDING = "the index is being rebuilt"
     REFUSED = "the index refused the query"
 
 
+# What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
+HEALED = (Trouble.DAMAGED, Trouble.IO_ERROR, Trouble.REBUILDING)
 # What may be over by the next call, in one process too.
 _PASSING = (Trouble.NO_FTS5, Trouble.NEWER, Trouble.LOCKED, Trouble.UNREADABLE)
 
@@ -191,7 +194,7 @@ def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
         trouble = Trouble.LOCKED
     except CtxrankError as error:
         trouble = trouble_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else Trouble.UNREADABLE
-    if trouble in (Trouble.NONE, Trouble.DAMAGED, Trouble.REBUILDING) or connection is None:
+    if trouble in (Trouble.NONE, *HEALED) or connection is None:
         return Index(connection, trouble, path, generation)
     connection.close()
     return Index(None, trouble, path)
@@ -266,4 +269,6 @@ def trouble_of(error: BaseException | None) -> Trouble:
         return Trouble.NO_FTS5
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError | apsw.PermissionsError):
         return Trouble.UNREADABLE
+    if isinstance(error, apsw.IOError):
+        return Trouble.IO_ERROR
     return Trouble.DAMAGED

@@ -23,17 +23,17 @@ def heal(store: fts.IndexHolder) -> fts.Index:
 
     Where another process is healing, or nothing helps, the index comes back with its trouble.
     """
-    seen = store.index().generation
+    seen, trouble = store.index().generation, store.index().trouble
     with _healing_lock(store.location.folder) as is_ours:
         index = store.reopen_index()
         if index.is_usable:
             if index.generation != seen and _answers(index):
                 return index  # another process has healed it
             # What the caller saw stands: damage in one term's pages is met by no check of ours.
-            index.trouble = fts.Trouble.DAMAGED
+            index.trouble = trouble if trouble is fts.Trouble.IO_ERROR else fts.Trouble.DAMAGED
         if not is_ours:
             return index
-        if index.trouble not in (fts.Trouble.DAMAGED, fts.Trouble.REBUILDING, fts.Trouble.LOCKED):
+        if index.trouble not in (*fts.HEALED, fts.Trouble.LOCKED):
             return index
         for step in (_empty_in_place, _reset_in_place):
             if not index.is_open or _is_large(store.location.index_file):

@@ -77,7 +77,20 @@ def at(truth: str, root: str | None = None) -> Location:
     if not os.path.isdir(chosen):
         source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
         raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
+    refuse_unwritable_name(truth)
+    refuse_unwritable_name(chosen)
     return Location(folder, truth, index, chosen, beside)
+
+
+def refuse_unwritable_name(path: str) -> None:
+    """Raises UsageError for a path that is no UTF-8: SQLite can neither open nor store it."""
+    if path.isascii():
+        return
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise UsageError(f"The path {shown} is no UTF-8.", "Rename the folder, or use one beside it.") from error
 
 
 def _upwards(folder: str) -> list[str]:

@@ -59,6 +59,8 @@ def redact_again(
     texts = IncomingTexts(mode)
     changed: dict[str, set[int]] = {}
     looked_at = 0
+    # Whoever was killed half-way has changed texts, and left copies of them that this call does not see.
+    was_interrupted = _is_unfinished(store)
     for table in _tables(texts):
         for numbers, count in _passes(store, table, is_dry_run=is_dry_run):
             changed.setdefault(table.kind, set()).update(numbers)
@@ -73,12 +75,13 @@ def redact_again(
         if not is_only_for_these:
             _note_ruleset(store)
             note_all_redacted(store, mode.rules)
-        if are_documents_changed:
+        if are_documents_changed or was_interrupted:
             from ctxrank.indexer.follower import rebuild
 
             rebuild(store)
-        if any(changed.values()):
+        if any(changed.values()) or was_interrupted:
             _leave_no_copy(store)
+            _note_finished(store)
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
     return RedactedAgain(counts, looked_at, is_dry_run)
 
@@ -138,6 +141,7 @@ def _passes(store: Store, table: _Table, *, is_dry_run: bool) -> Iterator[tuple[
         found = [(row, clean) for row in rows if (clean := _cleaned(table, row)) != row]
         if found and not is_dry_run:
             with store.write() as change:
+                _note_begun(change)
                 for row, clean in found:
                     now = change.connection.execute(f"{query} WHERE {table.key} = ?", (row[0],)).fetchone()
                     if now is not None:  # it may have gone, or changed, since it was read
@@ -231,6 +235,7 @@ def _document_passes(
         found = [(row, clean) for row in rows if (clean := _cleaned_document(row, texts)) != row]
         if found and not is_dry_run:
             with store.write() as change:
+                _note_begun(change)
                 for row, clean in found:
                     for now in _documents(change.connection, "WHERE d.id = ?", row.id):
                         _replace(change, now, clean if now.seq == row.seq else _cleaned_document(now, texts))
@@ -293,6 +298,23 @@ def _note_ruleset(store: Store) -> None:
                     f"UPDATE {table} SET ruleset = ?1 WHERE id BETWEEN ?2 AND ?3 AND ruleset < ?1",
                     (RULESET_VERSION, first, last),
                 )
+
+
+_UNFINISHED = "unfinished_redaction"
+
+
+def _note_begun(change: Change) -> None:
+    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, 'true')", (_UNFINISHED,))
+
+
+def _is_unfinished(store: Store) -> bool:
+    """Whether texts were changed of which the index or a log may still hold copies."""
+    return store.truth.execute("SELECT 1 FROM settings WHERE key = ?", (_UNFINISHED,)).fetchone() is not None
+
+
+def _note_finished(store: Store) -> None:
+    with store.write() as change:
+        change.connection.execute("DELETE FROM settings WHERE key = ?", (_UNFINISHED,))
 
 
 def _leave_no_copy(store: Store) -> None:

@@ -19,7 +19,7 @@ import apsw
 from ctxrank.indexer import fts
 from ctxrank.indexer.connection import busy_timeout_ms, immediate, open_database, sqlite_errors, translate
 from ctxrank.indexer.errors import CtxrankError, DamagedError
-from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store
+from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store, refuse_unwritable_name
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -117,11 +117,13 @@ class Store:
         """Let the index catch up with the feed; returns how many changes it still lacks.
 
         Never fails because of the index. With a bound it stops after about that time and does not wait
-        for the index's lock: what is not applied now is applied by a later call.
+        for the index's lock: what is not applied now is applied by a later call. Raises CtxrankError where
+        the truth cannot be read.
         """
         from ctxrank.indexer.follower import follow  # a query that is up to date needs no follower
 
-        return follow(self, bound_ms)
+        with sqlite_errors(self.location.truth):
+            return follow(self, bound_ms)
 
     def close(self) -> None:
         """Close both connections."""
@@ -151,8 +153,11 @@ def open_store(
 def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
     """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
     home = os.path.join(os.path.abspath(folder), FOLDER)
+    refuse_unwritable_name(home)
     try:
-        os.makedirs(home, mode=0o700, exist_ok=True)
+        if not os.path.isdir(home):
+            os.makedirs(home, mode=0o700, exist_ok=True)
+            _sync_folder(os.path.dirname(home))
         ignore = os.path.join(home, ".gitignore")
         if not os.path.exists(ignore):
             with open(os.open(ignore, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
@@ -160,6 +165,16 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
     except OSError as error:
         raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
     return _open(at(os.path.join(home, TRUTH_FILE), root), busy_ms, create=True)
+
+
+def _sync_folder(folder: str) -> None:
+    """Wait until the names in a folder are on the disk: SQLite does so for its own files, in their folder."""
+    with contextlib.suppress(OSError):  # some systems cannot; one may write into a folder that one may not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:

@@ -1,0 +1,135 @@
+"""A small part of what `make torture` does at length: kills, power cuts, failing disks and a crowd, by fixed seeds."""
+
+import os
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import crowds
+import disk_faults
+import kills
+import power_cuts
+import pytest
+import templates
+from acts import ACTS, Errand
+from builders import make_store, save
+from disk_after import Disk
+from examine import troubles_of
+from failing_files import Fault
+from promises import Ledger, Promise, Shape, State
+from recorded_files import Kind, Operation
+
+from ctxrank.indexer.sessions import NewSession, create_session
+from ctxrank.indexer.store import Store
+
+SEED = 1
+_IN_MEMORY = "/dev/shm"  # nothing waits for a disk there; the operations are the same
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Iterator[str]:
+    """A folder in memory where there is such a place, else an ordinary one."""
+    place = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else str(tmp_path)
+    with tempfile.TemporaryDirectory(prefix="torture-", dir=place) as folder:
+        yield folder
+
+
+def test_after_a_kill_everything_acknowledged_is_there_once_and_the_index_agrees(work: str) -> None:
+    outcome = kills.kill_many(work, seed=SEED, count=8)
+    assert outcome.failures == ()
+    assert (outcome.kills, outcome.old_schemas) == (10, 2)
+    assert outcome.acknowledged > 20
+
+
+def test_after_a_power_cut_every_acknowledged_record_is_there(work: str) -> None:
+    outcome = power_cuts.cut_many(work, seed=SEED, sessions=1, cuts=40)
+    assert outcome.failures == ()
+    assert outcome.states == 40
+    assert outcome.acknowledged > 20
+
+
+def test_a_disk_that_only_says_that_it_has_synced_is_found_out(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The harness sees what it is for: without its syncs, the same session loses records."""
+    honest = Disk.do
+
+    def lying(disk: Disk, operation: Operation) -> None:
+        if operation.kind is not Kind.SYNC:
+            honest(disk, operation)
+
+    monkeypatch.setattr(Disk, "do", lying)
+    outcome = power_cuts.cut_many(work, seed=SEED, sessions=1, cuts=40)
+    assert len(outcome.failures) > 3
+
+
+@pytest.mark.parametrize("act", ["save_reasoning_by_command", "save_package", "assemble", "rebuild"])
+def test_a_disk_that_fails_anywhere_is_said_and_loses_nothing(work: str, act: str) -> None:
+    outcome = disk_faults.fail_everywhere(work, seed=SEED, acts=(act,), step=60)
+    assert outcome.failures == ()
+    assert outcome.calls >= 3
+    assert outcome.refused > 0
+
+
+def test_in_a_crowd_no_call_fails_and_whoever_may_not_wait_is_told_that_it_is_locked(work: str) -> None:
+    outcome = crowds.crowd(work, seed=SEED, seconds=3, processes=4, hold_s=1.5)
+    assert outcome.failures == ()
+    assert (outcome.waited_calls, outcome.locked_calls) == (4, 1)
+    assert outcome.calls > 4
+
+
+# The harness itself
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    with make_store(tmp_path) as opened:
+        save(opened, "a.md", "# About\n\nThe qbc is a finding.\n", summary="On qbd.")
+    return opened
+
+
+def broken_words(store: Store, **promises: Promise) -> list[str]:
+    troubles = troubles_of(store.location.root, promises, random.Random(SEED))
+    return [trouble.split(" ")[0] for trouble in troubles]
+
+
+def test_a_kept_word_that_is_nowhere_is_a_broken_promise_and_an_unfinished_one_is_none(store: Store) -> None:
+    lost = Promise(Shape.COMMAND, State.KEPT)
+    assert broken_words(store, qbz=lost) == ["qbz"]
+    assert broken_words(store, qbz=lost._replace(state=State.ADDING)) == []
+    assert broken_words(store, qbz=lost._replace(state=State.GONE)) == []
+
+
+def test_a_word_in_some_of_its_rows_is_broken_whether_it_was_acknowledged_or_not(store: Store) -> None:
+    for state in (State.KEPT, State.ADDING, State.REMOVING, State.GONE):
+        assert "qbd" in broken_words(store, qbd=Promise(Shape.PACKAGE, state))
+
+
+def test_every_act_keeps_its_promises_where_nothing_goes_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "templates").mkdir()
+    templates.make_templates(str(tmp_path / "templates"))
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    with make_store(home) as store, store.write() as change:
+        create_session(change, NewSession("S"))
+    ledger = Ledger()
+    errand = Errand(str(home), str(tmp_path / "templates"), random.Random(SEED), 1000, ledger.hear, {})
+    for act in ACTS.values():
+        act(errand)
+    assert troubles_of(str(home), ledger.promises, random.Random(SEED), is_thorough=True) == []
+    assert {promise.state for promise in ledger.promises.values()} == {State.KEPT, State.GONE}
+
+
+def test_a_torn_write_keeps_what_was_around_it() -> None:
+    disk, rng = Disk(), random.Random(SEED)
+    for operation in (
+        Operation(Kind.CREATE, "a-wal"), Operation(Kind.WRITE, "a-wal", 0, b"old" * 1000),
+        Operation(Kind.SYNC, "a-wal"),
+        Operation(Kind.WRITE, "a-wal", 1000, b"N" * 1000),
+    ):  # fmt: skip
+        disk.do(operation)
+    found = {bytes(disk._files["a-wal"].after_cut(rng, 1.0)) for _ in range(60)}
+    whole = b"old" * 1000
+    assert all(data[:1000] == whole[:1000] and data[2000:] == whole[2000:] for data in found)
+    assert len(found) > 3
+    assert Fault.FULL.value == "disk full while writing"
