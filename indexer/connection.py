@@ -189,7 +189,8 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
         return DamagedError(f"{what} is not an SQLite database.", "Restore it from a backup or point --db elsewhere.")
     if isinstance(error, apsw.CorruptError):
         return DamagedError(f"{what} is damaged ({error}).", "Restore it from a backup.")
-    if isinstance(error, apsw.FullError):
+    # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
+    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(os.path.dirname(what))):
         return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return CtxrankError(f"{what} cannot be written.", "Check the permissions of the file and its folder.")
@@ -202,3 +203,10 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             f"The system could not read or write {what} ({error}).", "Check the disk and its space, then try again."
         )
     return CtxrankError(f"SQLite refused on {what}: {error}")
+
+
+def _is_full(folder: str) -> bool:
+    try:
+        return os.statvfs(folder).f_bavail == 0
+    except OSError:
+        return False

@@ -16,7 +16,8 @@ from acts import ACTS, Errand
 from builders import make_store, save
 from disk_after import Disk
 from examine import troubles_of
-from failing_files import Fault
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from promises import Ledger, Promise, Shape, State
 from recorded_files import Kind, Operation
 
@@ -128,8 +129,31 @@ def test_a_torn_write_keeps_what_was_around_it() -> None:
         Operation(Kind.WRITE, "a-wal", 1000, b"N" * 1000),
     ):  # fmt: skip
         disk.do(operation)
-    found = {bytes(disk._files["a-wal"].after_cut(rng, 1.0)) for _ in range(60)}
+    found = {bytes(disk.file("a-wal").after_cut(rng, 1.0)) for _ in range(60)}
     whole = b"old" * 1000
     assert all(data[:1000] == whole[:1000] and data[2000:] == whole[2000:] for data in found)
     assert len(found) > 3
-    assert Fault.FULL.value == "disk full while writing"
+
+
+_WRITES = st.lists(st.tuples(st.integers(0, 3000), st.binary(min_size=1, max_size=1500), st.booleans()), max_size=8)
+
+
+@settings(deadline=None, max_examples=50)
+@given(_WRITES, st.integers(0, 99))
+def test_what_was_synced_is_on_the_disk_and_nothing_that_was_never_written(
+    writes: list[tuple[int, bytes, bool]], seed: int
+) -> None:
+    disk, synced = Disk(), 0
+    disk.do(Operation(Kind.CREATE, "a-wal"))
+    for number, (offset, data, is_synced) in enumerate(writes, start=1):
+        disk.do(Operation(Kind.WRITE, "a-wal", offset, data))
+        if is_synced:
+            disk.do(Operation(Kind.SYNC, "a-wal"))
+            synced = number
+    after = disk.file("a-wal").after_cut(random.Random(seed), 0.5)
+    for place, byte in enumerate(after):
+        possible = [0]  # a hole
+        for number, (offset, data, _) in enumerate(writes, start=1):
+            if offset <= place < offset + len(data):
+                possible = [*(possible if number > synced else []), data[place - offset]]
+        assert byte in possible

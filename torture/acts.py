@@ -34,6 +34,10 @@ class Failed(Exception):
         self.code = code
 
 
+class Unrecorded(Failed):
+    """An assembly gave its block and could not record it within its 250 ms: what it says it does among others."""
+
+
 class Called(NamedTuple):
     """How a command ended, and what it said."""
 
@@ -246,6 +250,8 @@ def assemble(errand: Errand) -> None:
         )  # fmt: skip
         # An assembly never fails: it says on stderr, and with no receipt, that it could not be recorded.
         if json.loads(called.stdout).get("receipt") is None:
+            if "is locked by another process" in called.stderr:
+                raise Unrecorded(called.stderr, 7)
             raise Failed(called.stderr or "there is no receipt, and no note that says why", 6)
 
 

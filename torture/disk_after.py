@@ -13,7 +13,7 @@ from recorded_files import Kind, Operation
 _SECTOR = 512
 
 
-class _File:
+class File:
     """One file: what is sure to be there, and what may be."""
 
     def __init__(self) -> None:
@@ -41,16 +41,16 @@ class Disk:
     """A folder's files as the operations so far have left them."""
 
     def __init__(self) -> None:
-        self._files: dict[str, _File] = {}
-        self._deleted: dict[str, _File] = {}
+        self._files: dict[str, File] = {}
+        self._deleted: dict[str, File] = {}
 
     def do(self, operation: Operation) -> None:
         """Let one more operation reach the system."""
         name = operation.name
         if operation.kind is Kind.CREATE:
-            self._files.setdefault(name, _File())
+            self._files.setdefault(name, File())
         elif operation.kind is Kind.DELETE:
-            self._deleted[name] = self._files.pop(name, _File())
+            self._deleted[name] = self._files.pop(name, File())
             if operation.is_folder_synced:
                 self._sync_folder()
         elif operation.kind is Kind.SYNC:
@@ -70,6 +70,10 @@ class Disk:
         for name, file in left.items():
             with open(os.path.join(folder, name), "wb") as target:
                 target.write(file.after_cut(rng, share))
+
+    def file(self, name: str) -> File:
+        """One of the files that are there."""
+        return self._files[name]
 
     def _sync_folder(self) -> None:
         self._deleted.clear()

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import old_stores
 import templates
-from acts import ACTS, ALONE, SESSION, Errand, import_again
+from acts import ACTS, ALONE, SESSION, Errand, Unrecorded, import_again
 from builders import make_store
 from doomed_files import be_doomed
 from examine import troubles_of
@@ -210,7 +210,8 @@ class _House:
             for _ in range(_ACTS_PER_WRITER if who == 0 else 5):
                 name = rng.choice([name for name in ACTS if not has_company or name not in ALONE])
                 tell({"act": name})
-                ACTS[name](errand)
+                with contextlib.suppress(Unrecorded):
+                    ACTS[name](errand)
         except Exception as error:
             tell({"failed": f"{type(error).__name__}: {error}"})
         return 0
