@@ -15,7 +15,8 @@ from ctxrank.cli.main import COMMANDS as TABLE
 from ctxrank.cli.main import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("fixtures/*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("torture/*.md")]
+PAGES += ROOT.glob("fixtures/*.md")
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -93,3 +94,14 @@ def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) ->
 
 def _without_days(text: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text)
+
+
+def test_every_guarantee_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
+    rows = [line for line in page.split("## What is promised")[1].split("\n") if line.startswith("| ")]
+    named = [re.findall(r"`(tests/\w+\.py)?::(\w+)`", row) for row in rows if "| proved by |" not in row]
+    assert len(named) > 10
+    for tests in named:
+        assert tests and tests[0][0]
+        for file, name in tests:
+            assert f"def {name}(" in (ROOT / (file or tests[0][0])).read_text(encoding="utf-8")

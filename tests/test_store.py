@@ -47,6 +47,15 @@ def test_git_sees_nothing_of_a_store_but_its_configuration(store: Store) -> None
     assert [line for line in lines if not line.startswith("#")] == ["*", "!.gitignore", "!config.yaml"]
 
 
+def test_a_new_stores_folder_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite sees to the names in the store's folder; its own name is in the folder above."""
+    synced: list[int] = []
+    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    for _ in range(2):
+        create_store(str(tmp_path)).close()
+    assert synced == [tmp_path.stat().st_ino]
+
+
 def test_making_a_store_again_opens_it(store: Store, tmp_path: Path) -> None:
     save(store, "a.md", "zebra")
     with create_store(str(tmp_path)) as again:
