@@ -281,6 +281,18 @@ def purge_a_secret(errand: Errand) -> None:
     errand.secrets.clear()
 
 
+def forget_a_document(errand: Errand) -> None:
+    """An entry of reasoning that is to be forgotten, to the last byte."""
+    text = errand.new_word()
+    with errand.promising({text: new(Shape.REASONING)}):
+        called = errand.call(
+            "--json", "reasoning", "save", "--session", SESSION, "--agent", "developer", "--phase", "risks",
+            f"Forget {text} again.",
+        )  # fmt: skip
+    with errand.promising(removes=(text,)):
+        errand.call("purge", f"reasoning:{json.loads(called.stdout)['id']}")
+
+
 def rebuild(errand: Errand) -> None:
     errand.call("rebuild")
 
@@ -308,12 +320,12 @@ def _two_passages(text: str) -> str:
 
 
 # What no writer does while there are others: they would see each other's files, and purge each other's secrets.
-ALONE = ("index_files", "purge_a_secret", "run_a_failing_command")
+ALONE = ("index_files", "purge_a_secret", "forget_a_document", "run_a_failing_command")
 ACTS: dict[str, Callable[[Errand], None]] = {
     act.__name__: act
     for act in (
         save_through_the_api, save_reasoning_by_command, save_package, index_files, import_export, import_bazinga,
         save_known_error, save_strategy, save_skill_output, run_a_failing_command, assemble, prune_a_session,
-        purge_a_secret, rebuild, optimize,
+        purge_a_secret, forget_a_document, rebuild, optimize,
     )
 }  # fmt: skip
