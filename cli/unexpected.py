@@ -2,7 +2,7 @@
 
 import os
 
-from ctxrank.indexer.errors import CtxrankError
+from ctxrank.indexer.errors import CtxrankError, DamagedError
 
 
 def explained(error: Exception) -> CtxrankError:
@@ -17,6 +17,8 @@ def explained(error: Exception) -> CtxrankError:
 
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
+    if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
+        return DamagedError("The store is damaged (a text in it is no UTF-8).", "See 'ctxrank doctor'.")
     if isinstance(error, OSError):
         return _refused(error)
     return CtxrankError(

@@ -14,6 +14,7 @@ _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
 _PAUSE_GROWS_BY_S = 0.01
 _LONGEST_PAUSE_S = 0.02
+_NEXT_STEP = "see 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -186,9 +187,9 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             "Try again; CTXRANK_BUSY_TIMEOUT_MS sets how long a call waits.",
         )
     if isinstance(error, apsw.NotADBError):
-        return DamagedError(f"{what} is not an SQLite database.", "Restore it from a backup or point --db elsewhere.")
+        return DamagedError(f"{what} is not an SQLite database.", f"Point --db elsewhere, or {_NEXT_STEP}")
     if isinstance(error, apsw.CorruptError):
-        return DamagedError(f"{what} is damaged ({error}).", "Restore it from a backup.")
+        return DamagedError(f"{what} is damaged ({error}).", _NEXT_STEP.capitalize())
     # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(os.path.dirname(what))):
         return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")

@@ -23,7 +23,7 @@ def migrate(connection: apsw.Connection, path: str) -> None:
     with immediate(connection):
         version = checked_version(connection, path)
         for number in range(version + 1, SCHEMA_VERSION + 1):
-            connection.execute(_read_sql(f"truth_{number:03d}.sql"))
+            connection.execute(read_sql(f"truth_{number:03d}.sql"))
             if number == 1:
                 connection.execute(
                     "INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)",
@@ -52,6 +52,7 @@ def checked_version(connection: apsw.Connection, path: str) -> int:
     return version
 
 
-def _read_sql(name: str) -> str:
+def read_sql(name: str) -> str:
+    """The text of one of the numbered files."""
     with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
         return file.read()

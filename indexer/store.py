@@ -179,6 +179,7 @@ def _sync_folder(folder: str) -> None:
 
 def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
+    _refuse_emptied(location)
     truth = open_database(location.truth, busy_ms=wait, create=create, check=_refuse_foreign)
     try:
         _bring_up_to_date(truth, location.truth)
@@ -186,6 +187,20 @@ def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
         truth.close()
         raise
     return Store(location, truth, wait)
+
+
+def _refuse_emptied(location: Location) -> None:
+    """A file of no bytes becomes a store, unless an index says that there was one: it was cut off then."""
+    try:
+        is_emptied = os.stat(location.truth).st_size == 0 and os.path.exists(location.index_file)
+    except OSError:
+        return  # it is not there yet, or opening says what is wrong
+    if is_emptied:
+        raise DamagedError(
+            f"{location.truth} is empty, but the index of what it held is there.",
+            f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"
+            f" to start with nothing, delete {location.index_file}.",
+        )
 
 
 def _refuse_foreign(truth: apsw.Connection) -> None:
