@@ -37,6 +37,7 @@ COMMANDS = {
     "trace": ("ctxrank.cli.trace_command", "Say which artifacts of .contextia/ govern a file."),
     "suggest-links": ("ctxrank.cli.suggest_links_command", "Print a patch that links what search keeps finding."),
     "status": ("ctxrank.cli.status_command", "Say how the store and its index are."),
+    "doctor": ("ctxrank.cli.doctor_command", "Say what is wrong with the store, and repair it."),
     "rebuild": ("ctxrank.cli.rebuild_command", "Make the index anew from the store."),
 }
 

@@ -72,6 +72,16 @@ class SalvageReport(NamedTuple):
         """Whether no more than that is lost."""
         return not self.unclaimed_pages and all(table.is_count_known for table in self.tables)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is lost for certain."""
+        return not self.lost and self.is_count_known
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether passages are missing that are still in their files."""
+        return any(table.problems or table.lost for table in self.tables if table.name in ("documents", "artifacts"))
+
 
 def save_what_can_be_read(damaged: str, new: str) -> SalvageReport:
     """Make the new file. No connection of this process may have the damaged one open.

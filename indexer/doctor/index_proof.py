@@ -1,0 +1,158 @@
+"""The index proved against the truth: what each document should have left in it, computed anew and compared.
+
+    truth.documents ──tokenizer──► terms, counts, lengths, facets   ═?═   forward list, statistics, FTS5's own postings
+
+FTS5's postings are compared by a sum for each document, over every token's term, column and place: it takes one number
+a document instead of a copy of the index, and two different documents have the same sum once in 2⁶⁴.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import apsw
+
+from ctxrank.indexer import forward, fts
+from ctxrank.indexer.connection import snapshot
+from ctxrank.indexer.doctor.finding import Finding, Repair, fail, ok, warn
+from ctxrank.indexer.doctor.index_checks import HEALS_STEP
+from ctxrank.indexer.facets import SENTINEL, document_id_of, index_rowid, scope_text
+from ctxrank.indexer.records import NamedTuple
+
+_COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
+_SHOWN = 5
+_MASK = (1 << 64) - 1
+
+
+class _Expected(NamedTuple):
+    """What the truth says the index should hold, and the documents whose forward entry says otherwise."""
+
+    sums: dict[int, int]
+    df: Counter[str]
+    total_length: int
+    wrong_forward: list[int]
+
+
+def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
+    """Compare the index of this connection with the truth beside it. Raises apsw.Error."""
+    index = fts.Index(connection, fts.Trouble.NONE, path)
+    with snapshot(connection):
+        state = index.state()
+        if _lags(connection, state):
+            step = "Run 'ctxrank search' once, so that it catches up; then run doctor --deep again."
+            yield warn("index-proof", "the index lags behind the store, and was not compared with it", step)
+            return
+        expected = _expect(connection, index)
+        yield _about_documents("index-forward", "forward entries", expected.wrong_forward, len(expected.sums) - 1)
+        stored = {int(row[0]) for row in connection.execute("SELECT id FROM main.forward")}
+        ghosts = sorted(stored - expected.sums.keys())
+        found, terms = _postings(connection)
+        ghosts += sorted(found.keys() - expected.sums.keys() - stored)
+        yield _about_documents("index-ghosts", "documents that are gone", ghosts, len(expected.sums) - 1)
+        wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
+        yield _about_documents("index-postings", "terms, places or facets", wrong, len(expected.sums) - 1)
+        yield _vocabulary(terms, expected.df)
+        yield _statistics(connection, state, expected)
+
+
+def _lags(connection: apsw.Connection, state: fts.IndexState) -> bool:
+    return connection.execute("SELECT seq FROM truth.store").fetchone() != (state.applied_seq,)
+
+
+def _expect(connection: apsw.Connection, index: fts.Index) -> _Expected:
+    labels = {str(text): int(label) for label, text in connection.execute("SELECT id, text FROM truth.labels")}
+    names = {int(id_): str(term) for id_, term in connection.execute("SELECT id, term FROM main.terms")}
+    df: Counter[str] = Counter()
+    sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
+    total_length = 0
+    wrong: list[int] = []
+    for record in connection.execute(
+        """
+        SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
+               title, body, path, identifiers
+          FROM truth.documents
+         ORDER BY id
+        """
+    ):
+        id_, owner, kind, session, group, agent, type_, priority, superseded, *texts = record
+        rowid = index_rowid(session, id_)
+        scope = scope_text(
+            kind, session, group, labels, agent=agent, type_=type_, priority=priority, is_current=superseded is None
+        )
+        tokens = [index.tokens(text) for text in (*texts, scope)]
+        sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
+        counts = _packed(*(Counter(column) for column in tokens[:4]))
+        length = sum(len(column) for column in tokens[:4])
+        df.update(counts.keys())
+        total_length += length
+        row = connection.execute("SELECT owner_id, length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
+        if row is None or (int(row[0]), int(row[1])) != (owner or id_, length) or _stored(row[2], names) != counts:
+            wrong.append(rowid)
+    return _Expected(sums, df, total_length, wrong)
+
+
+def _sum_of(place: int, tokens: Iterable[str]) -> int:
+    return sum(hash((term, place, offset)) for offset, term in enumerate(tokens)) & _MASK
+
+
+def _packed(title: Counter[str], body: Counter[str], path: Counter[str], identifiers: Counter[str]) -> dict[str, int]:
+    return {
+        term: forward.pack_counts(title[term], body[term], path[term], identifiers[term])
+        for term in {*title, *body, *path, *identifiers}
+    }
+
+
+def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
+    ids = forward.term_ids(blob)
+    return {names.get(id_, ""): forward.packed_count(blob, forward.term_key(id_)) for id_ in ids}
+
+
+def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]]:
+    """By row the sum of what FTS5 says stands there, and in how many rows each term does, the scope left out."""
+    sums: dict[int, int] = {}
+    rows: Counter[str] = Counter()
+    connection.execute("CREATE VIRTUAL TABLE temp.doctor_instances USING fts5vocab('main', 'fts', 'instance')")
+    try:
+        before: tuple[str, int] = ("", -1)
+        for term, rowid, column, offset in connection.execute(
+            "SELECT term, doc, col, offset FROM temp.doctor_instances"
+        ):
+            place = _COLUMNS[str(column)]
+            sums[int(rowid)] = sums.get(int(rowid), 0) + hash((term, place, offset)) & _MASK
+            if column != "scope" and before != (term, rowid):
+                before = (str(term), int(rowid))
+                rows[before[0]] += 1
+    finally:
+        connection.execute("DROP TABLE temp.doctor_instances")
+    return sums, rows
+
+
+def _about_documents(id: str, what: str, wrong: list[int], count: int) -> Finding:
+    if not wrong:
+        return ok(id, f"no {what}" if id == "index-ghosts" else f"{what} of {count} documents are what they should be")
+    shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    verb = f"holds {what}" if id == "index-ghosts" else f"has wrong {what} of documents"
+    return fail(id, f"the index {verb}: {shown}{more}", HEALS_STEP, Repair.REBUILD)
+
+
+def _vocabulary(found: Mapping[str, int], expected: Mapping[str, int]) -> Finding:
+    ghosts = len(found.keys() - expected.keys())
+    missing = len(expected.keys() - found.keys())
+    if ghosts or missing:
+        evidence = f"{ghosts} terms that no document has, {missing} that are missing"
+        return fail("index-vocabulary", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-vocabulary", f"{len(expected)} terms, each of a living document")
+
+
+def _statistics(connection: apsw.Connection, state: fts.IndexState, expected: _Expected) -> Finding:
+    stored = {str(term): int(df) for term, df in connection.execute("SELECT term, df FROM main.terms WHERE df <> 0")}
+    wrong = sum(stored.get(term) != df for term, df in expected.df.items()) + len(stored.keys() - expected.df.keys())
+    totals = (state.documents, state.total_length)
+    should = (len(expected.sums) - 1, expected.total_length)
+    if wrong or totals != should:
+        evidence = (
+            f"{wrong} terms are counted wrongly; documents and tokens are {totals[0]} and {totals[1]},"
+            f" and should be {should[0]} and {should[1]}"
+        )
+        return fail("index-statistics", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-statistics", f"{should[0]} documents and {should[1]} tokens are counted right")
