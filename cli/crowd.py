@@ -3,8 +3,8 @@
     report = run_crowd("/data/shop/.ctxrank/.stress-4711", processes=8, seconds=5)
     report.failed, report.lost, report.save_p95_ms
 
-Every process opens the store anew for each call, as commands do, and searches three times for each package that it saves.
-Afterwards each package that was acknowledged has to be there and to be found, and the index is proved against the store.
+Every process opens the store anew for each call, as commands do, and searches three times for each package that it
+saves. Afterwards each package that was acknowledged has to be there and to be found, and the index is proved.
 """
 
 import json
@@ -84,9 +84,10 @@ def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
 def _outcome(child: "subprocess.Popen[str]", number: int, seconds: float) -> _Work:
     try:
         printed, complaint = child.communicate(timeout=seconds + _GRACE_S)
-        return _Work(*json.loads(printed))
     except subprocess.TimeoutExpired:
         return _Work([], [], [], [f"process {number} did not end"])
+    try:
+        return _Work(*json.loads(printed))
     except (ValueError, TypeError):
         last = complaint.strip().split("\n")[-1]
         return _Work([], [], [], [f"process {number} ended with {child.returncode}: {last}"])

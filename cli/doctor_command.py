@@ -124,9 +124,7 @@ def _print_crowd(crowd: "CrowdReport") -> None:
         print(f"        {shown(problem)}")
 
 
-def _print_repair(
-    how: str, steps: "tuple[Repair, ...]", report: "RepairReport | None", after: "list[Finding]"
-) -> None:
+def _print_repair(how: str, steps: "tuple[Repair, ...]", report: "RepairReport | None", after: "list[Finding]") -> None:
     from ctxrank.indexer.doctor.repair import WHAT
 
     print()
@@ -161,7 +159,8 @@ def _print_salvaged(report: "RepairReport") -> None:
         if table.rebuilt or table.lost or not table.is_count_known:
             more = "" if table.is_count_known else " or more"
             ids = f" (numbers {', '.join(map(str, table.lost_ids))})" if table.lost_ids else ""
-            print(f"        {table.name:<18} {table.saved} saved, {table.rebuilt} made again, {table.lost}{more} lost{ids}")
+            counts = f"{table.saved} saved, {table.rebuilt} made again, {table.lost}{more} lost"
+            print(f"        {table.name:<18} {counts}{ids}")
     if salvaged.unclaimed_pages:
         print(f"        {salvaged.unclaimed_pages} pages hold rows of which nothing tells whose they are")
     if salvaged.is_complete:

@@ -54,7 +54,7 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
         return Follower(index).run(deadline)
     except (apsw.BusyError, apsw.ReadOnlyError):
         return lag(store, index)  # it answers as it is
-    except apsw.Error as error:
+    except fts.BROKEN as error:
         index.trouble = fts.trouble_of(error)
         return lag(store, index)
 
@@ -83,7 +83,7 @@ def lag(store: fts.IndexHolder, index: fts.Index) -> int:
     if index.is_usable:
         try:
             applied = index.state().applied_seq
-        except apsw.Error as error:
+        except fts.BROKEN as error:
             index.trouble = fts.trouble_of(error)
     return changes_after(store.truth, applied)
 

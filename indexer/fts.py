@@ -42,6 +42,9 @@ class Trouble(Enum):
     REFUSED = "the index refused the query"
 
 
+# What reading a damaged index raises: SQLite sees that a page is no page, but what stands on it is used as it is.
+BROKEN = (apsw.Error, ArithmeticError, LookupError, TypeError, ValueError)
+
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
 HEALED = (Trouble.DAMAGED, Trouble.IO_ERROR, Trouble.REBUILDING)
 # What may be over by the next call, in one process too.

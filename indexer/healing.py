@@ -42,7 +42,7 @@ def heal(store: fts.IndexHolder) -> fts.Index:
                 step(index)
             except apsw.BusyError:
                 break  # whoever holds the lock goes on with a file that nobody else sees, and notices
-            except apsw.Error:
+            except fts.BROKEN:
                 continue  # too damaged for this step; the next one takes less for granted
             index = store.reopen_index()
             if index.is_usable and _answers(index):
@@ -81,7 +81,7 @@ def _is_large(path: str) -> bool:
 def _answers(index: fts.Index) -> bool:
     try:
         return index.is_sound()
-    except apsw.Error:
+    except fts.BROKEN:
         return False
 
 

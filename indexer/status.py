@@ -5,7 +5,7 @@ import apsw
 from ctxrank.indexer.config import load_config, says_no_fts5
 from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.follower import lag
-from ctxrank.indexer.fts import trouble_of
+from ctxrank.indexer.fts import BROKEN, trouble_of
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.rules_since import rules_hold_since
 from ctxrank.indexer.ruleset import RULESET_VERSION
@@ -40,7 +40,7 @@ def read_status(store: Store) -> Status:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
         trouble = index.trouble.value
-    except apsw.Error as error:
+    except BROKEN as error:
         trouble = trouble_of(error).value
     notes = list(config.notes)
     if not config.fts5:

@@ -13,7 +13,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import DEFAULT_RETRIEVAL_LIMIT, Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.errors import NotFoundError
-from ctxrank.indexer.fts import Trouble
+from ctxrank.indexer.fts import BROKEN, Trouble
 from ctxrank.indexer.receipts import shared_prefix_tokens
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import Group, Session, find_group, find_session, is_session_wide
@@ -224,12 +224,14 @@ def _choose(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[
     readiness = Readiness(Trouble.NONE, 0)
     if spawn.request.task.strip() and eligible:
         readiness = make_ready(spawn.store, is_enabled=spawn.config.fts5, bound_ms=CATCH_UP_MS)
-        for _ in range(2):
+        for attempt in range(2):
             if not readiness.is_usable:
                 break
             try:
                 return readiness, *_choose_by_task(spawn, eligible, limit)
-            except apsw.Error as error:
+            except BROKEN as error:
+                if attempt and not isinstance(error, apsw.Error):
+                    raise  # a fresh index raises it as well: it is not the index
                 readiness = recover(spawn.store, error, bound_ms=CATCH_UP_MS)
     shown = shown_in(spawn.zone, placed(eligible, None, spawn.group, spawn.now // DAY_US))
     if not spawn.request.is_explained:

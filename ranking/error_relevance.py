@@ -9,7 +9,7 @@ import apsw
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import kind_facet
-from ctxrank.indexer.fts import Index
+from ctxrank.indexer.fts import BROKEN, Index
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
 from ctxrank.ranking.plan import make_plan
@@ -37,7 +37,7 @@ def relevant_errors(
     try:
         with snapshot(index.connection):
             found = _matching(index, task, frozenset(documents), limit)
-    except apsw.Error:  # the packages' own search, before this, has said what is wrong and begun to heal it
+    except BROKEN:  # the packages' own search, before this, has said what is wrong and begun to heal it
         return []
     return [documents[document_id] for document_id in found]
 

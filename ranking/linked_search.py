@@ -8,11 +8,10 @@ priority say nothing about a norm, so text alone decides, and equal scores go by
 
 from collections.abc import Collection
 
-import apsw
-
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import kind_facet
+from ctxrank.indexer.fts import BROKEN
 from ctxrank.indexer.linked_graph import Graph, Node
 from ctxrank.indexer.linked_store import KIND
 from ctxrank.indexer.store import Store
@@ -51,7 +50,7 @@ def find_more(
         return ()
     try:
         best = _best(store, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
-    except apsw.Error as error:
+    except BROKEN as error:
         recover(store, error, bound_ms=CATCH_UP_MS)
         return ()
     return tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best)

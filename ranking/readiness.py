@@ -32,7 +32,7 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
             index.trouble = fts.Trouble.DAMAGED
         if index.is_usable and _is_current(index):
             return Readiness(fts.Trouble.NONE, 0)
-    except apsw.Error as error:
+    except fts.BROKEN as error:
         index.trouble = fts.trouble_of(error)
     missing = store.follow(bound_ms)
     index = store.index()
@@ -41,7 +41,7 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
     return Readiness(index.trouble, missing)
 
 
-def recover(store: Store, error: apsw.Error, *, bound_ms: int) -> Readiness:
+def recover(store: Store, error: Exception, *, bound_ms: int) -> Readiness:
     """After a query failed on the index: note why, then reopen or heal it within the bound."""
     index = store.index()
     if isinstance(error, apsw.SQLError) and _is_whole(index):
@@ -54,7 +54,7 @@ def recover(store: Store, error: apsw.Error, *, bound_ms: int) -> Readiness:
 def _is_whole(index: fts.Index) -> bool:
     try:
         return index.is_usable and index.is_whole()
-    except apsw.Error:
+    except fts.BROKEN:
         return False
 
 

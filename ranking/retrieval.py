@@ -11,7 +11,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fts import BROKEN, Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
@@ -55,12 +55,14 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
 
         return list_documents(store, request, query, filters, config.redaction_mode)
     readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
-    for _ in range(2):
+    for attempt in range(2):
         if not readiness.is_usable:
             break
         try:
             return _search_index(store, request, query, filters, readiness, config)
-        except apsw.Error as error:
+        except BROKEN as error:
+            if attempt and not isinstance(error, apsw.Error):
+                raise  # a fresh index raises it as well: it is not the index
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
     from ctxrank.ranking.fallback import search_truth  # only where the index cannot answer
 

@@ -47,7 +47,9 @@ def examine_disk(truth: apsw.Connection, location: Location) -> Iterator[Finding
         elif files:
             gone_roots.append(path)
     if gone_roots:
-        yield warn("artifact-roots", f"{_listed(gone_roots)} cannot be seen", "Mount or restore it, or point --root there.")
+        yield warn(
+            "artifact-roots", f"{_listed(gone_roots)} cannot be seen", "Mount or restore it, or point --root there."
+        )
     else:
         yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
     yield _files(known)

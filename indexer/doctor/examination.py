@@ -1,6 +1,6 @@
 """All checks of a store, in the order in which one would look: nothing here changes anything.
 
-    for finding in examine(location, is_deep=True): ...
+for finding in examine(location, is_deep=True): ...
 """
 
 import os

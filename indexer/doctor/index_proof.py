@@ -49,7 +49,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         ghosts += sorted(found.keys() - expected.sums.keys() - stored)
         yield _about_documents("index-ghosts", "documents that are gone", ghosts, len(expected.sums) - 1)
         wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
-        yield _about_documents("index-postings", "terms, places or facets", wrong, len(expected.sums) - 1)
+        yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
         yield _vocabulary(terms, expected.df)
         yield _statistics(connection, state, expected)
 

@@ -1,4 +1,4 @@
-"""Repairing what was found: first what would be done, then a trial, then the thing itself, with a copy kept of what was.
+"""Repairing what was found: what would be done, then a trial, then the thing itself, with a copy kept of what was.
 
     steps = plan(findings)
     report = repair(location, steps, is_dry_run=True)
@@ -76,7 +76,9 @@ def _set_modes(location: Location, *, is_dry_run: bool) -> list[str]:
             try:
                 os.chmod(path, mode)
             except OSError as error:
-                raise CtxrankError(f"{path} cannot be changed: {error.strerror}.", "It belongs to another user.") from error
+                raise CtxrankError(
+                    f"{path} cannot be changed: {error.strerror}.", "It belongs to another user."
+                ) from error
         done.append(f"{'would set' if is_dry_run else 'set'} {os.path.basename(path)} from {has:o} to {mode:o}")
     return done
 

@@ -95,7 +95,9 @@ def _megabytes(size: int) -> str:
 def _wal(location: Location) -> Finding:
     sizes = {path: os.path.getsize(path) for path in (location.truth + "-wal", location.index_file + "-wal")
              if os.path.exists(path)}  # fmt: skip
-    long = [f"{os.path.basename(path)} has {_megabytes(size)}" for path, size in sizes.items() if size > _LONG_WAL_BYTES]
+    long = [
+        f"{os.path.basename(path)} has {_megabytes(size)}" for path, size in sizes.items() if size > _LONG_WAL_BYTES
+    ]
     if long:
         step = "A process that reads for a long time keeps it from being merged: end it; the next write merges."
         return warn("wal-size", "; ".join(long), step)

@@ -52,7 +52,9 @@ def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> It
         yield locked("truth-file", name)
         return
     except apsw.NotADBError:
-        yield fail("truth-file", f"{name} is not an SQLite database: its header is damaged", SALVAGE_STEP, Repair.SALVAGE)
+        yield fail(
+            "truth-file", f"{name} is not an SQLite database: its header is damaged", SALVAGE_STEP, Repair.SALVAGE
+        )
         return
     except apsw.CorruptError as error:
         yield fail("truth-file", f"{name}: {error}", SALVAGE_STEP, Repair.SALVAGE)
@@ -84,7 +86,9 @@ def _recognised(truth: apsw.Connection, name: str) -> Finding:
         step = "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'."
         return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", step)
     if version < SCHEMA_VERSION:
-        return warn("schema", f"schema {version} of {SCHEMA_VERSION}", "Nothing to do: the next call brings it up to date.")
+        return warn(
+            "schema", f"schema {version} of {SCHEMA_VERSION}", "Nothing to do: the next call brings it up to date."
+        )
     return ok("schema", f"schema {version}")
 
 

@@ -68,7 +68,7 @@ class TableLayout(NamedTuple):
 def read_layout(empty: apsw.Connection) -> list[TableLayout]:
     """The tables of an empty file, sqlite_sequence among them."""
     rows = empty.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage").fetchall()
-    return [_table(empty, str(name), int(root)) for name, root in rows]
+    return [_table(empty, str(name), int(str(root))) for name, root in rows]
 
 
 def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:

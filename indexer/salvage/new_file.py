@@ -16,8 +16,8 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.errors import DamagedError
-from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.migrations import read_sql
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.salvage.layout import SEQUENCE_TABLE, read_layout
 from ctxrank.indexer.salvage.pages import PageFile, Record
 from ctxrank.indexer.salvage.relations import Mended, mend
@@ -157,9 +157,7 @@ def _drop_triggers(truth: apsw.Connection) -> list[str]:
     return [str(sql) for _, sql in triggers]
 
 
-def _number_on(
-    file: PageFile, owners: Ownership, truth: apsw.Connection, copied: Mapping[str, CopiedTable]
-) -> None:
+def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
     """Go on counting where the damaged file was: no id and no number of the feed is given twice."""
     given = {str(name): int(last) for name, last in truth.execute("SELECT name, seq FROM sqlite_sequence")}
     for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):

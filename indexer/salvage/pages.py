@@ -5,7 +5,7 @@
     record │ header's length │ serial types │ values │
 
 The format is documented at sqlite.org/fileformat2.html. Nothing is believed: a length that leaves its page, a chain of
-overflow pages that ends too early, a record whose parts do not add up to its length is Unreadable, and only that row is.
+overflow pages that ends too early, a record whose parts do not add up to its length is Unreadable, and only that one.
 """
 
 import mmap

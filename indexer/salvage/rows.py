@@ -1,6 +1,6 @@
 """The rows of a damaged file put into a new one, table by table, and a count of those that were lost.
 
-What is lost is known by name: an index holds the number of every row of its table, so a number that no page gave is a row
+What is lost is known by number: an index holds the number of every row of its table, so one that no page gave is a row
 that could not be read. Its entry holds some of its columns as well, which is enough to make a session or a group again.
 """
 

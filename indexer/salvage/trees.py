@@ -1,8 +1,8 @@
 """Whose a page is: found from the roots down, and where a way is broken, by what stands on the page.
 
-    sqlite_schema ──► root of each table ──► interior pages ──► leaves
-                             ╳ damaged                           orphans: theirs is the damaged table whose
-                                                                 columns fit every row that stands there
+sqlite_schema ──► root of each table ──► interior pages ──► leaves
+                         × damaged                           orphans: theirs is the damaged table whose
+                                                             columns fit every row that stands there
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -96,7 +96,7 @@ def _walk(file: PageFile, root: int, seen: set[int]) -> Tree:
 
 
 def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tree], taken: set[int]) -> list[int]:
-    """Give each leaf that nobody has to the damaged table that its rows fit; returns those that fit none, or several."""
+    """Give each leaf that nobody has to the damaged table its rows fit; returns what fits none, or several."""
     damaged = [table for table in tables if trees[table.name].problems]
     unclaimed: list[int] = []
     if not damaged:
