@@ -65,11 +65,17 @@ def search_ids(store: Store, query: str, **filters: Any) -> list[str]:
     return [hit.id for hit in found(store, query, **filters).hits]
 
 
-def start_child(code: str, *arguments: object, **environment: str) -> "subprocess.Popen[str]":
-    """A second process that runs this Python text and sees what we can import; its stdout is piped."""
+def start_child(
+    code: str, *arguments: object, is_asked: bool = False, **environment: str
+) -> "subprocess.Popen[str]":
+    """A second process that runs this Python text and sees what we can import; its stdout is piped.
+
+    One that `is_asked` waits on its stdin for a line.
+    """
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **environment},
+        stdin=subprocess.PIPE if is_asked else None,
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -139,6 +139,8 @@ def _opened(path: str, busy_ms: int) -> Generator[apsw.Connection, None, None]:
         wait_for_locks(connection, busy_ms)
         # Only so does SQLite open a file that was cut off. Nothing here touches a schema.
         connection.execute("PRAGMA writable_schema = ON")
+        with contextlib.suppress(apsw.Error):  # without it nobody could look while it is written over
+            connection.pragma("journal_mode", "wal")
         yield connection
     finally:
         connection.close()

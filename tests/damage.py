@@ -1,0 +1,93 @@
+"""Damage on purpose: a store's files, closed and merged, as bytes that can be turned over page by page."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+
+from ctxrank.indexer.location import Location
+from ctxrank.indexer.salvage.pages import INTERIOR, PageFile
+from ctxrank.indexer.store import Store
+
+PAGE = 4096
+
+
+def closed(store: Store) -> Location:
+    """Close a store with everything merged into its two files, and nothing beside them."""
+    location = store.location
+    store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if store.index().is_usable:
+        store.index().connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+    store.close()
+    without_logs(location)
+    return location
+
+
+def without_logs(location: Location) -> None:
+    """Remove what SQLite keeps beside the files: after damage it belongs to other bytes."""
+    for path in (location.truth, location.index_file):
+        for suffix in ("-wal", "-shm"):
+            Path(path + suffix).unlink(missing_ok=True)
+
+
+def zeroed(data: bytes, page: int) -> bytes:
+    return data[: page * PAGE] + bytes(PAGE) + data[(page + 1) * PAGE :]
+
+
+def flipped(data: bytes, page: int) -> bytes:
+    turned = bytes(byte ^ 0xFF for byte in data[page * PAGE : (page + 1) * PAGE])
+    return data[: page * PAGE] + turned + data[(page + 1) * PAGE :]
+
+
+def cut(data: bytes, page: int) -> bytes:
+    return data[: page * PAGE + 100]
+
+
+DAMAGES: list[Callable[[bytes, int], bytes]] = [zeroed, flipped, cut]
+
+
+def pages_of(path: str) -> int:
+    """How many pages a file has."""
+    return os.path.getsize(path) // PAGE
+
+
+def rows_of(path: str) -> dict[str, set[tuple[object, ...]]]:
+    """Every row of every table, but for what a salvage makes anew: the counter, marks, caches, labels."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    made_anew = ("store", "feed_marks", "config_cache", "labels", "error_terms", "sqlite_sequence")
+    names = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    rows = {name: {tuple(row) for row in connection.execute(f'SELECT * FROM "{name}"')} for name in names}
+    connection.close()
+    return {name: found for name, found in rows.items() if name not in made_anew}
+
+
+def root_of(path: str, name: str) -> int:
+    """The place (from 0) of the page that a table or an index begins with."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    row = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    connection.close()
+    assert row is not None
+    return int(row[0]) - 1
+
+
+def leaves_of(path: str, name: str) -> list[int]:
+    """The places (from 0) of the pages that the rows of a table stand on, in a sound file."""
+    file = PageFile(path)
+    waiting, leaves = [root_of(path, name) + 1], list[int]()
+    while waiting:
+        page = waiting.pop()
+        if file.kind(page) in INTERIOR:
+            waiting += file.children(page)
+        else:
+            leaves.append(page - 1)
+    file.close()
+    return leaves
+
+
+def spoil(path: str, *names: str) -> None:
+    """Wipe the root pages of these tables or indexes: each of them is lost with all its rows."""
+    data = Path(path).read_bytes()
+    for page in [root_of(path, name) for name in names]:
+        data = zeroed(data, page)
+    Path(path).write_bytes(data)
