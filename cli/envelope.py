@@ -4,9 +4,11 @@ import json
 import sys
 from collections.abc import Mapping
 
-from ctxrank.indexer.errors import CtxrankError
+from ctxrank.indexer.errors import CtxrankError, DamagedError
+from ctxrank.indexer.lines import WIPED
 
 SCHEMA_VERSION = 1
+_WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
 
 
 def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "fts5") -> None:
@@ -38,4 +40,8 @@ def _print(value: object) -> None:
         from ctxrank.indexer.finite import finite  # a number that is infinite: hardly ever
 
         text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    if _WIPED in text:
+        from ctxrank.indexer.connection import DAMAGED_STEP  # hardly ever
+
+        raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

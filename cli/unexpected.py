@@ -13,12 +13,12 @@ def explained(error: Exception) -> CtxrankError:
         traceback.print_exception(error)
     import apsw
 
-    from ctxrank.indexer.connection import translate
+    from ctxrank.indexer.connection import DAMAGED_STEP, translate
 
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
-        return DamagedError("The store is damaged (a text in it is no UTF-8).", "See 'ctxrank doctor'.")
+        return DamagedError("The store is damaged (a text in it is no UTF-8).", DAMAGED_STEP)
     if isinstance(error, OSError):
         return _refused(error)
     return CtxrankError(

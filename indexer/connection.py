@@ -14,7 +14,7 @@ _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
 _PAUSE_GROWS_BY_S = 0.01
 _LONGEST_PAUSE_S = 0.02
-_NEXT_STEP = "see 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
+DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -49,11 +49,31 @@ def open_database(
             # URIs are allowed so that the index can attach the truth read-only.
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(path, flags=flags)
-            return _prepare(connection, busy_ms, check)
+            prepared = _prepare(connection, busy_ms, check)
+            _refuse_cut_off(prepared, path)
+            return prepared
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
             return _open_unwritable(path)
+
+
+def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:
+    """Refuse a file that ends within a page: SQLite takes the missing rest for zeros, and rows on it for empty ones.
+
+    Where a log is to be merged into the file, that may be a merge that was killed; it is made again from the log.
+    """
+    size = os.stat(path).st_size
+    if size % int(connection.pragma("page_size")) and not _has_content(path + "-wal"):
+        connection.close()
+        raise apsw.CorruptError(f"it ends within a page, after {size} bytes")
+
+
+def _has_content(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except OSError:
+        return False
 
 
 def _prepare(
@@ -187,9 +207,9 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             "Try again; CTXRANK_BUSY_TIMEOUT_MS sets how long a call waits.",
         )
     if isinstance(error, apsw.NotADBError):
-        return DamagedError(f"{what} is not an SQLite database.", f"Point --db elsewhere, or {_NEXT_STEP}")
+        return DamagedError(f"{what} is not an SQLite database.", f"Point --db elsewhere. {DAMAGED_STEP}")
     if isinstance(error, apsw.CorruptError):
-        return DamagedError(f"{what} is damaged ({error}).", _NEXT_STEP.capitalize())
+        return DamagedError(f"{what} is damaged ({error}).", DAMAGED_STEP)
     # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(os.path.dirname(what))):
         return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")

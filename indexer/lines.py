@@ -1,6 +1,8 @@
 """Text that is safe to show on one line: no control characters, no terminal or bidirectional tricks."""
 
 _KEPT_CONTROLS = "\n\t"
+# A run of zeros that no text has: where one stands, pages of the file were wiped, and SQLite cannot know.
+WIPED = "\0" * 16
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
 

@@ -17,7 +17,7 @@ from collections.abc import Generator
 import apsw
 
 from ctxrank.indexer import fts
-from ctxrank.indexer.connection import busy_timeout_ms, immediate, open_database, sqlite_errors, translate
+from ctxrank.indexer.connection import DAMAGED_STEP, busy_timeout_ms, immediate, open_database, sqlite_errors, translate
 from ctxrank.indexer.errors import CtxrankError, DamagedError
 from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store, refuse_unwritable_name
 from ctxrank.indexer.records import TYPE_CHECKING
@@ -49,7 +49,7 @@ class Change:
         self.user_rules = user_rules
         row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
         if row is None:
-            raise DamagedError("The store has lost its counter row.", "Restore it from a backup.")
+            raise DamagedError("The store has lost its counter row.", DAMAGED_STEP)
         self._first = self._seq = int(row[0])
 
     def next_seq(self) -> int:
@@ -199,7 +199,7 @@ def _refuse_emptied(location: Location) -> None:
         raise DamagedError(
             f"{location.truth} is empty, but the index of what it held is there.",
             f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"
-            f" to start with nothing, delete {location.index_file}.",
+            f" to start with nothing, delete {location.index_file}. 'ctxrank doctor' says more.",
         )
 
 

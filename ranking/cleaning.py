@@ -1,10 +1,18 @@
 """Cleaning: what was stored under older redaction rules is redacted again before anyone sees it."""
 
+from ctxrank.indexer.connection import DAMAGED_STEP
+from ctxrank.indexer.errors import DamagedError
+from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode, may_hold_secret
 
 
 def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
-    """The text as today's rules leave it; what was stored under them is clean already."""
+    """The text as today's rules leave it; what was stored under them is clean already.
+
+    Raises DamagedError for a text that was wiped on the disk.
+    """
+    if WIPED in text:
+        raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     if ruleset >= RULESET_VERSION:
         return text
     from ctxrank.indexer.redaction import redact  # its patterns are compiled only where a row needs them

@@ -65,9 +65,7 @@ def search_ids(store: Store, query: str, **filters: Any) -> list[str]:
     return [hit.id for hit in found(store, query, **filters).hits]
 
 
-def start_child(
-    code: str, *arguments: object, is_asked: bool = False, **environment: str
-) -> "subprocess.Popen[str]":
+def start_child(code: str, *arguments: object, is_asked: bool = False, **environment: str) -> "subprocess.Popen[str]":
     """A second process that runs this Python text and sees what we can import; its stdout is piped.
 
     One that `is_asked` waits on its stdin for a line.
@@ -83,7 +81,7 @@ def start_child(
 
 def run_child(code: str, *arguments: object, **environment: str) -> str:
     """What such a process prints, once it has ended well."""
-    child = start_child(code, *arguments, **environment)
+    child = start_child(code, *arguments, is_asked=False, **environment)
     printed, _ = child.communicate(timeout=60)
     assert child.returncode == 0, printed
     return printed

@@ -44,9 +44,7 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
 def alarms(location: Location, *, is_deep: bool = False) -> dict[str, Finding]:
     """What is not ok, by check."""
-    return {
-        finding.id: finding for finding in examine(location, is_deep=is_deep) if finding.result is not Result.OK
-    }
+    return {finding.id: finding for finding in examine(location, is_deep=is_deep) if finding.result is not Result.OK}
 
 
 def change(path: str, *statements: str) -> None:
@@ -99,6 +97,8 @@ _TRUTHS: list[tuple[str, str, Result]] = [
     ("DELETE FROM packages WHERE id = 1", "records", Result.FAIL),
     ("DELETE FROM documents WHERE kind = 'reasoning'", "records", Result.FAIL),
     ("UPDATE documents SET session_id = 99", "records", Result.FAIL),
+    ("UPDATE documents SET kind = 'pasrage' WHERE id = 2", "records", Result.FAIL),
+    ("UPDATE reasoning SET content = 'a' || replace(hex(zeroblob(20)), '00', char(0))", "texts", Result.FAIL),
     ("UPDATE documents SET ruleset = 1", "redaction-rules", Result.WARN),
     ("UPDATE documents SET ruleset = 900", "redaction-rules", Result.WARN),
     ("UPDATE sessions SET created_at = 9000000000000000", "clock", Result.WARN),

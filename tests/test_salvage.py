@@ -7,7 +7,20 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import make_store, open_again, run_child, save, search_ids, start_child
-from damage import DAMAGES, PAGE, closed, cut, flipped, leaves_of, pages_of, root_of, rows_of, spoil, without_logs, zeroed
+from damage import (
+    DAMAGES,
+    PAGE,
+    closed,
+    cut,
+    flipped,
+    leaves_of,
+    pages_of,
+    root_of,
+    rows_of,
+    spoil,
+    without_logs,
+    zeroed,
+)
 from index_contents import has_no_ghosts
 from load import load
 
@@ -58,7 +71,7 @@ def test_rows_are_read_from_pages_as_sqlite_reads_them(shop: Location) -> None:
     ).fetchall()
     file = PageFile(shop.truth)
     for name, root in tables:
-        read = {record.rowid: record.values[1:] for record in below(file, int(root))}
+        read = {record.rowid: record.values[1:] for record in below(file, int(str(root)))}
         wanted = {int(row[0]): tuple(row[2:]) for row in connection.execute(f'SELECT rowid, * FROM "{name}"')}
         assert read == wanted, name
     file.close()
@@ -310,6 +323,24 @@ def test_an_older_store_is_brought_up_to_date_on_the_way(tmp_path: Path) -> None
     with open_store(location.truth) as store:
         assert store.truth.execute("SELECT state, confirmations FROM error_patterns").get == ("confirmed", 4)
         assert store.truth.execute("SELECT name FROM sessions").get == "S"
+
+
+def test_a_document_that_the_index_cannot_take_is_dropped_and_counted(shop: Location) -> None:
+    with open_store(shop.truth) as store, store.write() as change:
+        change.connection.execute("UPDATE documents SET kind = 'pasrage' WHERE kind = 'passage' AND id = 2")
+    report = salvage(shop, busy_ms=BUSY_MS).report
+    assert {table.name: table.lost for table in report.tables if table.lost} == {"documents": 1}
+    with open_store(shop.truth) as store:
+        assert store.follow() == 0 and has_no_ghosts(store)
+
+
+def test_a_row_that_no_reader_could_parse_is_made_harmless(shop: Location) -> None:
+    with open_store(shop.truth) as store, store.write() as change:
+        change.connection.execute("UPDATE reasoning SET refs = '[}'; UPDATE error_signatures SET terms = '[1'")
+    salvage(shop, busy_ms=BUSY_MS)
+    with open_store(shop.truth) as store:
+        assert store.truth.execute("SELECT DISTINCT refs FROM reasoning").get == "[]"
+        assert store.truth.execute("SELECT DISTINCT normaliser FROM error_signatures").get == 0
 
 
 def test_an_emptied_store_is_not_taken_for_a_new_one(shop: Location) -> None:

@@ -60,7 +60,7 @@ def recover_db(call: BazingaCall) -> int:
             {
                 "success": False,
                 "error": f"The store is damaged, and was left as it is: {problems}",
-                "hint": "Restore it from a backup; 'sqlite3 FILE .recover' reads what is left of it.",
+                "hint": "'ctxrank doctor --repair apply' saves what can be read, and keeps the file as it is.",
             }
         )
         return code

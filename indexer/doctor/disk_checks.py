@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 import apsw
 
+from ctxrank.indexer.artifacts import prepare
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.doctor.finding import Finding, ok, warn
 from ctxrank.indexer.file_stamp import FileStamp
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.location import Location
 from ctxrank.indexer.passages import content_digest
+from ctxrank.indexer.reading import FileText, read_text_file
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.walk import FoundFile, walk
 
 _SHOWN = 4
@@ -27,8 +30,8 @@ class _Known(NamedTuple):
     sha256: str
 
 
-def examine_disk(truth: apsw.Connection, location: Location) -> Iterator[Finding]:
-    """The artifacts' folders and files, and the passages' texts."""
+def examine_disk(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
+    """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
     roots = [(int(id_), str(path)) for id_, path in truth.execute("SELECT id, path FROM roots ORDER BY id")]
     gone_roots: list[str] = []
     known: dict[str, list[_Known]] = {}
@@ -53,7 +56,7 @@ def examine_disk(truth: apsw.Connection, location: Location) -> Iterator[Finding
     else:
         yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
     yield _files(known)
-    yield _passages(truth)
+    yield _passages(truth, location, mode)
 
 
 def _files(known: dict[str, list[_Known]]) -> Finding:
@@ -114,9 +117,13 @@ def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, st
     return found
 
 
-def _passages(truth: apsw.Connection) -> Finding:
-    """A passage's key is made of its text: a byte that was turned over inside of a text shows only here."""
+def _passages(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:
+    """A passage's key is made of its text: a byte that was turned over inside of a text shows only here.
+
+    It is made of the file's title, too. Where that is no longer known, the file itself is asked.
+    """
     wrong: list[str] = []
+    texts: dict[str, set[str]] = {}
     count = 0
     for id_, key, title, body, owner, path in truth.execute(
         """
@@ -129,11 +136,21 @@ def _passages(truth: apsw.Connection) -> Finding:
         count += 1
         digest = str(key).partition(".")[0]
         if digest not in (content_digest(title, body), content_digest(f"{owner} > {title}", body)):
-            wrong.append(f"passage:{id_} of {path}")
+            if path not in texts:
+                texts[path] = _texts_of(location, path, mode)
+            if body not in texts[path]:
+                wrong.append(f"passage:{id_} of {path}")
     if wrong:
         step = "Compare 'ctxrank show' with the file. A file that is saved again with an edit is read again."
         return warn("passage-texts", f"{len(wrong)} are not what was stored: {_listed(wrong)}", step)
     return ok("passage-texts", f"{count} passages are what was stored")
+
+
+def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:
+    """The passages of a file as it is now; none where it cannot be read."""
+    full = os.path.join(location.project, path)
+    file = read_text_file(full) if is_inside(location.project, full) else None
+    return {passage.text for passage in prepare(path, file, mode).passages} if isinstance(file, FileText) else set()
 
 
 def _listed(paths: list[str]) -> str:

@@ -83,6 +83,9 @@ def _deep(location: Location, truth: apsw.Connection, busy_ms: int) -> Iterator[
         except (apsw.Error, UnicodeDecodeError, LookupError, ValueError) as error:
             yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
     try:
-        yield from examine_disk(truth, location)
+        mode = load_config(Store(location, truth, busy_ms)).redaction_mode
+        yield from examine_disk(truth, location, mode)
+    except UsageError:
+        return  # the configuration's own check has said so; without it no file can be read as it was
     except (apsw.Error, UnicodeDecodeError) as error:
         yield fail("artifacts", f"could not be looked at: {error}", "See the checks of the store above.")

@@ -8,6 +8,8 @@ import apsw
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.connection import file_uri, wait_for_locks
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.facets import KINDS
+from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.location import Location
 from ctxrank.indexer.removal import TABLES
 from ctxrank.indexer.ruleset import RULESET_VERSION
@@ -117,7 +119,8 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
 def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
     """Whether what stands in the tables fits together; for a file of the present schema."""
     checks: dict[str, Callable[[apsw.Connection], Finding]] = {
-        "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules, "clock": _clock,
+        "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
+        "clock": _clock,
     }  # fmt: skip
     for id, check in checks.items():
         try:
@@ -128,9 +131,27 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
             yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
 
 
-def _number(truth: apsw.Connection, query: str, *values: int) -> int:
+def _number(truth: apsw.Connection, query: str, *values: int | str) -> int:
     row = truth.execute(query, values).fetchone()
     return int(row[0] or 0) if row else 0
+
+
+def _texts(truth: apsw.Connection) -> Finding:
+    """SQLite checks where a text is, not what it says: a wiped overflow page reads as zeros."""
+    wiped: list[str] = []
+    for table, column in truth.execute(
+        """
+        SELECT t.name, c.name
+          FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+         WHERE t.schema = 'main' AND t.type = 'table' AND c.type = 'TEXT'
+        """
+    ).fetchall():
+        count = _number(truth, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
+        if count:
+            wiped.append(f"{count} in {table}.{column}")
+    if wiped:
+        return fail("texts", f"texts were wiped: {', '.join(wiped)}", SALVAGE_STEP, Repair.SALVAGE)
+    return ok("texts", "no text was wiped")
 
 
 def _feed(truth: apsw.Connection) -> Finding:
@@ -182,6 +203,10 @@ def _records(truth: apsw.Connection) -> Finding:
     )
     if lost:
         missing.append(f"{lost} documents of sessions that are not there")
+    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    strange = _number(truth, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
+    if strange:
+        missing.append(f"{strange} documents of no known kind, which the index cannot take")
     if missing:
         return fail("records", "; ".join(missing), SALVAGE_STEP, Repair.SALVAGE)
     return ok("records", "every record is findable, every document has a record")

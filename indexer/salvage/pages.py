@@ -13,11 +13,13 @@ import struct
 from collections.abc import Iterator
 from enum import IntEnum
 
+from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.records import NamedTuple
 
 MAGIC = b"SQLite format 3\x00"
 DEFAULT_PAGE_BYTES = 4096
 _FILE_HEADER_BYTES = 100
+_WIPED = WIPED.encode()
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 Value = int | float | str | bytes | None
@@ -232,6 +234,8 @@ def _decoded(payload: bytes, number: int) -> tuple[Value, ...]:
         else:
             size = (serial - 12) // 2
             part = payload[at : at + size]
+            if _WIPED in part:
+                raise Unreadable(f"a text of a row on page {number} was wiped")
             values.append(part.decode() if serial % 2 else bytes(part))
         at += size
     if at != len(payload):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer import documents
+from ctxrank.indexer.facets import KINDS
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.salvage.counterparts import (
     RECORD_TABLES,
@@ -62,9 +63,11 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
         for number, known in lost.get(table, {}).items():
             rebuilt[table] += insert(truth, table, {**filler, **known, "id": number})
     rebuilt["sessions"] += _name_lost_sessions(truth)
+    strange = _drop_strange_documents(truth)
     rebuilt.update(rebuild_records(truth, lost))
     rebuilt["documents"] += rebuild_documents(change, lost.get("documents", {}))
     dropped = _settle_references(truth)
+    dropped["documents"] += strange
     # A document of a record that is not there any more: its passages go with it.
     for kind, table in {**RECORD_TABLES, "artifact": "artifacts"}.items():
         query = f"SELECT id FROM documents WHERE kind = ? AND number NOT IN (SELECT id FROM {table})"
@@ -121,6 +124,19 @@ def _settle_references(truth: apsw.Connection) -> Counter[str]:
             else:
                 truth.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
     return dropped
+
+
+def _drop_strange_documents(truth: apsw.Connection) -> int:
+    """Remove documents that the index could not take: it would stop at the first of them for ever."""
+    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    truth.execute(
+        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
+        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    strange = truth.changes()
+    if strange:
+        truth.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
+    return strange
 
 
 def _broken(truth: apsw.Connection) -> "list[_Broken]":

@@ -91,17 +91,18 @@ def _lost(
     is_complete = False
     for index in table.indexes:
         tree = owners.trees[index.name]
-        is_complete = is_complete or not (tree.problems or index.is_partial)
+        is_whole = not (tree.problems or index.is_partial)
         for entry in read_records(file, tree.pages):
-            if isinstance(entry, Unreadable):
-                is_complete = is_complete and not tree.problems
+            *values, number = (None,) if isinstance(entry, Unreadable) else entry.values
+            if not isinstance(number, int) or number < 1 or len(values) != len(index.columns):
+                is_whole = False  # no row has such a number: the entry itself is damaged
                 continue
-            *values, number = entry.values
-            if not isinstance(number, int) or number in saved or len(values) != len(index.columns):
+            if number in saved:
                 continue
             known = lost.setdefault(number, {})
             for place, value in zip(index.columns, values, strict=True):
                 column = table.columns[place]
                 if column.takes(value):
                     known[column.name] = value
+        is_complete = is_complete or is_whole
     return lost, is_complete

@@ -141,6 +141,7 @@ def _has_rows(file: PageFile, number: int) -> bool:
     try:
         if file.kind(number) is not PageKind.TABLE_LEAF:
             return False
-        return any(isinstance(record, Record) for record in file.records(number))
+        rows = [record for record in file.records(number) if isinstance(record, Record)]
+        return not all(len(row.values) == _SCHEMA_COLUMNS and row.values[0] in _OBJECTS for row in rows)
     except Unreadable:
         return False

@@ -1,0 +1,202 @@
+"""Every page of both files, turned over, wiped or cut off: right, degraded with a reason, or error 5 and what to do."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from builders import found, save
+from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, root_of, without_logs, zeroed
+from index_contents import has_no_ghosts
+from load import load
+
+from ctxrank.cli.main import run
+from ctxrank.indexer.doctor.examination import examine
+from ctxrank.indexer.doctor.finding import Repair
+from ctxrank.indexer.location import Location
+from ctxrank.indexer.salvage.pages import PageFile, PageKind, Unreadable
+from ctxrank.indexer.store import Store, open_store
+
+# What reads each of the tables; nothing here writes.
+_QUESTIONS = [
+    ("search", "token refresh"), ("package", "list"), ("show", "package:3"), ("status",), ("error", "list"),
+    ("reasoning", "get", "--session", "shop-2026-10"), ("strategy", "list"), ("session", "list"),
+    ("error", "match", "--message", "sqlite3.OperationalError: database is locked", "--project", "shop"),
+    ("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "tokens", "--strict", "--no-mark"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    """The fixture store with enough beside it for trees of two levels, and one text of many pages."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "2000")
+    store = load(str(tmp_path))
+    words = " ".join(f"v{number}" for number in range(900))
+    for number in range(30):
+        text = f"# Note {number}\n\n" + " ".join(f"w{number}x{word} shared{word % 7}" for word in range(60))
+        save(store, f"notes/{number}.md", text, session="notes", summary=words if number == 7 else f"Note {number}.")
+    store.index().connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+    with store.write() as change:
+        rows = [("elsewhere", "package", f"{number:040}", "cafe" * 16, number) for number in range(90)]
+        change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)
+    return closed(store)
+
+
+@pytest.fixture
+def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    """Run a command on the store; returns its exit code and what it printed, without what each call counts up."""
+
+    def call(*command: str) -> tuple[int, str]:
+        capsys.readouterr()
+        code = run(["--db", shop.truth, *command, "--json"])
+        printed = capsys.readouterr()
+        assert "should not" not in printed.out + printed.err, (command, printed)
+        return code, printed.out
+
+    return call
+
+
+def is_right_or_explained(code: int, printed: str, right: tuple[int, str]) -> bool:
+    """The promise of a store that is damaged."""
+    answer = json.loads(printed)
+    if code == 5:
+        return bool(answer["error"]["message"]) and "ctxrank doctor" in answer["error"]["hint"]
+    if answer.get("outcome") == "degraded":
+        return bool(answer.get("reason") or answer.get("index_trouble"))
+    return (code, printed) == right
+
+
+def page_kinds(path: str) -> dict[str, int]:
+    """One page of each sort that a file has (by number from 0), named by what it is."""
+    file = PageFile(path)
+    found_: dict[str, int] = {"header": 0}
+    for page in range(1, file.count):
+        try:
+            found_.setdefault(file.kind(page + 1).name, page)
+            for overflow in file.overflow(page + 1):
+                found_.setdefault("OVERFLOW", overflow - 1)
+        except Unreadable:
+            continue
+    free = file.free_pages()
+    if free:
+        found_["FREE"] = min(free) - 1
+    file.close()
+    return found_
+
+
+def test_the_store_of_these_tests_has_pages_of_every_sort(shop: Location) -> None:
+    wanted = {kind.name for kind in PageKind} | {"header", "OVERFLOW"}
+    assert wanted <= page_kinds(shop.truth).keys()
+    assert wanted - {"INDEX_INTERIOR"} <= page_kinds(shop.index_file).keys()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_truth_answers_rightly_or_says_what_is_wrong(
+    shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
+) -> None:
+    truth, index = Path(shop.truth).read_bytes(), Path(shop.index_file).read_bytes()
+    right = [ask(*question) for question in _QUESTIONS]
+    pages = {*page_kinds(shop.truth).values(), *range(0, pages_of(shop.truth), 17), pages_of(shop.truth) - 1}
+    for page in sorted(pages):
+        without_logs(shop)
+        Path(shop.truth).write_bytes(damage(truth, page))
+        Path(shop.index_file).write_bytes(index)
+        for question, answer in zip(_QUESTIONS, right, strict=True):
+            assert is_right_or_explained(*ask(*question), answer), (page, question)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_index_answers_rightly_or_degraded_and_heals(
+    shop: Location, damage: Callable[[bytes, int], bytes]
+) -> None:
+    queries = ("token refresh", "shared3", "w7x3 database locked")
+    index = Path(shop.index_file).read_bytes()
+    with open_store(shop.truth) as store:
+        right = [found(store, query, limit=50).hits for query in queries]
+    pages = {*page_kinds(shop.index_file).values(), *range(0, pages_of(shop.index_file), 9)}
+    for page in sorted(pages):
+        without_logs(shop)
+        Path(shop.index_file).write_bytes(damage(index, page))
+        with open_store(shop.truth) as store:
+            for query, hits in zip(queries, right, strict=True):
+                answer = found(store, query, limit=50)
+                assert answer.outcome == "degraded" or answer.hits == hits, (page, query)
+            assert [found(store, query, limit=50).hits for query in queries] == right, page
+            assert has_no_ghosts_or_doctor_knows(store), page
+
+
+def has_no_ghosts_or_doctor_knows(store: Store) -> bool:
+    """A page that none of the queries came to is healed by the one that does; until then doctor tells."""
+    try:
+        return has_no_ghosts(store)
+    except apsw.CorruptError:
+        return any(finding.repair is Repair.REBUILD for finding in examine(store.location))
+
+
+_FTS_TABLES = ("fts_data", "fts_idx", "fts_docsize", "fts_config", "forward", "terms", "state")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("table", _FTS_TABLES)
+def test_each_table_of_the_index_may_lose_any_of_its_pages(
+    shop: Location, table: str, damage: Callable[[bytes, int], bytes]
+) -> None:
+    index = Path(shop.index_file).read_bytes()
+    with open_store(shop.truth) as store:
+        right = found(store, "token refresh").hits
+    for page in {root_of(shop.index_file, table), leaves_of(shop.index_file, table)[-1]}:
+        without_logs(shop)
+        Path(shop.index_file).write_bytes(damage(index, page))
+        with open_store(shop.truth) as store:
+            save(store, "late.md", "an ibex", session="notes")
+            assert found(store, "token refresh").hits[0].id == right[0].id
+            assert [hit.path for hit in found(store, "ibex").hits] == ["late.md"]
+            assert has_no_ghosts(store)
+
+
+def test_doctor_finds_every_page_that_a_command_stumbles_over(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    truth = Path(shop.truth).read_bytes()
+    for page in page_kinds(shop.truth).values():
+        without_logs(shop)
+        Path(shop.truth).write_bytes(zeroed(truth, page))
+        if any(ask(*question)[0] == 5 for question in _QUESTIONS):
+            code, printed = ask("doctor")
+            broken = [finding for finding in json.loads(printed)["findings"] if finding["result"] == "fail"]
+            assert code == 5 and all(finding["next_step"] for finding in broken), page
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_doctor_repairs_answers_again(
+    shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
+) -> None:
+    truth = Path(shop.truth).read_bytes()
+    for kind, page in page_kinds(shop.truth).items():
+        if damage is cut and page < 60:
+            continue  # most of the store would be gone
+        without_logs(shop)
+        Path(shop.truth).write_bytes(damage(truth, page))
+        ask("doctor", "--repair", "apply")
+        _, printed = ask("doctor", "--deep")
+        broken = [finding for finding in json.loads(printed)["findings"] if finding["result"] == "fail"]
+        assert not broken, (kind, page, [(finding["id"], finding["evidence"]) for finding in broken])
+        assert ask("search", "token refresh")[0] == 0
+        assert ask("index")[0] == 0
+
+
+def test_a_file_that_ends_within_a_page_is_damaged(shop: Location, ask: Callable[..., tuple[int, str]]) -> None:
+    """SQLite reads the missing end as zeros, and the rows there as rows of nothing."""
+    data = Path(shop.truth).read_bytes()
+    Path(shop.truth).write_bytes(data[: -PAGE + 200])
+    code, printed = ask("package", "list")
+    assert (code, "ends within a page" in json.loads(printed)["error"]["message"]) == (5, True)
+
+
+def test_a_text_that_is_no_utf8_any_more_is_damage(shop: Location, ask: Callable[..., tuple[int, str]]) -> None:
+    data = Path(shop.truth).read_bytes()
+    Path(shop.truth).write_bytes(data.replace(b"Note 3.", b"Note \xff."))
+    code, printed = ask("package", "list", "--session", "notes", "--limit", "100")
+    assert (code, json.loads(printed)["error"]["kind"]) == (5, "damaged")
