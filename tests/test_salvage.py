@@ -184,6 +184,7 @@ def test_numbers_go_on_where_they_were(shop: Location) -> None:
     query = "SELECT seq FROM sqlite_sequence WHERE name = 'packages'"
     with open_store(shop.truth) as store:
         last, seq = store.truth.execute(query).get, store.last_seq()
+        name = store.truth.execute("SELECT uuid FROM store").get
         with store.write() as change:
             change.connection.execute("UPDATE sqlite_sequence SET seq = 900 WHERE name = 'events'")
     without_logs(shop)
@@ -192,6 +193,7 @@ def test_numbers_go_on_where_they_were(shop: Location) -> None:
     with open_store(shop.truth) as store:
         assert store.truth.execute(query).get == last
         assert store.last_seq() > seq
+        assert store.truth.execute("SELECT uuid FROM store").get == name
         assert save(store, "new.md", "an ibex", session="shop-2026-10").id == int(str(last)) + 1
 
 

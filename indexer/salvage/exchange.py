@@ -59,18 +59,19 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
     folder = _trial_folder(location) if is_dry_run else new_backup_folder(location)
     copy, new = os.path.join(folder, os.path.basename(location.truth)), os.path.join(folder, "salvaged.db")
     is_kept = False
+    store_uuid = _uuid_in_index(location)
     try:
         with _open_for_salvage(location.truth, busy_ms) as damaged:
             if damaged is None:
                 with _alone(location.truth):
-                    report = _copy_files(location.truth, copy, new)
+                    report = _copy_files(location.truth, copy, new, store_uuid)
                     if not is_dry_run:
                         is_kept = True
                         _replace(location.truth, new)
             else:
                 with _opened(location.truth, busy_ms) as look:
                     version = _copy_of(damaged, copy, look)
-                    report = save_what_can_be_read(copy, new)
+                    report = save_what_can_be_read(copy, new, store_uuid=store_uuid)
                     if not is_dry_run:
                         is_kept = True
                         _write_over(damaged, new, look, version)
@@ -106,6 +107,19 @@ def new_backup_folder(location: Location) -> str:
     except OSError as error:
         raise CtxrankError(f"{parent} cannot be made: {error.strerror}.", "Check the permissions.") from error
     raise CtxrankError(f"{parent} is full of copies of this second.", "Try again.")
+
+
+def _uuid_in_index(location: Location) -> str:
+    """The store's name as its index knows it; '' where that cannot be read."""
+    try:
+        index = apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            row = index.execute("SELECT store_uuid FROM state WHERE id = 1").fetchone()
+            return str(row[0]) if row else ""
+        finally:
+            index.close()
+    except apsw.Error:
+        return ""
 
 
 def _trial_folder(location: Location) -> str:
@@ -197,13 +211,13 @@ def _alone(path: str) -> Generator[None, None, None]:
         os.close(descriptor)
 
 
-def _copy_files(path: str, copy: str, new: str) -> SalvageReport:
+def _copy_files(path: str, copy: str, new: str, store_uuid: str) -> SalvageReport:
     """Copy the files byte by byte, and salvage what the first of them holds."""
     for suffix in _SUFFIXES[:2]:
         if os.path.exists(path + suffix):
             _touch(copy + suffix)
             shutil.copyfile(path + suffix, copy + suffix)
-    return save_what_can_be_read(copy, new)
+    return save_what_can_be_read(copy, new, store_uuid=store_uuid)
 
 
 def _replace(path: str, new: str) -> None:

@@ -83,8 +83,10 @@ class SalvageReport(NamedTuple):
         return any(table.problems or table.lost for table in self.tables if table.name in ("documents", "artifacts"))
 
 
-def save_what_can_be_read(damaged: str, new: str) -> SalvageReport:
+def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "") -> SalvageReport:
     """Make the new file. No connection of this process may have the damaged one open.
+
+    `store_uuid` is what the store was named, where another file tells: digests of what was forgotten are keyed with it.
 
     Raises DamagedError for a file from a newer program, or where nothing of a store can be read in it.
     """
@@ -97,7 +99,7 @@ def save_what_can_be_read(damaged: str, new: str) -> SalvageReport:
             truth.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             truth.pragma("foreign_keys", False)
             with immediate(truth):
-                report = _fill(file, truth, version)
+                report = _fill(file, truth, version, store_uuid)
             problems = [str(row[0]) for row in truth.execute("PRAGMA integrity_check(5)")]
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
         finally:
@@ -124,7 +126,7 @@ def _version(file: PageFile, path: str) -> int:
     return SCHEMA_VERSION
 
 
-def _fill(file: PageFile, truth: apsw.Connection, version: int) -> SalvageReport:
+def _fill(file: PageFile, truth: apsw.Connection, version: int, store_uuid: str) -> SalvageReport:
     for number in range(1, version + 1):
         truth.execute(read_sql(f"truth_{number:03d}.sql"))
     tables = read_layout(truth)
@@ -138,6 +140,9 @@ def _fill(file: PageFile, truth: apsw.Connection, version: int) -> SalvageReport
     triggers = _drop_triggers(truth)
     truth.pragma("application_id", APPLICATION_ID)
     truth.pragma("user_version", SCHEMA_VERSION)
+    if truth.execute("SELECT 1 FROM store").fetchone() is None:
+        row = (store_uuid or str(uuid.uuid4()), now_us())
+        truth.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
     _number_on(file, owners, truth, copied)
     change = Change(truth)
     mended = mend(change, {name: table.lost for name, table in copied.items()})
@@ -168,9 +173,6 @@ def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied
     for name, last in given.items():
         highest = max(last, 0, *copied[name].lost)
         truth.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, highest))
-    if truth.execute("SELECT 1 FROM store").fetchone() is None:
-        row = (str(uuid.uuid4()), now_us())
-        truth.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
     truth.execute(
         """
         UPDATE store
