@@ -5,6 +5,7 @@ have no long posting lists, and would flatter every search. The same seed gives 
 """
 
 import random
+from functools import lru_cache
 from itertools import accumulate
 
 # The most frequent ranks, in about the order of English technical prose; the others are made of syllables.
@@ -26,15 +27,17 @@ _TOPIC_WORDS = 40
 class Language:
     """A source of words and sentences; two of the same seed say the same."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, vocabulary: int = _VOCABULARY) -> None:
         self.random = random.Random(seed)
-        self.vocabulary = self._vocabulary()
+        self.vocabulary = self._vocabulary(vocabulary)
         self._weights = list(accumulate(1 / rank for rank in range(1, len(self.vocabulary) + 1)))
+        self._middle = self.vocabulary[300:8000]
+        self.topic = lru_cache(maxsize=1000)(self._topic)
 
-    def _vocabulary(self) -> list[str]:
+    def _vocabulary(self, size: int) -> list[str]:
         words: dict[str, None] = dict.fromkeys(map(str, _FREQUENT))
         chance = random.Random(0)  # the language is one, whoever speaks it
-        while len(words) < _VOCABULARY:
+        while len(words) < size:
             syllables = chance.choice((1, 2, 2, 3, 3))
             words["".join(map(chance.choice, (_ONSETS, _VOWELS, _CODAS) * syllables))] = None
         return list(words)
@@ -43,9 +46,9 @@ class Language:
         """Words as they come."""
         return self.random.choices(self.vocabulary, cum_weights=self._weights, k=count)
 
-    def topic(self, number: int) -> list[str]:
+    def _topic(self, number: int) -> list[str]:
         """The words that texts about this topic share: none of the frequent ones, none of the rarest."""
-        return random.Random(number).choices(self.vocabulary[300:8000], k=_TOPIC_WORDS)
+        return random.Random(number).choices(self._middle, k=_TOPIC_WORDS)
 
     def sentence(self, count: int, topic: list[str] | None = None) -> str:
         """So many words; with a topic, a third of them are about it."""

@@ -22,9 +22,9 @@ else:
     Protocol = object
 
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-FORMAT = 1  # grows with the index's layout; a program older than the file leaves it alone
+FORMAT = 2  # grows with the index's layout; a program older than the file leaves it alone
 # Everything that the index is a function of, beside the feed. A difference rebuilds it.
-FINGERPRINT = "1 porter-unicode61-rd2 columns=title,body,path,identifiers,scope forward=1 state=2 splitter=1"
+FINGERPRINT = "1 porter-unicode61-rd2 columns=title,body,path,identifiers,scope forward=1 terms=2 state=2 splitter=1"
 
 
 class Trouble(Enum):
@@ -117,7 +117,7 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.shortest_more
               FROM main.state AS s, main.forward AS f, main.terms AS t
              LIMIT 0
             """

@@ -23,7 +23,14 @@ CREATE VIRTUAL TABLE fts USING fts5(
 CREATE TABLE terms (
     id    INTEGER PRIMARY KEY,
     term  TEXT    NOT NULL UNIQUE,      -- as the index holds it, stemmed
-    df    INTEGER NOT NULL              -- documents that hold it
+    df    INTEGER NOT NULL,             -- documents that hold it
+    -- The shortest document that has it up to so many times, in tokens: see indexer/prominence.py.
+    shortest_1     INTEGER NOT NULL DEFAULT 32767,
+    shortest_2     INTEGER NOT NULL DEFAULT 32767,
+    shortest_3     INTEGER NOT NULL DEFAULT 32767,
+    shortest_5     INTEGER NOT NULL DEFAULT 32767,
+    shortest_8     INTEGER NOT NULL DEFAULT 32767,
+    shortest_more  INTEGER NOT NULL DEFAULT 32767
 ) STRICT;
 
 -- Document to terms: scoring a candidate needs no text. See indexer/forward.py for the layout.
