@@ -83,6 +83,7 @@ def _print_json(result: "SearchResult") -> None:
         "query": result.query,
         "total": result.total,
         "capped": result.is_capped,
+        "exact": result.is_exact,
         "hits": [_hit_json(hit) for hit in result.hits],
     }
     if result.reason:

@@ -60,6 +60,11 @@ class IndexState(NamedTuple):
     total_length: int
     generation: int
 
+    @property
+    def average_length(self) -> float:
+        """Tokens of the average document; 1 for an empty index, so that nothing divides by zero."""
+        return max(self.total_length / self.documents, 1.0) if self.documents else 1.0
+
 
 class Index:
     """An open index; `connection` is only to be used while `trouble` is NONE."""

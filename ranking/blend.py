@@ -35,6 +35,11 @@ def calibrated(score: float, half: float) -> float:
     return score / (score + half) if score > 0 else 0.0
 
 
+def uncalibrated(text: float, half: float) -> float:
+    """The BM25 score whose T this is."""
+    return half * text / (1 - text) if text < 1 else float("inf")
+
+
 def blended(text: float, heuristic: float, weight: float = TEXT_WEIGHT) -> float:
     """The score of a document with calibrated text score T and heuristic H."""
     return weight * text + (1 - weight) * heuristic / BLENDED_MAXIMUM

@@ -11,7 +11,8 @@ from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import kind_facet
 from ctxrank.indexer.fts import BROKEN, Index
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
+from ctxrank.ranking.candidates import find_candidates, term_scores
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.readiness import make_ready

@@ -120,7 +120,8 @@ def search_truth(
     hits = tuple(_hit(store, hit, words, request, mode) for hit in found[: max(request.limit, 0)])
     return SearchResult(
         query=str(query), outcome="degraded", engine="heuristic", reason=readiness.trouble.value,
-        stale=readiness.stale, total=len(found), is_capped=False, hits=hits, suggestions=(), notes=filters.notes,
+        stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
+        notes=filters.notes,
     )  # fmt: skip
 
 

@@ -17,8 +17,8 @@ from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.facets import KINDS, kind_facet
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import is_session_wide
-from ctxrank.ranking.candidates import Scope
 from ctxrank.ranking.hits import SearchRequest
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.query import Filter, Query, Term
 
 # A package or artifact is also found by its passages.

@@ -61,8 +61,9 @@ class Hit(NamedTuple):
 class SearchResult(NamedTuple):
     """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
 
-    `total` counts what matched; where `is_capped` it is a lower bound. `stale` counts changes that the
-    index still lacks. `suggestions` are near words where nothing matched.
+    `total` counts what matched; where `is_capped` it is a lower bound. Where `is_exact`, these are the hits that
+    scoring every matching row would give; else that is likely but not proven (exactness.py). `stale` counts
+    changes that the index still lacks. `suggestions` are near words where nothing matched.
     """
 
     query: str
@@ -72,6 +73,7 @@ class SearchResult(NamedTuple):
     stale: int
     total: int
     is_capped: bool
+    is_exact: bool
     hits: tuple[Hit, ...]
     suggestions: tuple[str, ...]
     notes: tuple[str, ...]

@@ -15,8 +15,9 @@ from ctxrank.indexer.fts import BROKEN
 from ctxrank.indexer.linked_graph import Graph, Node
 from ctxrank.indexer.linked_store import KIND
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.candidates import Scope, find_candidates
+from ctxrank.ranking.candidates import find_candidates
 from ctxrank.ranking.closure import Reached
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.readiness import make_ready, recover

@@ -35,7 +35,7 @@ def list_documents(
     )  # fmt: skip
     return SearchResult(
         query=str(query), outcome="matched" if hits else "no_match", engine="heuristic", reason="", stale=0,
-        total=len(owners), is_capped=False, hits=hits, suggestions=(), notes=filters.notes,
+        total=len(owners), is_capped=False, is_exact=True, hits=hits, suggestions=(), notes=filters.notes,
     )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ import re
 
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.linked_store import KIND
-from ctxrank.ranking.candidates import Candidate, Candidates, Scope, find_candidates
+from ctxrank.ranking.candidates import Candidate, Candidates, find_candidates
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.tuning import Tuning
@@ -43,8 +44,12 @@ def with_rows_of_name(
     groups = [frozenset(int(str(id_)) for (id_,) in documents)]
     known = {row.rowid for row in found.rows}
     rows: list[Candidate] = []
+    unseen = found.unseen
     for column in ("title", ""):
         asked = query._replace(terms=(Term(name, is_phrase=True, column=column),))
-        rows = find_candidates(index, state, make_plan(asked, index, state, tuning), scope).rows
+        holding = find_candidates(index, state, make_plan(asked, index, state, tuning), scope)
+        rows = holding.rows
+        if not holding.is_complete:  # what was not seen may belong to those that come first
+            unseen = None
         groups.append(frozenset(row.owner_id for row in rows))
-    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], found.is_complete), groups
+    return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], unseen), groups

@@ -18,7 +18,7 @@ from ctxrank.indexer.facets import document_id_of
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency, saturated
-from ctxrank.ranking.candidates import Candidate, average_length
+from ctxrank.ranking.candidates import Candidate
 from ctxrank.ranking.evidence import Evidence
 from ctxrank.ranking.plan import Plan
 from ctxrank.ranking.scorer import Scorer
@@ -73,7 +73,7 @@ def parts_of(index: Index, state: IndexState, plan: Plan, rows: list[Candidate])
 
 def _wholes(index: Index, state: IndexState, plan: Plan, parts: list[Candidate]) -> dict[int, _Whole]:
     owner_ids = sorted({row.owner_id for row in parts})
-    scorer = Scorer(plan.terms, average_length(state), plan.tuning)
+    scorer = Scorer(plan.terms, state.average_length, plan.tuning)
     row_ids: dict[int, list[int]] = {}
     lengths: dict[int, int] = {}
     found: dict[int, dict[int, float]] = {}  # file → place of the term → tf

@@ -13,7 +13,7 @@ from ctxrank.indexer.facets import document_id_of
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency, saturated
-from ctxrank.ranking.candidates import Bonus, Candidate, Candidates, average_length
+from ctxrank.ranking.candidates import Bonus, Candidate, Candidates
 from ctxrank.ranking.closeness import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.plan import Plan, QueryTerm
 
@@ -37,7 +37,7 @@ def refined(index: Index, state: IndexState, plan: Plan, found: Candidates) -> C
         return found
     rows = sorted(found.rows, key=lambda row: (-row.score, row.rowid))
     read = _read(index, plan, plain, rows[:MAX_REFINED])
-    average = average_length(state)
+    average = state.average_length
     share = share_of_bonus(len(plan.terms))
     forms = _forms(plain, read, state)
     best: list[Candidate] = []
@@ -45,7 +45,7 @@ def refined(index: Index, state: IndexState, plan: Plan, found: Candidates) -> C
         bonuses = (*_near(plan, row, average, share), *_exact(plan, row, forms, average, share))
         rowid, owner_id, score, _ = row.candidate
         best.append(Candidate(rowid, owner_id, score + sum([bonus.score for bonus in bonuses]), bonuses))
-    return Candidates(best + rows[MAX_REFINED:], found.is_complete)
+    return found._replace(rows=best + rows[MAX_REFINED:])
 
 
 def _read(index: Index, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:

@@ -16,11 +16,12 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import blended, calibrated, half_score
-from ctxrank.ranking.candidates import find_candidates
+from ctxrank.ranking.candidates import Candidates, all_matter, find_candidates
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
+from ctxrank.ranking.exactness import is_proven, lift_of, matters_for
 from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters, with_real_filters
-from ctxrank.ranking.heuristic import BLENDED_MAXIMUM, HeuristicParts, Signals, blended_heuristic
+from ctxrank.ranking.heuristic import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.owners import Standing, cleaned_owner, make_hit, read_owners, read_standings
 from ctxrank.ranking.plan import Plan, make_plan
@@ -32,7 +33,9 @@ from ctxrank.ranking.snippets import snippet
 from ctxrank.ranking.tuning import tuned
 
 CATCH_UP_MS = 2000
-_CHUNK = 200  # documents blended at a time, best text score first
+# Documents blended at a time, best text score first: first some for each that is shown, as each is a page of the truth.
+_FIRST_CHUNK = 2
+_CHUNK = 200
 
 
 def search(store: Store, request: SearchRequest, config: Config | None = None) -> SearchResult:
@@ -81,27 +84,31 @@ def _search_index(
     with snapshot(index.connection):
         state = index.state()  # pins the index first, the truth by the next read
         plan = make_plan(query, index, state, tuned(config.ranking))
-        evidence: dict[int, Evidence] = {}
-        is_complete = True
+        lift = lift_of(index, half_score(plan.values), plan.tuning.text)
+        call = _Call(store, index, state, plan, request, lift.half, lift.heuristic, config.redaction_mode)
+        found, evidence = Candidates([], 0.0), dict[int, Evidence]()
         first: list[frozenset[int]] = []
         if not filters.is_impossible:
             scope = facet_scope(store.truth, filters)
-            found = find_candidates(index, state, plan, scope)
+            # A passage has the support of its whole file, so a low row may still stand high.
+            mattering = all_matter if request.is_by_passage else matters_for(request.limit, lift)
+            found = find_candidates(index, state, plan, scope, mattering=mattering)
             if "-" in request.text and not request.is_by_passage:
                 from ctxrank.ranking.named import is_name, with_rows_of_name  # a name has a hyphen
 
                 if is_name(query):
                     found, first = with_rows_of_name(index, state, query, plan.tuning, scope, found)
-            found, is_complete = refined(index, state, plan, found), found.is_complete
+            rows = refined(index, state, plan, found).rows
             if request.is_by_passage:
                 from ctxrank.ranking.parts import parts_of  # only on request
 
-                evidence = parts_of(index, state, plan, found.rows)
+                evidence = parts_of(index, state, plan, rows)
             else:
-                evidence = grouped(found.rows)
-        hits = _hits(
-            _Call(store, index, state, plan, request, half_score(plan.values), config.redaction_mode), evidence, first
-        )
+                evidence = grouped(rows)
+        hits = _hits(call, evidence, first)
+        # What is superseded stands behind everything current, and a passage has the support of its file: no bound.
+        is_bounded = len(hits) == request.limit > 0 and not (request.is_by_passage or hits[-1].superseded_by)
+        last_score = hits[-1].score if is_bounded else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.suggestions import near_terms  # only where nothing was found
@@ -110,7 +117,8 @@ def _search_index(
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
         query=str(query), outcome=outcome, engine="fts5", reason="", stale=readiness.stale,
-        total=len(evidence), is_capped=not is_complete, hits=tuple(hits), suggestions=tuple(suggestions),
+        total=len(evidence) + found.passed_over, is_capped=not found.is_complete,
+        is_exact=is_proven(found, lift, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
         notes=filters.notes,
     )  # fmt: skip
 
@@ -124,6 +132,7 @@ class _Call(NamedTuple):
     plan: Plan
     request: SearchRequest
     half: float
+    highest: float  # H that any document can have
     mode: RedactionMode
 
 
@@ -175,11 +184,12 @@ def _ranked(call: _Call, evidence: dict[int, Evidence], limit: int) -> list[_Ran
     by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
     best: list[_Ranked] = []
     weight = call.plan.tuning.text
-    for start in range(0, len(by_text) if limit else 0, _CHUNK):
-        highest = blended(calibrated(evidence[by_text[start]].score, call.half), BLENDED_MAXIMUM, weight)
+    start, end = 0, min(_FIRST_CHUNK * limit, _CHUNK)
+    while limit and start < len(by_text):
+        highest = blended(calibrated(evidence[by_text[start]].score, call.half), call.highest, weight)
         if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
             break
-        some = by_text[start : start + _CHUNK]
+        some = by_text[start:end]
         for standing in read_standings(call.fts.connection, some, call.state.applied_seq):
             entry = evidence[standing.id]
             text = calibrated(entry.score, call.half)
@@ -187,6 +197,7 @@ def _ranked(call: _Call, evidence: dict[int, Evidence], limit: int) -> list[_Ran
             best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total, weight)))
         best.sort(key=lambda row: order_of(row.standing, row.score))
         del best[limit:]
+        start, end = end, end + _CHUNK
     return best
 
 

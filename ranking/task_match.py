@@ -6,8 +6,9 @@ from ctxrank.indexer.facets import document_id_of, kind_facet
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.blend import calibrated, half_score
-from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
+from ctxrank.ranking.candidates import find_candidates, term_scores
 from ctxrank.ranking.evidence import SHOWN_PASSAGES, Evidence, grouped
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import plain_query
 from ctxrank.ranking.refining import refined

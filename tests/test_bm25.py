@@ -13,7 +13,8 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.forward import encode, packed_counts
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.bm25 import WEIGHTS, inverse_document_frequency, saturated
-from ctxrank.ranking.candidates import Scope, find_candidates, term_scores
+from ctxrank.ranking.candidates import find_candidates, term_scores
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import parse_query
 

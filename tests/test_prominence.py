@@ -39,7 +39,8 @@ def test_the_index_knows_the_shortest_document_of_every_term(tmp_path: Path) -> 
     for number, summary in enumerate(("kiwi", "kiwi plum", "kiwi kiwi plum fig", "date")):
         save(store, f"p{number}.md", None, summary=summary)
     connection = store.index().connection
-    lengths: dict[Any, Any] = dict(connection.execute("SELECT id & 0xffffffff, length FROM main.forward").fetchall())
+    rows: Any = connection.execute("SELECT id & 0xffffffff, length FROM main.forward").fetchall()
+    lengths = dict(rows)
     shortest, next_one, third, _ = (int(lengths[id_]) for id_ in sorted(lengths))
     assert (
         _lengths(store.index().connection, "kiwi")[:2] == [shortest, third]

@@ -3,8 +3,8 @@
     write_store(folder, 1_000_000)          # folder/.ctxrank, indexed; takes about ten minutes
     questions(folder, 200)                  # 4 to 12 words that follow one another in a document
 
-A document has 30 to 60 words, of a vocabulary that is as large as real text of that size has it, by Zipf's law; a third of
-them are of its group's topic. Each session has 250 documents however many there are, as teams do not grow with their past.
+A document has 30 to 60 words by Zipf's law, of a vocabulary as large as real text of that size has; a third of them are
+of its group's topic. Each session has 250 documents however many there are: teams do not grow with their past.
 """
 
 import os
