@@ -29,7 +29,7 @@ _MAX_LEAVES = 64
 _MOST_TOGETHER = 4  # terms that an expression asks for together; more make it longer than its rows are worth
 # What FTS5 needs for a place in a list, over what fetching and scoring a row takes: 25 ns over 5 µs.
 _PLACE_COST = 0.005
-_HALVINGS = 12  # of the range in which `least_for` looks: to 1/4000 of the best score
+_HALVINGS = 8  # of the range in which `least_for` looks: to 1/256 of the best score
 
 
 class Reach(NamedTuple):
@@ -157,7 +157,8 @@ def _most(shortest: Sequence[int], average: float, tuning: Tuning, scale: float)
     for level, length in zip(LEVELS, shortest, strict=False):
         if length < NONE:
             most = max(most, saturated(level * scale, length, average, tuning.k1, tuning.b))
-    return most if shortest[-1] == NONE else tuning.k1 + 1
+    # Above the last level, or of a term that nothing is known of: what nothing exceeds.
+    return most if most and shortest[-1] == NONE else tuning.k1 + 1
 
 
 def _scale(tuning: Tuning) -> float:

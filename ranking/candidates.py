@@ -9,10 +9,9 @@ from ctxrank.indexer.facets import index_rowid
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import saturated
-from ctxrank.ranking.matching import Matcher, Row, Scope
+from ctxrank.ranking.matching import BEST_BY_BM25, Matcher, Mattering, Row, Scope
 from ctxrank.ranking.plan import Plan, QueryTerm, match_expression
 from ctxrank.ranking.scorer import Scorer
-from ctxrank.ranking.selection import BEST_BY_BM25, Mattering, select
 
 # Up to so many rows that hold any term, all are scored.
 MAX_ENUMERATED = 1500
@@ -106,6 +105,8 @@ def find_candidates(
         rows = matcher.rows(match_expression(plan, plan.terms, scope.facets))
         scores = scored(rows)
     else:
+        from ctxrank.ranking.selection import select  # only where a store is large
+
         rows, scores, unseen, passed_over = select(index, state, plan, matcher, scored, mattering)
     # All four values given, so that no default is looked up: there are thousands.
     found = [Candidate(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True)]

@@ -18,8 +18,8 @@ from ctxrank.ranking.blend import blended, calibrated, uncalibrated
 from ctxrank.ranking.candidates import Candidates
 from ctxrank.ranking.evidence import OTHERS_SHARE, OWN_SHARE, SHOWN_PASSAGES
 from ctxrank.ranking.heuristic import BLENDED_RECENCY, PRIORITY_FACTOR, PRIORITY_WEIGHTS
+from ctxrank.ranking.matching import Mattering
 from ctxrank.ranking.refining import MAX_REFINED
-from ctxrank.ranking.selection import Mattering
 
 _USUAL_PRIORITY = "medium"
 # Bounds are sums in another order than scores.

@@ -4,7 +4,7 @@ FTS5 enumerates; what no facet can say is checked by SQLite meanwhile. Filters a
 is applied to what was picked already.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import cast
 
 import apsw
@@ -15,9 +15,12 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import FieldWeights
 from ctxrank.ranking.plan import Plan
 
+BEST_BY_BM25 = 500  # rows that FTS5's own order picks where nothing else can
 _ALL_ROWIDS = (1, 2**63 - 1)
 
 Row = tuple[int, int, int, bytes]  # rowid, owner, length in tokens, forward list
+# From the scores so far, the best first: the score below which no row matters.
+Mattering = Callable[[list[float]], float]
 
 
 class Scope(NamedTuple):

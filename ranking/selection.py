@@ -15,12 +15,11 @@ from collections.abc import Callable
 from ctxrank.indexer.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bounds import BoundedTerm, Bounds, most_of
-from ctxrank.ranking.matching import Matcher, Row
+from ctxrank.ranking.matching import BEST_BY_BM25, Matcher, Mattering, Row
 from ctxrank.ranking.plan import Plan, fragment_of, within
 
 FIRST_COST = 600
 MAX_SCORED = 4000  # about 5 µs each
-BEST_BY_BM25 = 500
 _MAX_ROUNDS = 4
 # Words of one subject stand together more often than by chance, so a round may find so many times what it expected.
 _SURPRISE = 3
@@ -28,8 +27,6 @@ _SURPRISE = 3
 _LEAST_RATIO, _MOST_RATIO = 0.05, 50.0
 _JUST_BELOW = 0.999
 
-# From the scores so far, the best first: the score below which no row matters.
-Mattering = Callable[[list[float]], float]
 Scoring = Callable[[list[Row]], list[float]]
 
 

@@ -56,7 +56,8 @@ def main() -> None:
             measured = _child("size", store, folder, options.peers, options.questions)
             found["sizes"].append({"documents": size, **measured})
             print(json.dumps(_summary(found["sizes"][-1])), flush=True)
-        found["largest"] = _child("largest", store, folder, options.peers, options.questions)
+        largest = os.path.join(folder, str(options.sizes[-1]))
+        found["largest"] = _child("largest", largest, folder, options.peers, options.questions)
     path = os.path.join(options.out, "scale.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump(found, file, indent=1)
