@@ -60,10 +60,16 @@ def main() -> None:
         found["largest"] = _child("largest", largest, folder, options.peers, options.questions)
     path = os.path.join(options.out, "scale.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(found, file, indent=1)
-        file.write("\n")
+        file.write(_as_lines(found))
     curves = os.path.join(_HERE, "scale_curves.py")
     subprocess.run([options.peers, curves, path, options.out], check=False)
+
+
+def _as_lines(found: dict[str, Any]) -> str:
+    """JSON with one size on each line."""
+    sizes = ",\n  ".join(json.dumps(size) for size in found["sizes"])
+    machine_, largest = json.dumps(found["machine"]), json.dumps(found["largest"])
+    return f'{{\n"machine": {machine_},\n"sizes": [\n  {sizes}\n],\n"largest": {largest}\n}}\n'
 
 
 def _summary(size: dict[str, Any]) -> dict[str, Any]:
