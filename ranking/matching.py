@@ -5,13 +5,12 @@ is applied to what was picked already.
 """
 
 from collections.abc import Callable, Iterable
-from typing import cast
 
 import apsw
 
 from ctxrank.indexer.facets import session_range
 from ctxrank.indexer.fts import Index
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.ranking.bm25 import FieldWeights
 from ctxrank.ranking.plan import Plan
 
