@@ -3,7 +3,7 @@
 import sys
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
@@ -200,4 +200,4 @@ def _compact(result: "Assembly") -> str:
         lines.append("skills checklist")
     if result.overflow:
         lines.append(f"+{result.overflow} more")
-    return "\n".join(lines)
+    return "\n".join(map(shown, lines))

@@ -51,7 +51,7 @@ def _print_text(report: "CheckReport", *, is_ok: bool) -> None:
 
     for finding in report.findings:
         place = shown(f"{finding.path}:{finding.line}")
-        print(f"{finding.severity:<7} {place}  {finding.rule}: {shown(finding.message)}")
+        print(f"{finding.severity:<7} {place}  {shown(f'{finding.rule}: {finding.message}')}")
     print(
         f"{'OK' if is_ok else 'FAILED'} {counted(report.counts)}: "
         f"{report.count('error')} errors, {report.count('warning')} warnings, {report.count('info')} infos"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 
 from ctxrank.indexer.errors import CtxrankError, DamagedError
-from ctxrank.indexer.lines import WIPED
+from ctxrank.indexer.lines import WIPED, visible_json
 
 SCHEMA_VERSION = 1
 _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
@@ -33,7 +33,8 @@ def emit_error(error: CtxrankError) -> None:
 
 
 def _print(value: object) -> None:
-    # Lone surrogates (a path's undecodable bytes) are escaped; everything else stays readable.
+    # What a terminal would obey or nobody would see, lone surrogates (a path's undecodable bytes) too, is escaped;
+    # everything else stays readable.
     try:
         text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     except ValueError:
@@ -44,4 +45,4 @@ def _print(value: object) -> None:
         from ctxrank.indexer.connection import DAMAGED_STEP  # hardly ever
 
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
-    sys.stdout.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+    sys.stdout.write(visible_json(text) + "\n")

@@ -1,7 +1,7 @@
 """`ctxrank group`: task groups of a session."""
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 
 
 @declare.group()
@@ -46,7 +46,7 @@ def create(
 
         emit_json({"id": group_id, "session_id": session, "group_id": name})
     else:
-        print(f"Made group {name} in {session}")
+        print(f"Made group {shown(name)} in {shown(session)}")
 
 
 @command.command("list")
@@ -81,7 +81,7 @@ def list_(call: Call, session: str) -> int:
     else:
         for group in groups:
             title = f" · {group.title}" if group.title else ""
-            print(f"{call.bold(group.name)} · {group.status}{title}")
+            print(f"{call.bold(shown(group.name))} · {shown(f'{group.status}{title}')}")
         if not groups:
             call.note("no groups.")
     return 0 if groups else 1

@@ -2,7 +2,7 @@
 
 import click
 
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 from ctxrank.cli.command import StoreCommand
 
 
@@ -29,6 +29,6 @@ def command(call: Call, folder: str) -> None:
 
         emit_json({"store": path, "created": is_new})
     else:
-        print(f"{'Made' if is_new else 'There is already'} a store in {path}")
+        print(f"{'Made' if is_new else 'There is already'} a store in {shown(path)}")
         if is_new:
             call.note("next: 'ctxrank index' for files, 'ctxrank package save' for findings.")

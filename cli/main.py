@@ -8,6 +8,7 @@ import contextlib
 import os
 import sys
 
+from ctxrank.cli.call import shown
 from ctxrank.cli.plain_call import read, run_plain
 from ctxrank.indexer.errors import CtxrankError
 
@@ -94,5 +95,6 @@ def _fail(error: CtxrankError, arguments: list[str]) -> int:
 
         emit_error(error)
     else:
-        print(f"ctxrank: {error.message}{f' {error.hint}' if error.hint else ''}", file=sys.stderr)
+        # Messages name paths and values, which come from anywhere.
+        print(f"ctxrank: {shown(f'{error.message} {error.hint}')}", file=sys.stderr)
     return error.exit_code

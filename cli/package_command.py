@@ -127,11 +127,11 @@ def show(call: Call, package_id: str) -> None:
         emit_json({"package": _package_json(package), "consumers": [_consumer_json(c) for c in consumers]})
         return
     _print_line(call, package)
-    print(f"   scope {package.scope}, version {package.version}, by {package.producer}")
+    print(f"   scope {package.scope}, version {package.version}, by {shown(package.producer)}")
     if package.superseded_by:
         print(f"   superseded by package:{package.superseded_by}")
     for consumer in consumers:
-        print(f"   for {consumer.agent}: {_consumption(consumer)}")
+        print(f"   for {shown(consumer.agent)}: {_consumption(consumer)}")
 
 
 @command.command()
@@ -190,8 +190,9 @@ def _print_line(call: Call, package: "Package") -> None:
 
     where = "/".join(part for part in (package.session, package.group) if part)
     marker = f" (superseded by package:{package.superseded_by})" if package.superseded_by else ""
-    print(f"{call.bold(f'package:{package.id}')} [{package.priority}] {package.type} · {shown(package.path)}{marker}")
-    print(f"   {call.dim(f'{where} · {format_day(package.created_at)}')} · {package.summary}")
+    about = shown(f"[{package.priority}] {package.type} · {package.path}{marker}")
+    print(f"{call.bold(f'package:{package.id}')} {about}")
+    print(f"   {call.dim(shown(f'{where} · {format_day(package.created_at)}'))} · {shown(package.summary)}")
 
 
 def _consumption(consumer: "Consumer") -> str:

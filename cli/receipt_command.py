@@ -63,7 +63,7 @@ def show(call: Call, receipt_id: int) -> None:
         return
     print(_line(call, receipt))
     for name, value in receipt.inputs.items():
-        print(f"   {name}: {shown(value)}")
+        print(f"   {shown(name)}: {shown(value)}")
     for entry in receipt.entries:
         print(_entry_line(entry))
 
@@ -123,13 +123,13 @@ def diff(call: Call, one: int, other: int) -> int:
         )
         return 0 if any(found) else 1
     for name, mine, theirs in found.inputs:
-        print(f"{name}: {shown(mine) or 'not set'} → {shown(theirs) or 'not set'}")
+        print(f"{shown(name)}: {shown(mine) or 'not set'} → {shown(theirs) or 'not set'}")
     for entry in found.removed:
         print(f"no longer named: {_entry_line(entry).strip()}")
     for entry in found.added:
         print(f"named now: {_entry_line(entry).strip()}")
     for mine_entry, their_entry in found.changed:
-        print(f"{mine_entry.id}: {_state(mine_entry)} → {_state(their_entry)}")
+        print(f"{shown(mine_entry.id)}: {_state(mine_entry)} → {_state(their_entry)}")
     if not any(found):
         call.note("nothing differs.")
     return 0 if any(found) else 1
@@ -140,21 +140,21 @@ def _line(call: Call, receipt: "Receipt") -> str:
 
     where = "/".join(part for part in (receipt.session, receipt.group) if part)
     count = sum(entry.is_included for entry in receipt.entries)
-    of_task = f"context of {shown(receipt.inputs.get('task', ''))}" if receipt.kind == "context" else ""
+    of_task = f"context of {receipt.inputs.get('task', '')}" if receipt.kind == "context" else ""
     facts = [
-        of_task, receipt.agent, shown(where), "" if of_task else f"iteration {receipt.iteration}",
+        of_task, receipt.agent, where, "" if of_task else f"iteration {receipt.iteration}",
         f"{count} in, {len(receipt.entries) - count} out", f"{receipt.tokens} tokens", format_us(receipt.created_at),
     ]  # fmt: skip
-    return f"{call.bold(f'receipt {receipt.id}')} · {' · '.join(fact for fact in facts if fact)}"
+    return f"{call.bold(f'receipt {receipt.id}')} · {shown(' · '.join(fact for fact in facts if fact))}"
 
 
 def _entry_line(entry: "Entry") -> str:
-    return f"   {'+' if entry.is_included else '-'} {entry.id} · {_state(entry)}"
+    return f"   {'+' if entry.is_included else '-'} {shown(entry.id)} · {_state(entry)}"
 
 
 def _state(entry: "Entry") -> str:
-    parts = (entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", shown(entry.reason))
-    return " · ".join(part for part in parts if part)
+    parts = (entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)
+    return shown(" · ".join(part for part in parts if part))
 
 
 def _entry_json(entry: "Entry") -> dict[str, object]:

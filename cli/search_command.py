@@ -141,7 +141,7 @@ def _print_hit(call: Call, place: int, hit: "Hit") -> None:
     where = "/".join(part for part in (hit.session, hit.group) if part)
     facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), f"score {hit.score:.3f}"]
     print(f"{place}. {call.bold(_line(hit.title))}")
-    print(f"   {call.dim(' · '.join(fact for fact in facts if fact))}")
+    print(f"   {call.dim(_line(' · '.join(fact for fact in facts if fact)))}")
     state = {"changed": " (changed since it was indexed)", "missing": " (the file is gone)"}.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"

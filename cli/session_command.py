@@ -50,7 +50,7 @@ def create(call: Call, name: str, project: str, mode: str, requirements: str, br
 
         emit_json({"id": session_id, "session_id": name, "project": project})
     else:
-        print(f"Made session {name}")
+        print(f"Made session {shown(name)}")
 
 
 def _project_skills(root: str) -> tuple[object, str]:
@@ -66,7 +66,7 @@ def _project_skills(root: str) -> tuple[object, str]:
     from ctxrank.indexer.errors import CtxrankError
 
     try:
-        return read_config_file(path)[0], ""
+        return read_config_file(path, within=root)[0], ""
     except CtxrankError as error:
         return None, error.message
 
@@ -107,7 +107,8 @@ def list_(call: Call, limit: int) -> int:
         )
         return 0 if sessions else 1
     for session in sessions:
-        print(f"{call.bold(session.name)} · {session.project} · {session.status} · {format_day(session.created_at)}")
+        about = shown(f"{session.project} · {session.status} · {format_day(session.created_at)}")
+        print(f"{call.bold(shown(session.name))} · {about}")
     if not sessions:
         call.note("no sessions.")
     return 0 if sessions else 1
@@ -137,12 +138,12 @@ def show(call: Call, name: str) -> None:
 
         emit_json({"session": _session_json(session), "groups": [group.name for group in groups], "documents": counts})
         return
-    print(f"{call.bold(session.name)} · {session.project} · {session.mode} · {session.status}")
-    print(f"   since {format_us(session.created_at)}, branch {session.initial_branch}")
+    print(f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}")
+    print(f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}")
     if session.requirements:
         print(f"   {shown(session.requirements)}")
-    print(f"   groups: {', '.join(group.name for group in groups) or 'none'}")
-    print(f"   holds: {', '.join(f'{count} {kind}' for kind, count in counts.items()) or 'nothing'}")
+    print(f"   groups: {shown(', '.join(group.name for group in groups)) or 'none'}")
+    print(f"   holds: {shown(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}")
 
 
 def _session_json(session: "Session") -> dict[str, object]:

@@ -4,6 +4,7 @@ import sys
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call, shown
+from ctxrank.indexer.lines import visible_json
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def latest(call: Call, skill: str, session: str, agent: str | None, group: str |
             outcome="no_match" if entry is None else "matched",
         )
     elif entry is not None:
-        print(_safe_json(entry.output))
+        print(visible_json(entry.output))
     return 0 if entry is not None else 1
 
 
@@ -140,15 +141,8 @@ def _print_line(call: Call, entry: "StoredSkillOutput") -> None:
     facts = [entry.agent, where, format_us(entry.created_at)]
     print(f"{call.bold(f'skill:{entry.id}')} {shown(entry.skill)} · iteration {entry.iteration}")
     print(f"   {call.dim(shown(' · '.join(fact for fact in facts if fact)))}")
-    text = _safe_json(entry.output)
+    text = visible_json(entry.output)
     print(f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}")
-
-
-def _safe_json(text: str) -> str:
-    """The same JSON with everything escaped that a terminal would obey."""
-    import json
-
-    return text if text.isprintable() else json.dumps(json.loads(text), ensure_ascii=True)
 
 
 def _output_json(entry: "StoredSkillOutput") -> dict[str, object]:

@@ -1,7 +1,7 @@
 """`ctxrank status`: how the store and its index are."""
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, shown
 
 
 @declare.command()
@@ -23,8 +23,8 @@ def command(call: Call) -> None:
             engine="heuristic" if status.index_trouble else "fts5",
         )
         return
-    print(f"store     {status.store}")
-    print(f"root      {status.root}")
+    print(f"store     {shown(status.store)}")
+    print(f"root      {shown(status.root)}")
     print(f"holds     {', '.join(f'{count} {kind}' for kind, count in status.documents.items()) or 'nothing yet'}")
     if status.artifacts:
         print(f"artifacts {', '.join(f'{count} {state}' for state, count in status.artifacts.items())}")

@@ -78,9 +78,9 @@ def load_config(store: Store) -> Config:
     user = _own_values(_cached(store, user_path))
     config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
-    predecessor = _cached(store, predecessor_path) or _imported(store.truth)
+    predecessor = _cached(store, predecessor_path, store.location.root) or _imported(store.truth)
     config = _with_predecessor(config, predecessor, predecessor_path)
-    project = _own_values(_cached(store, project_path))
+    project = _own_values(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path)
     covering = _covering(user_mode, config.redaction_mode)
     if covering != config.redaction_mode:
@@ -180,7 +180,7 @@ def says_no_fts5(store: Store) -> bool:
     It stems from the belief that FTS5 needs a special SQLite build.
     """
     path = os.path.join(store.location.root, "bazinga", "skills_config.json")
-    document = _cached(store, path) or _imported(store.truth)
+    document = _cached(store, path, store.location.root) or _imported(store.truth)
     section = document.get("context_engineering") if isinstance(document, dict) else None
     return isinstance(section, dict) and section.get("enable_fts5") is False
 
@@ -268,8 +268,11 @@ def _parsed(text: str) -> object:
     return json.loads(text)
 
 
-def _cached(store: Store, path: str) -> object:
-    """What a configuration file says, parsed at most once for each state of the file; None if there is none."""
+def _cached(store: Store, path: str, within: str | None = None) -> object:
+    """What a configuration file says, parsed at most once for each state of the file; None if there is none.
+
+    A project's own file lies `within` the project. Raises UsageError.
+    """
     try:
         info = os.stat(path)
     except OSError:
@@ -281,7 +284,7 @@ def _cached(store: Store, path: str) -> object:
 
     from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
-    value, sha256 = read_config_file(path)
+    value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
         _try_rules(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.errors import CtxrankError, UsageError
 
 _MAX_BYTES = 256 * 1024
@@ -53,8 +54,14 @@ def _check_keys(keys: list[str]) -> None:
         raise _SameKeyError(next(key for key in keys if keys.count(key) > 1))
 
 
-def read_config_file(path: str) -> tuple[object, str]:
-    """The file's value as plain data, and the SHA-256 of its bytes. Raises UsageError, CtxrankError."""
+def read_config_file(path: str, *, within: str | None = None) -> tuple[object, str]:
+    """The file's value as plain data, and the SHA-256 of its bytes. Raises UsageError, CtxrankError.
+
+    A file that lies `within` a folder may not be a link that leaves it: what cannot be parsed is quoted in a message,
+    and a project's link must not have others' files quoted.
+    """
+    if within is not None and not is_inside(os.path.realpath(within), os.path.realpath(path)):
+        raise UsageError(f"{path} is a link that leaves {within}.", "A project's settings are a file of its own.")
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
             raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.")

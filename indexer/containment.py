@@ -14,8 +14,11 @@ def contained_path(root: str, path: str) -> str:
     """
     if not path.strip():
         raise UsageError("The file's path is empty.", "Give a path relative to the root.")
-    if "\0" in path or not _is_text(path):
-        raise UsageError(f"{path!a} is not a path that can be stored.", "Rename the file to a name in UTF-8.")
+    if not is_one_line(path):
+        raise UsageError(
+            f"{path!a} is not a path that can be stored.",
+            "Rename the file: a name is one line of printable characters in UTF-8.",
+        )
     slashed = path.replace("\\", "/")
     if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
         raise UsageError(
@@ -49,15 +52,6 @@ def portable_path(path: str) -> str:
     if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
         raise UsageError(f"'{path}' leads out of the root")
     return path
-
-
-def _is_text(path: str) -> bool:
-    """Whether it has a form in UTF-8; a name of other bytes reaches us with surrogates in it."""
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def is_inside(folder: str, path: str) -> bool:

@@ -189,6 +189,8 @@ def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
     connection: apsw.Connection | None = None
     generation: int | None = None
     try:
+        if os.path.islink(path):
+            os.unlink(path)  # what it leads to is not ours to write; the index is made anew in its place
         connection = open_database(path, busy_ms=busy_ms, create=True)
         _attach(connection, truth_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
@@ -198,6 +200,8 @@ def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
             generation = _generation(connection)
     except apsw.Error as error:
         trouble = trouble_of(error)
+    except OSError:
+        trouble = Trouble.UNREADABLE
     except LockedError:
         trouble = Trouble.LOCKED
     except CtxrankError as error:

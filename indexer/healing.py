@@ -89,7 +89,7 @@ def _answers(index: fts.Index) -> bool:
 def _healing_lock(folder: str) -> Generator[bool, None, None]:
     """True for the one process that holds the lock file; the others do not wait."""
     try:
-        descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        descriptor = os.open(os.path.join(folder, "index.lock"), os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
     except OSError:  # a folder that cannot be written: nothing in it can be healed either
         yield False
         return

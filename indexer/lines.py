@@ -28,3 +28,22 @@ def printable(text: str) -> str:
     for character in _KEPT_CONTROLS:
         hidden.pop(ord(character), None)
     return text.translate(hidden) if hidden else text
+
+
+def visible_json(text: str) -> str:
+    """The same JSON with everything escaped that a terminal would obey or that nobody would see."""
+    if text.isascii() and "\x7f" not in text:
+        return text  # JSON itself escapes the other controls
+    import unicodedata
+
+    hidden = {
+        ord(character): _json_escape(character)
+        for character in set(text)
+        if character not in _KEPT_CONTROLS and unicodedata.category(character).startswith("C")
+    }
+    return text.translate(hidden) if hidden else text
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at] << 8 | units[at + 1]:04x}" for at in range(0, len(units), 2))

@@ -69,7 +69,7 @@ def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PAT
     scan = sync_annotations(store, tree, config.starts)
     world = _World(_rows(store, tree), load_graph(store.truth, tree), tuple(sorted(scan.paths)), config)
     found = [
-        Finding(config.severities[problem.rule], problem.rule, path, problem.line, problem.message)
+        Finding(config.severities.get(problem.rule, "error"), problem.rule, path, problem.line, problem.message)
         for path, problem in _all(world)
     ]
     order = {severity: place for place, severity in enumerate(("error", "warning", "info"))}

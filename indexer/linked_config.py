@@ -49,7 +49,7 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
     if os.path.lexists(path):
         from ctxrank.indexer.config_file import read_config_file  # loads the YAML parser
 
-        values, _ = read_config_file(path)
+        values, _ = read_config_file(path, within=tree.folder)
     top = values if isinstance(values, dict) else {}
     check = top.get("check")
     sections = [top, check if isinstance(check, dict) else {}]

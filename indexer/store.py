@@ -158,9 +158,11 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
         if not os.path.isdir(home):
             os.makedirs(home, mode=0o700, exist_ok=True)
             _sync_folder(os.path.dirname(home))
+        if not os.path.exists(os.path.join(home, TRUTH_FILE)):
+            os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
-        if not os.path.exists(ignore):
-            with open(os.open(ignore, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        if not os.path.lexists(ignore):
+            with open(os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
                 file.write(_GITIGNORE)
     except OSError as error:
         raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
@@ -209,8 +211,24 @@ def _refuse_foreign(truth: apsw.Connection) -> None:
     checked_version(truth, truth.filename)
 
 
+def _refuse_strange(truth: apsw.Connection, path: str) -> None:
+    """A store may come with somebody else's files: what runs when a table is only read or written is ours alone."""
+    query = """
+        SELECT type, name FROM sqlite_schema
+         WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')
+            OR (type = 'table' AND rootpage = 0)
+    """
+    strange = truth.execute(query).fetchone()
+    if strange is not None and truth.pragma("application_id") == APPLICATION_ID:
+        raise DamagedError(
+            f"{path} holds the {strange[0]} '{strange[1]}', which is none of ctxrank's.",
+            "Somebody else made or changed it: restore it from a backup, or move it away.",
+        )
+
+
 def _bring_up_to_date(truth: apsw.Connection, path: str) -> None:
     try:
+        _refuse_strange(truth, path)
         if (truth.pragma("user_version"), truth.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
             return
         from ctxrank.indexer.migrations import migrate  # only a new or an old file needs it

@@ -65,7 +65,8 @@ def header(one: Reached, level: str, form: str) -> str:
 
 
 def section(head: str, text: str, form: str) -> str:
-    """A header with its text."""
+    """A header with its text, which was made safe when it was stored; a store may come from anywhere."""
+    text = safe(text)
     if form == "compact" or not text:
         return f"{head}{text}"
     fence = _fence(text)

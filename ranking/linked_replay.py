@@ -1,9 +1,9 @@
 """Replay of a context: the text made again from its receipt, and what has changed since where the bytes differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.config import Config, load_config
-from ctxrank.indexer.errors import CtxrankError
+from ctxrank.indexer.errors import CtxrankError, DamagedError
 from ctxrank.indexer.linked_graph import load_graph
 from ctxrank.indexer.linked_store import KIND, tree_id
 from ctxrank.indexer.linked_tree import Tree, find_tree
@@ -29,9 +29,16 @@ def replayed_context(store: Store, receipt: Receipt, config: Config | None = Non
 
 
 def request_of(store: Store, receipt: Receipt) -> ContextRequest:
-    """What was asked, as the receipt has it."""
+    """What was asked, as the receipt has it. Raises DamagedError where it cannot be read."""
     given = receipt.inputs
     tree = given.get("tree", ".")
+    try:
+        return _request(given, store.location.project if tree == "." else tree)
+    except (KeyError, ValueError) as error:
+        raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
+
+
+def _request(given: Mapping[str, str], start: str) -> ContextRequest:
     return ContextRequest(
         given["task"],
         int(given["budget"]) if "budget" in given else None,
@@ -41,7 +48,7 @@ def request_of(store: Store, receipt: Receipt) -> ContextRequest:
         with_identity=given["with identity"] == "True",
         with_search=given["with search"] == "True",
         factor=float(given["token factor"]),
-        start=store.location.project if tree == "." else tree,
+        start=start,
     )
 
 

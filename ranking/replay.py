@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ctxrank.indexer.config import Config
+from ctxrank.indexer.errors import DamagedError
 from ctxrank.indexer.receipts import Entry, Receipt, digest_of
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
@@ -53,9 +54,12 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 
 
 def request_of(receipt: Receipt) -> AssembleRequest:
-    """What was asked, as the receipt has it."""
+    """What was asked, as the receipt has it. Raises DamagedError where it cannot be read."""
     failure = receipt.inputs.get("failure", "")
-    given = {name: read(receipt.inputs[name]) for name, read in _READERS.items() if name in receipt.inputs}
+    try:
+        given = {name: read(receipt.inputs[name]) for name, read in _READERS.items() if name in receipt.inputs}
+    except ValueError as error:
+        raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
     return AssembleRequest(
         receipt.session or "", receipt.agent, iteration=receipt.iteration, is_marking=False, is_explained=False,
         delivered_before=receipt.created_at,

@@ -122,8 +122,8 @@ def _existing_folder(path: str) -> str:
 
 def _make_empty_file(path: str) -> None:
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
     except OSError as error:
         raise CtxrankError(f"{path} cannot be made: {error.strerror}.", "Check the permissions.") from error
 

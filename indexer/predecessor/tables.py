@@ -4,6 +4,7 @@ A column that an old schema lacks is NULL. Moments were written in UTC but for `
 without a zone, which is taken as UTC too.
 """
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, TypeVar
@@ -28,6 +29,9 @@ from ctxrank.indexer.predecessor.rows import (
 
 OLDEST_SCHEMA = 6  # the first that has packages
 NEWEST_SCHEMA = 19
+# A row takes this much at least, and some rows are read twice; the rest is room.
+_LEAST_ROW_BYTES = 4
+_MAX_GROWTH = 8
 HINT = "Give the predecessor's database, usually bazinga/bazinga.db."
 
 
@@ -38,7 +42,11 @@ class TableReader:
         self._connection = connection
         self._path = path
         self._encoding = str(connection.pragma("encoding")).lower()  # utf-8, utf-16le, utf-16be
-        query = "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        # A virtual table, which has no page of its own, would run code of its module's.
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+        # Pages may be forged to share what they lead to, and then say more than any disk holds.
+        sizes = [os.path.getsize(name) for name in (path, f"{path}-wal") if os.path.exists(name)]
+        self._left_bytes = _MAX_GROWTH * sum(sizes)
         self._tables = {str(name) for (name,) in connection.execute(query)}
 
     def read(self) -> Predecessor:
@@ -93,6 +101,9 @@ class TableReader:
         # Indexes are not asked: a damaged one would lose rows without a word.
         query = f"SELECT {', '.join(selected)} FROM {table} NOT INDEXED {where}"
         for row in self._connection.execute(query):
+            self._left_bytes -= _LEAST_ROW_BYTES + sum(len(value) for value in row if isinstance(value, bytes))
+            if self._left_bytes < 0:
+                raise DamagedError(f"{self._path} says more than a file of its size can hold.", HINT)
             yield tuple(self._decoded(value) if isinstance(value, bytes) else value for value in row)
 
     def _decoded(self, value: bytes) -> str:

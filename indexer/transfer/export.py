@@ -19,6 +19,7 @@ from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.connection import snapshot, sqlite_errors
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.incoming_texts import IncomingTexts
+from ctxrank.indexer.lines import visible_json
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.store import Store
@@ -72,5 +73,4 @@ def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Iterator[str]:
 
 
 def _line(value: Fields) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    return visible_json(json.dumps(value, ensure_ascii=False)) + "\n"
