@@ -116,10 +116,11 @@ def _print_fallback(call: Call, agent: str, error: Exception, *, is_json: bool) 
     from ctxrank.indexer.errors import CtxrankError, NotFoundError
     from ctxrank.ranking.block import fallback, nothing_known
 
-    if isinstance(error, CtxrankError):
-        reason, hint = error.message, error.hint
-    else:
-        reason, hint = f"{type(error).__name__}: {error}", ""
+    if not isinstance(error, CtxrankError):
+        from ctxrank.cli.unexpected import explained
+
+        error = explained(error)
+    reason, hint = error.message, error.hint
     is_unknown = isinstance(error, NotFoundError)
     text = nothing_known(agent) if is_unknown else fallback(agent)
     if is_json:

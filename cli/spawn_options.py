@@ -18,8 +18,8 @@ def read_request(
     """The request that the options mean; a bad value becomes its default."""
     detail = _text(options["detail"])
     return AssembleRequest(
-        session=session,
-        agent=agent,
+        session=_storable(session),
+        agent=_storable(agent),
         group=_text(options["group"]),
         task=_task(call, options),
         model=_text(options["model"]),
@@ -91,7 +91,7 @@ def _task(call: Call, options: dict[str, object]) -> str:
         call.note("--task and --task-file are both given; --task is used.")
     name = "-" if options["task"] == "-" else None if options["task"] is not None else options["task_file"]
     if name is None:
-        return str(options["task"] or "")
+        return _storable(str(options["task"] or ""))
     if name == "-":
         return sys.stdin.buffer.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
     try:
@@ -120,7 +120,12 @@ def _error(call: Call, options: dict[str, object]) -> bytes | None:
 
 
 def _text(value: object) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else _storable(str(value))
+
+
+def _storable(text: str) -> str:
+    """The text with a question mark for each byte that was not UTF-8: a spawn waits for a block, not for a lesson."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _flag(value: object) -> bool | None:

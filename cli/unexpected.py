@@ -2,7 +2,7 @@
 
 import os
 
-from ctxrank.indexer.errors import CtxrankError, DamagedError
+from ctxrank.indexer.errors import CtxrankError, DamagedError, UsageError
 
 
 def explained(error: Exception) -> CtxrankError:
@@ -21,6 +21,9 @@ def explained(error: Exception) -> CtxrankError:
         return DamagedError("The store is damaged (a text in it is no UTF-8).", DAMAGED_STEP)
     if isinstance(error, OSError):
         return _refused(error)
+    if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
+        # A name that was given in other bytes: no name of a store is like it, and none can be made.
+        return UsageError(f"{error.object!a} is not UTF-8.", "Give names and ids in UTF-8.")
     return CtxrankError(
         f"Something went wrong that should not: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",

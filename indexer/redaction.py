@@ -52,8 +52,11 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     """The text without its secrets; a second call changes nothing more.
 
     Text that a person put between `<private>` and `</private>` goes too, in every mode but OFF; so does what the
-    user's own rules find, which the mode carries. What the user allows stays.
+    user's own rules find, which the mode carries. What the user allows stays. What is no text, a byte of an argument
+    that is not UTF-8, becomes a question mark: nothing after this could store it.
     """
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
     rules = mode.rules
     names: set[str] = set()
     windows: _Spans | None = None

@@ -61,8 +61,8 @@ def hostile_store(folder: Path) -> Path:
 
 
 def _poison(connection: apsw.Connection) -> None:
-    connection.create_scalar_function("poisoned", lambda *values: _poisoned(str(values[0])), 1)
-    connection.create_scalar_function("poisoned_fields", lambda *values: _poisoned_fields(str(values[0])), 1)
+    connection.create_scalar_function("poisoned", _poisoned, 1)
+    connection.create_scalar_function("poisoned_fields", _poisoned_fields, 1)
     connection.pragma("foreign_keys", False)
     tables = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     for table in tables:
@@ -78,7 +78,8 @@ def _poison(connection: apsw.Connection) -> None:
                 continue  # one of a few words
 
 
-def _poisoned(text: str) -> str:
+def _poisoned(*values: float | bytes | str | None) -> str:
+    text = str(values[0])
     if text[:1] in ("[", "{"):
         return json.dumps(_with_hostile(json.loads(text)), ensure_ascii=False)
     return f"{text}{HOSTILE}"
@@ -92,7 +93,8 @@ def _with_hostile(value: object) -> object:
     return value + HOSTILE if isinstance(value, str) else value
 
 
-def _poisoned_fields(text: str) -> str:
+def _poisoned_fields(*values: float | bytes | str | None) -> str:
+    text = str(values[0])
     lines = [line.split("\t") for line in text.split("\n")]
     return "\n".join(
         "\t".join([*fields[:-1], fields[-1] + HOSTILE_FIELD]) if fields[1:] else fields[0] for fields in lines
