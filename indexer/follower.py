@@ -17,14 +17,17 @@ from ctxrank.indexer.facets import index_rowid, scope_text
 from ctxrank.indexer.healing import heal
 from ctxrank.indexer.prominence import COLUMNS, Shortest
 from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.term_counts import TermCounter
 
-_BATCH_DOCUMENTS = 1000
+# What is applied in one transaction: every term's statistics are written once a batch, and FTS5 writes one segment.
+_BATCH_DOCUMENTS = 10_000
+_BATCH_CHARS = 8_000_000
 # A bounded catch-up looks at the clock between batches, so its batches are small (about 10 ms each).
 _BOUNDED_BATCH_DOCUMENTS = 100
 # After a run this long the segments it wrote are merged (5 ms for a thousand documents; queries ran a quarter faster).
 _MERGED_AFTER_DOCUMENTS = 20_000
-_TERM_CACHE_MAX = 500_000
 _SHORTENED = ", ".join(f"{column} = min({column}, ?)" for column in COLUMNS)
+_EVERYTHING = 1 << 62  # beyond any number of a change
 
 
 class _Row(NamedTuple):
@@ -106,22 +109,19 @@ class Follower:
     def __init__(self, index: fts.Index) -> None:
         self._index = index
         self._connection = index.connection
-        self._term_ids: dict[str, int] = {}
+        self._terms = TermCounter(index)
         self._shortest = Shortest()
         self._generation = 0
-        self._path = ""
-        self._path_tokens: list[str] = []
+        self._applied = 0
 
     def run(self, deadline: float | None) -> int:
         """Apply batches until nothing is missing or the deadline (monotonic seconds) has passed; returns the lag."""
         size = _BATCH_DOCUMENTS if deadline is None else _BOUNDED_BATCH_DOCUMENTS
-        applied = 0
         while True:
             with immediate(self._connection):
                 is_done = self._apply_batch(size)
-            applied += 1
             if is_done:
-                if deadline is None and applied * size >= _MERGED_AFTER_DOCUMENTS:
+                if deadline is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
                     self._merge()
                 return 0
             if deadline is not None and time.monotonic() >= deadline:
@@ -141,24 +141,28 @@ class Follower:
             state = self._index.state()
         if state.generation != self._generation:
             # Emptied since the last batch, by us or by another process: its terms have other ids now.
-            self._term_ids.clear()
+            self._terms.forget()
             self._shortest.forget()
             self._generation = state.generation
         live, live_end = self._read_documents(state.applied_seq, size)
         gone, gone_end = self._read_tombstones(state.applied_seq, size)
         end = min(live_end, gone_end)
+        is_all = end == _EVERYTHING
         rows = sorted((row for seq, row in live if seq <= end), key=lambda row: row.rowid)
         removed = sorted(rowid for seq, rowid in gone if seq <= end)
         end = min(end, self._last_seq())
         if end > state.applied_seq:  # even with no rows: those of the last numbers may have changed again
             self._apply(state, rows, removed, end)
-        return len(rows) + len(removed) == len(live) + len(gone) and len(live) < size and len(gone) < size
+            self._applied += len(rows)
+        return is_all
 
     def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:
+        """The next rows by their numbers, and up to which number these are all there are."""
         labels = {
             str(text): int(label) for label, text in self._connection.execute("SELECT id, text FROM truth.labels")
         }
         rows: list[tuple[int, _Row]] = []
+        chars = 0
         for record in self._connection.execute(
             """
             SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
@@ -177,7 +181,10 @@ class Follower:
                 is_current=superseded is None,
             )  # fmt: skip
             rows.append((seq, _Row(index_rowid(session, id_), owner or id_, title, body, path, identifiers, scope)))
-        return rows, rows[-1][0] if len(rows) == size else 1 << 62
+            chars += len(body) + len(identifiers)
+            if chars >= _BATCH_CHARS:
+                return rows, seq
+        return rows, rows[-1][0] if len(rows) == size else _EVERYTHING
 
     def _read_tombstones(self, after: int, size: int) -> tuple[list[tuple[int, int]], int]:
         rows = [
@@ -187,7 +194,7 @@ class Follower:
                 (after, size),
             )
         ]
-        return rows, rows[-1][0] if len(rows) == size else 1 << 62
+        return rows, rows[-1][0] if len(rows) == size else _EVERYTHING
 
     def _apply(self, state: fts.IndexState, rows: list[_Row], removed: list[int], end: int) -> None:
         changed_df: Counter[int] = Counter()
@@ -207,20 +214,21 @@ class Follower:
         for rowid in removed:
             self._connection.execute("DELETE FROM main.fts WHERE rowid = ?", (rowid,))
             self._connection.execute("DELETE FROM main.forward WHERE id = ?", (rowid,))
-        counted = [self._count(row) for row in rows]
-        self._learn(set().union(*(counts for counts, _ in counted)))
         entries: list[tuple[int, int, int, bytes]] = []
-        term_id = self._term_ids.__getitem__
-        for row, (counts, length) in zip(rows, counted, strict=True):
-            ids = list(map(term_id, counts))
-            changed_df.update(ids)
-            self._shortest.note(ids, counts.values(), length)
-            entries.append((row.rowid, row.owner_id, length, forward.encode(ids, counts.values())))
+        self._terms.start()
+        for row in rows:
+            counts, length = self._terms.count(
+                body=row.body, title=row.title, path=row.path, identifiers=row.identifiers
+            )
+            changed_df.update(counts.keys())
+            self._shortest.note(counts.keys(), counts.values(), length)
+            entries.append((row.rowid, row.owner_id, length, forward.encode(counts)))
             documents += 1
             total_length += length
+        self._terms.finish()
         self._connection.executemany(
-            "INSERT OR REPLACE INTO main.fts (rowid, title, body, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
-            [(row.rowid, row.title, row.body, row.path, row.identifiers, row.scope) for row in rows],
+            "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
+            [(row.rowid, row.body, row.title, row.path, row.identifiers, row.scope) for row in rows],
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.forward (id, owner_id, length, terms) VALUES (?, ?, ?, ?)", entries
@@ -238,39 +246,6 @@ class Follower:
             "UPDATE main.state SET applied_seq = ?, mark = ?, documents = ?, total_length = ? WHERE id = 1",
             (end, self._mark_at(end), documents, total_length),
         )
-
-    def _count(self, row: _Row) -> tuple[dict[str, int], int]:
-        """Packed counts by term, and the document's length in tokens."""
-        tokens = self._index.tokens
-        body, title, identifiers = tokens(row.body), tokens(row.title), tokens(row.identifiers)
-        if row.path != self._path:  # passages of one file come one after the other
-            self._path, self._path_tokens = row.path, tokens(row.path)
-        path = self._path_tokens
-        packed: dict[str, int] = Counter(body)
-        if len(body) > forward.BODY_MAX and max(packed.values()) > forward.BODY_MAX:
-            packed = {term: min(count, forward.BODY_MAX) for term, count in packed.items()}
-        # Each column's counts have bits of their own, so adding puts them side by side.
-        for found, most, unit in (
-            (title, forward.TITLE_MAX, forward.TITLE_UNIT),
-            (path, forward.PATH_MAX, forward.PATH_UNIT),
-            (identifiers, forward.IDENTIFIERS_MAX, forward.IDENTIFIERS_UNIT),
-        ):
-            if found:
-                for term, count in Counter(found).items():
-                    packed[term] = packed.get(term, 0) + (count if count < most else most) * unit
-        return packed, len(body) + len(title) + len(path) + len(identifiers)
-
-    def _learn(self, terms: set[str]) -> None:
-        """Give every term of the batch an id."""
-        if len(self._term_ids) > _TERM_CACHE_MAX:
-            self._term_ids.clear()
-        for term in sorted(terms - self._term_ids.keys()):
-            found = self._connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).fetchone()
-            if found is None:
-                self._connection.execute("INSERT INTO main.terms (term, df) VALUES (?, 0)", (term,))
-                self._term_ids[term] = self._connection.last_insert_rowid()
-            else:
-                self._term_ids[term] = int(found[0])
 
     def _mark_at(self, seq: int) -> int:
         """The mark of the transaction that this change belongs to; 0 before the first change."""

@@ -13,11 +13,16 @@ CREATE TABLE state (
     total_length  INTEGER NOT NULL      -- tokens of all documents, for the average length
 ) STRICT;
 
+-- `body` first: a position in the first column is written without the column's number, which is two bytes less for nearly
+-- every term of every document, a fifth of the whole table.
 CREATE VIRTUAL TABLE fts USING fts5(
-    title, body, path, identifiers, scope,
+    body, title, path, identifiers, scope,
     content = '', contentless_delete = 1,
     tokenize = 'porter unicode61 remove_diacritics 2'
 );
+
+-- Bytes of terms and positions that FTS5 gathers before it writes a segment: a batch of the follower makes one, not twelve.
+INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
 
 -- Term statistics: FTS5's own bm25() walks every posting list to count it.
 CREATE TABLE terms (

@@ -82,7 +82,7 @@ class Matcher:
         weights = self._weights
         query = f"""
             SELECT f.id, f.owner_id, f.length, f.terms,
-                   bm25(fts, {weights.title}, {weights.body}, {weights.path}, {weights.identifiers}, 0) AS s
+                   bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s
               FROM main.fts
              CROSS JOIN main.forward AS f ON f.id = fts.rowid
              {_join(self._scope)}

@@ -9,7 +9,14 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from math import fsum
 
-from ctxrank.indexer.forward import packed_counts, term_ids, unpack_counts
+from ctxrank.indexer.forward import (
+    HEAD_BYTES,
+    counts_written_out,
+    large_ids,
+    packed_counts,
+    small_ids,
+    unpack_counts,
+)
 from ctxrank.ranking.bm25 import FieldWeights, saturated
 from ctxrank.ranking.plan import QueryTerm
 from ctxrank.ranking.tuning import DEFAULT, Tuning
@@ -58,20 +65,26 @@ class Scorer:
             term_id: fsum([self._values[place] for place in places]) * (self._k1 + 1)
             for term_id, places in self._places.items()
         }
-        frequency: dict[int, float] = {}
+        frequency = _Plain(self._weighted)
         fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average
         scores: list[float] = []
         for blob, length in rows:
             norm = fixed + by_length * length
-            ids: array[int] = term_ids(blob)
-            counts_at = 4 * len(ids)
+            ids = small_ids(blob)
+            small = len(ids)
+            counts_at = HEAD_BYTES + 2 * small
             summands: list[float] = []
+            rest = len(blob) - counts_at - small
+            if rest and rest != 2 * (blob[2] | blob[3] << 8):
+                large = large_ids(blob, small)
+                counts_at += 4 * len(large)
+                for term_id in wanted.intersection(large):
+                    at = counts_at + small + bisect_left(large, term_id)
+                    tf = frequency[blob[at] or counts_written_out(blob, counts_at, at)]
+                    summands.append(worth[term_id] * tf / (tf + norm))
             for term_id in wanted.intersection(ids):
-                at = counts_at + 2 * bisect_left(ids, term_id)
-                packed = blob[at] | blob[at + 1] << 8
-                tf = frequency.get(packed)
-                if tf is None:
-                    tf = frequency[packed] = self._weighted[packed, ""]
+                at = counts_at + bisect_left(ids, term_id)
+                tf = frequency[blob[at] or counts_written_out(blob, counts_at, at)]
                 summands.append(worth[term_id] * tf / (tf + norm))
             scores.append(fsum(summands))
         return scores
@@ -95,4 +108,16 @@ class _Weighted(dict[tuple[int, str], float]):
         else:
             tf = weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
         self[key] = tf
+        return tf
+
+
+class _Plain(dict[int, float]):
+    """The weighted tf of packed counts over all columns, without a key to be made for each look."""
+
+    def __init__(self, weighted: _Weighted) -> None:
+        super().__init__()
+        self._weighted = weighted
+
+    def __missing__(self, packed: int) -> float:
+        tf = self[packed] = self._weighted[packed, ""]
         return tf

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from ctxrank.indexer.facets import index_rowid
-from ctxrank.indexer.forward import packed_count, term_ids, term_key
+from ctxrank.indexer.forward import packed_counts, term_ids
 from ctxrank.indexer.store import Store
 
 
@@ -37,7 +37,7 @@ def index_contents(store: Store) -> IndexContents:
 
 
 def _counts(blob: bytes, names: dict[int, str]) -> dict[str, int]:
-    return {names[id_]: packed_count(blob, term_key(id_)) for id_ in term_ids(blob)}
+    return {names[id_]: packed for id_, packed in packed_counts(blob, frozenset(term_ids(blob)))}
 
 
 def live_rowids(store: Store) -> set[int]:

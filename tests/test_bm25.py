@@ -101,7 +101,7 @@ def test_we_agree_with_fts5_when_its_constants_and_its_idf_are_put_in(tmp_path: 
         plan = make_plan(parse_query(query), index, state)
         expression = " OR ".join(query.split())
         rows = index.connection.execute(
-            f"SELECT rowid, bm25(fts, {WEIGHTS.title}, 1, {WEIGHTS.path}, {WEIGHTS.identifiers}, 0) FROM fts"
+            f"SELECT rowid, bm25(fts, 1, {WEIGHTS.title}, {WEIGHTS.path}, {WEIGHTS.identifiers}, 0) FROM fts"
             " WHERE fts MATCH ?",
             (f"{{title body path identifiers}}:({expression})",),
         ).fetchall()
@@ -138,7 +138,7 @@ def test_the_order_is_fts5_s_own_where_its_constants_do_not_matter(tmp_path: Pat
 
 @given(st.dictionaries(st.integers(1, 2**32 - 1), st.integers(1, 2**16 - 1)), st.frozensets(st.integers(1, 300)))
 def test_counts_are_found_for_few_terms_and_for_many_alike(counts: dict[int, int], others: frozenset[int]) -> None:
-    blob = encode(list(counts), list(counts.values()))
+    blob = encode(counts)
     wanted = frozenset(list(counts)[::2]) | others
     expected = {term: counts[term] for term in wanted if term in counts}
     assert dict(packed_counts(blob, wanted)) == expected
