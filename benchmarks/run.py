@@ -19,6 +19,7 @@ import figures
 import history
 import in_process
 import indexing
+import indexing_scale
 import machine
 import memory
 import relevance
@@ -32,6 +33,7 @@ _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "commands": commands.measure,
     "crowd": crowd.measure,
     "indexing": indexing.measure,
+    "indexing_scale": indexing_scale.measure,
     "rescan": rescan.measure,
     "memory": memory.measure,
     "relevance": relevance.measure,

@@ -29,6 +29,8 @@ class Sizes(NamedTuple):
     unchanged: TreeShape
     huge: TreeShape
     saves: int  # of each process of a crowd
+    scales: tuple[int, ...]  # documents of indexing_scale
+    changes: int  # of each kind, one at a time
 
 
 FULL = Sizes(
@@ -41,6 +43,8 @@ FULL = Sizes(
     unchanged=TreeShape(20_000_000, 10_000),
     huge=TreeShape(1_000_000_000, 20_000, largest_bytes=16_000_000),
     saves=500,
+    scales=(10_000, 100_000, 1_000_000),
+    changes=1000,
 )
 QUICK = Sizes(
     small=StoreShape(50, 1),
@@ -52,6 +56,8 @@ QUICK = Sizes(
     unchanged=TreeShape(100_000, 50),
     huge=TreeShape(2_000_000, 50, largest_bytes=500_000),
     saves=5,
+    scales=(100, 300),
+    changes=10,
 )
 
 

@@ -26,6 +26,7 @@ _BATCH_CHARS = 8_000_000
 _BOUNDED_BATCH_DOCUMENTS = 100
 # After a run this long the segments it wrote are merged (5 ms for a thousand documents; queries ran a quarter faster).
 _MERGED_AFTER_DOCUMENTS = 20_000
+_MERGED_AT_ONCE_PAGES = 1000
 _SHORTENED = ", ".join(f"{column} = min({column}, ?)" for column in COLUMNS)
 _EVERYTHING = 1 << 62  # beyond any number of a change
 
@@ -128,9 +129,19 @@ class Follower:
                 return changes_after(self._connection, self._index.state().applied_seq, "truth")
 
     def _merge(self) -> None:
-        """Leave one segment behind a long run: a query then reads one list a term, not one for each of them."""
-        with immediate(self._connection):
-            self._connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+        """Leave one segment behind a long run: a query then reads one list a term, not one for each of them.
+
+        In steps, so that others may write in between, and the pages of what is merged are used again.
+        """
+        pages = -_MERGED_AT_ONCE_PAGES  # below 0 it takes all segments, above it goes on with what has begun
+        while True:
+            with immediate(self._connection):
+                before = self._connection.total_changes()
+                self._connection.execute("INSERT INTO main.fts (fts, rank) VALUES ('merge', ?)", (pages,))
+                changes = self._connection.total_changes() - before
+            if changes < 2:  # FTS5 counts the statement itself
+                return
+            pages = _MERGED_AT_ONCE_PAGES
 
     def _apply_batch(self, size: int) -> bool:
         """Apply the next changes; true when there were no more. Runs inside the write transaction."""

@@ -23,6 +23,8 @@ CREATE VIRTUAL TABLE fts USING fts5(
 
 -- Bytes of terms and positions that FTS5 gathers before it writes a segment: a batch of the follower makes one, not twelve.
 INSERT INTO fts (fts, rank) VALUES ('hashsize', 16777216);
+-- A merge in steps goes on with whatever is left of two segments.
+INSERT INTO fts (fts, rank) VALUES ('usermerge', 2);
 
 -- Term statistics: FTS5's own bm25() walks every posting list to count it.
 CREATE TABLE terms (

@@ -70,8 +70,8 @@ def estimate_tokens(text: str) -> int:
         + PER_DIGIT_TRIPLE * _digit_triples(raw)
         + PER_PUNCTUATION_RUN * _runs(punctuation)
         + PER_PUNCTUATION_CHARACTER * punctuation.count(b"x")
-        + PER_NEWLINE_RUN * _runs(raw.translate(_NEWLINES))
-        + PER_WIDE_SPACE * _runs(raw.translate(_SPACES), at_least=2)
+        + PER_NEWLINE_RUN * _newline_runs(raw)
+        + PER_WIDE_SPACE * _wide_spaces(raw)
         + PER_WIDE_CHARACTER * _wide_characters(raw)
     )
     return max(math.ceil(tokens), math.ceil(len(raw) / LONGEST_TOKEN_BYTES))
@@ -119,7 +119,21 @@ def _letters_beyond_six(raw: bytes) -> int:
 def _digit_triples(raw: bytes) -> int:
     """The groups of up to three that all runs of digits are cut into."""
     marks = raw.translate(_DIGITS)
+    if b"x" not in marks:
+        return 0
     return marks.count(b"xxx") + _runs(marks.replace(b"xxx", b""))
+
+
+def _newline_runs(raw: bytes) -> int:
+    # Lines rarely end in other ways than one; looking for that is five times as fast as marking.
+    if b"\n\n" in raw or b"\r" in raw:
+        return _runs(raw.translate(_NEWLINES))
+    return raw.count(b"\n")
+
+
+def _wide_spaces(raw: bytes) -> int:
+    """Runs of two or more spaces."""
+    return _runs(raw.translate(_SPACES), at_least=2) if b"  " in raw or b"\t" in raw else 0
 
 
 def _wide_characters(raw: bytes) -> int:

@@ -4,7 +4,6 @@ A session's rows are scored one by one, so what can be known before the first ro
 query (each term one id, in any column) has a loop of its own without a call for each term.
 """
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Iterable
 from math import fsum
