@@ -28,10 +28,7 @@ def main(folder: str, lines: str, count: int) -> None:
         for kind, shift in (("saved", 0), ("changed", 1), ("removed", None)):
             for number in range(count):
                 started, started_cpu = time.perf_counter(), time.process_time()
-                if shift is None:
-                    lag = _remove(store, number)
-                else:
-                    lag = _put(store, number, texts[number + shift])
+                lag = _remove(store, number) if shift is None else _put(store, number, texts[number + shift])
                 behind += lag > 0
                 took[kind].append([(time.perf_counter() - started) * 1000, (time.process_time() - started_cpu) * 1000])
     print(json.dumps({"took": took, "behind": behind}))

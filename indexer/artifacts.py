@@ -5,6 +5,7 @@ no package points to is found as itself.
 """
 
 import os
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -16,6 +17,9 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.walk import FoundFile
+
+if TYPE_CHECKING:  # whoever reads packages counts no tokens
+    from ctxrank.indexer.tokens import TokenCounter
 
 _TITLE_MAX_CHARS = 200
 _TITLE_SEARCHED_LINES = 40
@@ -44,6 +48,7 @@ class PreparedFile(NamedTuple):
     file: FileText
     title: str
     passages: tuple[Passage, ...]
+    counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
 
 
 class Owner(NamedTuple):
@@ -58,10 +63,17 @@ class Owner(NamedTuple):
     created_at: int
 
 
-def prepare(path: str, file: FileText, mode: RedactionMode) -> PreparedFile:
-    """Redact first, then cut: a secret never straddles a passage, and nothing else sees it."""
+def prepare(path: str, file: FileText, mode: RedactionMode, counter: "TokenCounter | None" = None) -> PreparedFile:
+    """Redact first, then cut: a secret never straddles a passage, and nothing else sees it.
+
+    With a counter its tokens are counted now; otherwise they are estimated when they are put.
+    """
     text = redact(file.text, mode).text
-    return PreparedFile(path, file, _title(path, text), tuple(split_passages(text, path)))
+    passages = tuple(split_passages(text, path))
+    counts: tuple[documents.TextCount, ...] = ()
+    if counter is not None:
+        counts = tuple(documents.TextCount(counter.count(passage.text), counter.name) for passage in passages)
+    return PreparedFile(path, file, _title(path, text), passages, counts)
 
 
 def _title(path: str, text: str) -> str:
@@ -259,13 +271,13 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
             (owner.document_id,),
         )
     }
-    for passage in prepared.passages:
+    for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is None:
-            documents.put(change, _passage_document(owner, prepared, passage))
+            documents.put(change, _passage_document(owner, prepared, place))
             written += 1
         elif known[1] != prepared.path:
-            documents.replace(change, known[0], _passage_document(owner, prepared, passage))
+            documents.replace(change, known[0], _passage_document(owner, prepared, place))
             written += 1
         elif known[2:] != (passage.start_line, RULESET_VERSION):
             change.connection.execute(
@@ -277,7 +289,8 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     return written
 
 
-def _passage_document(owner: Owner, prepared: PreparedFile, passage: Passage) -> documents.Document:
+def _passage_document(owner: Owner, prepared: PreparedFile, place: int) -> documents.Document:
+    passage = prepared.passages[place]
     # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
     heading = passage.heading.removeprefix(f"{prepared.title} > ")
     return documents.Document(
@@ -285,6 +298,7 @@ def _passage_document(owner: Owner, prepared: PreparedFile, passage: Passage) ->
         owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
         type=owner.type, priority=owner.priority, passage_key=passage.key, start_line=passage.start_line,
         end_line=passage.end_line, created_at=owner.created_at, ruleset=RULESET_VERSION,
+        counted=prepared.counts[place] if prepared.counts else None,
     )  # fmt: skip
 
 

@@ -17,6 +17,13 @@ from ctxrank.indexer.store import Change
 MAX_QUERY_VARIABLES = 500  # ids bound in one statement; far below SQLite's limit
 
 
+class TextCount(NamedTuple):
+    """How many tokens a text has, and who counted."""
+
+    tokens: int
+    counter: str
+
+
 class Document(NamedTuple):
     """What makes a document; ids are row ids of the truth, 0 means none. Texts are redacted already."""
 
@@ -37,6 +44,7 @@ class Document(NamedTuple):
     start_line: int = 0
     end_line: int = 0
     superseded_by: int | None = None
+    counted: TextCount | None = None  # of the body; None: it is estimated
 
 
 class DocumentRef(NamedTuple):
@@ -47,13 +55,6 @@ class DocumentRef(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.number}"
-
-
-class TextCount(NamedTuple):
-    """How many tokens a text has, and who counted."""
-
-    tokens: int
-    counter: str
 
 
 def parse_ref(text: str) -> DocumentRef:
@@ -89,6 +90,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     from ctxrank.indexer.identifiers import split_identifiers  # writing only
     from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 
+    count = document.counted or TextCount(estimate_tokens(document.body), ESTIMATE)
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
     parts = (split_identifiers(document.title), split_identifiers(document.body))
     identifiers = " ".join(filter(None, parts))
@@ -100,7 +102,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
         change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
         document.group_id, document.agent, document.type, document.priority, document.title, document.body,
         document.path, identifiers, document.passage_key, document.start_line, document.end_line,
-        document.superseded_by, estimate_tokens(document.body), ESTIMATE, document.ruleset, document.created_at,
+        document.superseded_by, count.tokens, count.counter, document.ruleset, document.created_at,
     )  # fmt: skip
     if document_id is None:
         change.connection.execute(

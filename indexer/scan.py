@@ -27,6 +27,8 @@ from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Change, Store
 from ctxrank.indexer.token_backfill import backfill_counts
+from ctxrank.indexer.tokens import TokenCounter
+from ctxrank.indexer.vocabulary import local_counter
 from ctxrank.indexer.walk import FoundFile, Skipped, walk
 
 # One chunk is read, held in memory and committed together.
@@ -35,7 +37,7 @@ _CHUNK_BYTES = 2_000_000
 # The index follows after so much text: its merges cost less in large portions, its backlog stays small.
 _FOLLOW_BYTES = 16_000_000
 # From here on a second process earns its start: half of a run's time is following.
-_COMPANION_BYTES = 4_000_000
+_LARGE_BYTES = 4_000_000
 _GONE_CHUNK = 500
 # Size, mtime and inode of what is no file for us: whatever takes its place differs.
 _NO_STAT = (-1, -1, -1)
@@ -77,7 +79,10 @@ def index_artifacts(
     work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
     targets = [target for _, changes in work for target in changes.to_read]
     scan.total = len(targets)
-    is_large = sum(target.found.size_bytes for target in targets) >= _COMPANION_BYTES
+    is_large = sum(target.found.size_bytes for target in targets) >= _LARGE_BYTES
+    if is_large and not is_dry_run:
+        # Counted now and written once. A few files are counted at the end: the vocabulary takes 400 ms to load.
+        scan.counter = local_counter()
     with companion(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.companion:
         for root, changes in work:
             scan.run(root, changes)
@@ -133,7 +138,7 @@ class _Looked(NamedTuple):
     outcome: PreparedFile | ReadSkip | None
 
 
-def _look(folder: str, target: Target, mode: RedactionMode) -> _Looked:
+def _look(folder: str, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Looked:
     """Read one file and, if its bytes are not the known ones, prepare it for the store."""
     found, known = target
     read_at = now_us()
@@ -148,7 +153,7 @@ def _look(folder: str, target: Target, mode: RedactionMode) -> _Looked:
         and known.ruleset == RULESET_VERSION
     ):
         return _Looked(seen, file.read_at, None)
-    return _Looked(seen, file.read_at, artifacts.prepare(found.path, file, mode))
+    return _Looked(seen, file.read_at, artifacts.prepare(found.path, file, mode, counter))
 
 
 def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
@@ -174,6 +179,7 @@ class _Scan:
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
         self.companion: Companion | None = None
+        self.counter: TokenCounter | None = None
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
@@ -231,7 +237,7 @@ class _Scan:
         self._unchanged += len(changes.unchanged) + len(changes.back)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(changes.to_read):
-            looked = [_look(root.folder, target, self._mode) for target in chunk]
+            looked = [_look(root.folder, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
                 forgotten = Forgotten(change.connection)  # a purge may have come between
