@@ -8,7 +8,18 @@ from figures import short
 
 _HOME = os.path.dirname(os.path.abspath(__file__))
 _BEGIN, _END = "<!-- results -->", "<!-- end of results -->"
-_ORDER = ("whole_process", "in_process", "commands", "crowd", "indexing", "rescan", "memory", "relevance", "history")
+_ORDER = (
+    "whole_process",
+    "in_process",
+    "commands",
+    "crowd",
+    "indexing",
+    "indexing_scale",
+    "rescan",
+    "memory",
+    "relevance",
+    "history",
+)
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ no package points to is found as itself.
 """
 
 import os
-from typing import TYPE_CHECKING
 
 import apsw
 
@@ -13,7 +12,7 @@ from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.passages import Passage, split_passages
 from ctxrank.indexer.reading import FileText
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.walk import FoundFile

@@ -19,8 +19,7 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 import sys
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Mapping
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 # What each count of a column adds to a term's packed counts; no two columns share a bit.
@@ -71,16 +70,15 @@ def encode(counts: Mapping[int, int]) -> bytes:
             return encode({id_: one & BODY_PLAIN_MAX or 1 for id_, one in counts.items()})
         lower = bytes([one if one <= _BYTE_MAX else 0 for one in packed])
     return b"".join((
-        _bytes("H", (small, len(written_out))), _bytes("H", ids[:small]), _bytes("I", ids[small:]), lower,
-        _bytes("H", written_out),
+        _bytes(array("H", (small, len(written_out)))), _bytes(array("H", ids[:small])),
+        _bytes(array("I", ids[small:])), lower, _bytes(array("H", written_out)),
     ))  # fmt: skip
 
 
-def _bytes(kind: Literal["H", "I"], numbers: Iterable[int]) -> bytes:
-    packed = array(kind, numbers)
+def _bytes(numbers: "array[int]") -> bytes:
     if _IS_BIG_ENDIAN:
-        packed.byteswap()
-    return packed.tobytes()
+        numbers.byteswap()
+    return numbers.tobytes()
 
 
 def small_ids(blob: bytes) -> "array[int]":

@@ -22,7 +22,7 @@ else:
     Protocol = object
 
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-FORMAT = 2  # grows with the index's layout; a program older than the file leaves it alone
+FORMAT = 3  # grows with the index's layout; a program older than the file leaves it alone
 # Everything that the index is a function of, beside the feed. A difference rebuilds it.
 FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=2 terms=2 state=2 splitter=1"
 

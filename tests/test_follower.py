@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_contents import has_no_ghosts, index_contents
 
+from ctxrank.indexer import follower
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.follower import rebuild
 from ctxrank.indexer.packages import supersede
@@ -113,6 +114,33 @@ def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_ba
     contents = index_contents(store)
     rebuild(store)
     assert index_contents(store) == contents
+
+
+def test_a_batch_that_is_cut_by_its_text_leaves_nothing_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(7):
+        save(store, f"{number}.md", f"finding {number} of the retry queue")
+    whole = index_contents(store)
+    monkeypatch.setattr(follower, "_BATCH_CHARS", 40)
+    assert rebuild(store) == 0
+    assert index_contents(store) == whole
+
+
+def test_a_long_run_leaves_one_segment_and_everything_in_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(12):
+        save(store, f"{number}.md", f"finding {number} of the retry queue")
+    whole = index_contents(store)
+    monkeypatch.setattr(follower, "_BATCH_DOCUMENTS", 3)
+    monkeypatch.setattr(follower, "_MERGED_AFTER_DOCUMENTS", 5)
+    assert rebuild(store) == 0
+    segments = "SELECT count(DISTINCT segid) FROM main.fts_idx"
+    assert (index_contents(store), store.index().connection.execute(segments).get) == (whole, 1)
+
+
+def test_terms_beyond_ascii_are_counted_as_fts5_has_them(store: Store) -> None:
+    save(store, "a.md", "Größe naïve café — 日本語 x²y ﬁne İstanbul CAFÉ cafe\u0301 a\u0301")
+    contents = index_contents(store)
+    counted = {term for _, _, counts in contents.forward.values() for term in counts}
+    assert counted == {term for term, _, column, _ in contents.instances if column != "scope"}
 
 
 def test_rows_that_left_no_trace_do_not_hold_the_index_back(store: Store) -> None:

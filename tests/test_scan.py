@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ctxrank.indexer import scan
 from ctxrank.indexer.changes import LINK_OUT
 from ctxrank.indexer.companion import companion
 from ctxrank.indexer.errors import UsageError
@@ -440,6 +441,20 @@ def test_a_companion_follows(store: Store, tmp_path: Path) -> None:
             pytest.skip("there is one core alone")
         assert other.nudge()
     assert rows(store, "SELECT seq FROM store") == [(store.index().state().applied_seq,)]
+
+
+def test_a_large_run_counts_as_it_writes_what_a_small_one_counts_at_its_end(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a.md", "# Locks\n\nthe zebra waits\n")
+    put(tmp_path, "b.py", "def wait_for_lock(): pass\n")
+    counts = "SELECT title, body, tokens, counter FROM documents ORDER BY id"
+    index_artifacts(store)
+    small = rows(store, counts)
+    monkeypatch.setattr(scan, "_LARGE_BYTES", 0)
+    with create_store(str(tmp_path / "other"), root=str(tmp_path)) as other:
+        index_artifacts(other, [str(tmp_path / "a.md"), str(tmp_path / "b.py")])
+        assert rows(other, counts) == small
 
 
 def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_path: Path) -> None:
