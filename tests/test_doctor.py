@@ -120,6 +120,7 @@ _INDEXES: list[tuple[str, str]] = [
     ("UPDATE state SET documents = documents + 1", "index-statistics"),
     ("UPDATE terms SET df = df + 1 WHERE id = 5", "index-statistics"),
     ("INSERT INTO terms (term, df) VALUES ('ghost', 1)", "index-statistics"),
+    ("UPDATE terms SET shortest_1 = shortest_1 + 1 WHERE shortest_1 < 9000", "index-bounds"),
     ("UPDATE forward SET length = length + 1 WHERE id = (SELECT min(id) FROM forward)", "index-forward"),
     ("UPDATE forward SET owner_id = owner_id + 1", "index-forward"),
     ("UPDATE forward SET terms = zeroblob(length(terms)) WHERE id = (SELECT max(id) FROM forward)", "index-forward"),

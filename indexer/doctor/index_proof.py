@@ -16,10 +16,12 @@ from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.doctor.index_checks import HEALS_STEP
 from ctxrank.indexer.facets import SENTINEL, document_id_of, index_rowid, scope_text
+from ctxrank.indexer.prominence import COLUMNS, Shortest
 from ctxrank.indexer.records import NamedTuple
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
+_NOTED = 1000  # documents whose shortest lengths are kept before they are put together
 _MASK = (1 << 64) - 1
 
 
@@ -30,6 +32,7 @@ class _Expected(NamedTuple):
     df: Counter[str]
     total_length: int
     wrong_forward: list[int]
+    shortest: dict[int, list[int]]
 
 
 def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
@@ -52,6 +55,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
         yield _vocabulary(terms, expected.df)
         yield _statistics(connection, state, expected)
+        yield _bounds(connection, expected.shortest)
 
 
 def _lags(connection: apsw.Connection, state: fts.IndexState) -> bool:
@@ -65,6 +69,9 @@ def _expect(connection: apsw.Connection, index: fts.Index) -> _Expected:
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
     total_length = 0
     wrong: list[int] = []
+    ids = {term: id_ for id_, term in names.items()}
+    lengths: dict[int, list[int]] = {}
+    shortest = Shortest()
     for record in connection.execute(
         """
         SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
@@ -82,12 +89,22 @@ def _expect(connection: apsw.Connection, index: fts.Index) -> _Expected:
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
         counts = _packed(*(Counter(column) for column in tokens[:4]))
         length = sum(len(column) for column in tokens[:4])
+        known = [(ids[term], packed) for term, packed in counts.items() if term in ids]
+        shortest.note([id_ for id_, _ in known], [packed for _, packed in known], length)
+        if len(sums) % _NOTED == 0:
+            _shorten(lengths, shortest)
         df.update(counts.keys())
         total_length += length
         row = connection.execute("SELECT owner_id, length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
         if row is None or (int(row[0]), int(row[1])) != (owner or id_, length) or _stored(row[2], names) != counts:
             wrong.append(rowid)
-    return _Expected(sums, df, total_length, wrong)
+    _shorten(lengths, shortest)
+    return _Expected(sums, df, total_length, wrong, lengths)
+
+
+def _shorten(lengths: dict[int, list[int]], shortest: Shortest) -> None:
+    for id_, news in shortest.news().items():
+        lengths[id_] = list(map(min, lengths.get(id_, news), news))
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:
@@ -156,3 +173,15 @@ def _statistics(connection: apsw.Connection, state: fts.IndexState, expected: _E
         )
         return fail("index-statistics", evidence, HEALS_STEP, Repair.REBUILD)
     return ok("index-statistics", f"{should[0]} documents and {should[1]} tokens are counted right")
+
+
+def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> Finding:
+    """A length that is too short only costs time; one that is too long would leave a good document out."""
+    wrong = 0
+    for id_, *stored in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
+        true = expected.get(int(str(id_)))
+        wrong += true is not None and any(int(str(at)) > least for at, least in zip(stored, true, strict=True))
+    if wrong:
+        evidence = f"{wrong} terms have a document that is shorter than their shortest"
+        return fail("index-bounds", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-bounds", f"no document of {len(expected)} terms is shorter than their shortest")
