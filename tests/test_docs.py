@@ -15,8 +15,7 @@ from ctxrank.cli.main import COMMANDS as TABLE
 from ctxrank.cli.main import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"), *ROOT.glob("torture/*.md")]
-PAGES += ROOT.glob("fixtures/*.md")
+PAGES = [page for folder in (".", "docs", "benchmarks", "torture", "fixtures") for page in (ROOT / folder).glob("*.md")]
 
 
 def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -50,7 +50,11 @@ def test_git_sees_nothing_of_a_store_but_its_configuration(store: Store) -> None
 def test_a_new_stores_folder_is_on_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite sees to the names in the store's folder; its own name is in the folder above."""
     synced: list[int] = []
-    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+
+    def note(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+
+    monkeypatch.setattr("os.fsync", note)
     for _ in range(2):
         create_store(str(tmp_path)).close()
     assert synced == [tmp_path.stat().st_ino]

@@ -119,8 +119,11 @@ def _packed(title: Counter[str], body: Counter[str], path: Counter[str], identif
 
 
 def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
-    ids = forward.term_ids(blob)
-    return {names.get(id_, ""): forward.packed_count(blob, forward.term_key(id_)) for id_ in ids}
+    try:
+        ids = frozenset(forward.term_ids(blob))
+        return {names.get(id_, ""): packed for id_, packed in forward.packed_counts(blob, ids)}
+    except LookupError:
+        return {"": 0}  # not what a document has
 
 
 def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]]:
