@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check static format format-check lint types contract bench torture wheel sdist clean
+.PHONY: help demo test coverage check static format format-check lint types contract bench torture fuzz wheel sdist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -53,6 +53,14 @@ contract: $(DEV_STAMP) ## check that the arrows between the folders point one wa
 
 bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
 	$(WHEEL_VENV)/bin/python benchmarks/run.py $(if $(DATA),--data "$(DATA)")
+
+# Each target has a folder of seeds, so the folders are the list.
+fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="query path" SECONDS=600
+	$(BIN)/python -m pip -q install --group fuzz
+	@for target in $(or $(TARGETS),$(notdir $(wildcard fuzz/corpus/*))); do \
+	  echo "fuzz: $$target"; \
+	  PYTHONPATH=fuzz $(BIN)/python fuzz/atheris_run.py $$target --seconds $(or $(SECONDS),60) || exit 1; \
+	done
 
 torture: $(STAMP) ## kill, cut off, starve and crowd the store for long; PARTS="kills crowd" SEED=7 LENGTH=10
 	PYTHONPATH=tests:benchmarks:torture $(BIN)/python torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))

@@ -36,7 +36,7 @@ def main() -> None:
         f"-artifact_prefix={_FOUND}{os.sep}",
     ]  # fmt: skip
     folders = [seeds, found] if given.merge else [found, seeds]
-    options += ["-merge=1"] if given.merge else [f"-max_total_time={given.seconds}"]
+    options += ["-set_cover_merge=1"] if given.merge else [f"-max_total_time={given.seconds}"]
     atheris.Setup([sys.argv[0], *options, *folders], TARGETS[given.target])
     atheris.Fuzz()
 

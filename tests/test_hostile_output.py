@@ -14,6 +14,10 @@ from ctxrank.cli.main import run
 # HERE is the session and its group, HOSTILE a hostile text.
 _CALLS = """
 status
+doctor
+doctor --deep
+doctor --repair plan
+doctor --deep --repair dry-run
 search token refresh
 search walrus --explain
 search token --passages
@@ -84,6 +88,9 @@ index HOSTILE
 index
 prune --older-than HOSTILE
 purge --redact --dry-run
+purge HOSTILE --dry-run
+purge --session HOSTILE --dry-run
+purge --path HOSTILE --dry-run
 export
 export -o /nowhere/HOSTILE
 import jsonl HOSTILE
