@@ -7,6 +7,7 @@ python fuzz/atheris_run.py query --merge               those that reach somethin
 import argparse
 import os
 import sys
+from typing import NoReturn
 
 import atheris
 
@@ -21,12 +22,18 @@ _MAX_SECONDS = 10
 _MAX_MEGABYTES = 1024
 
 
+# While it merges, libFuzzer starts this program again with options of its own, so the target is told this way.
+_TARGET = "CTXRANK_FUZZ_TARGET"
+
+
 def main() -> None:
     """Run atheris on a target; ends the process."""
+    if _TARGET in os.environ:
+        _fuzz(sys.argv, os.environ[_TARGET])
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=int, default=60, help="for how long [default: 60]")
-    parser.add_argument("--merge", action="store_true", help="minimise what was found into the seeds")
+    parser.add_argument("--merge", action="store_true", help="take the fewest inputs that reach all into the seeds")
     given = parser.parse_args()
     seeds, found = os.path.join(_HOME, "corpus", given.target), os.path.join(_FOUND, given.target)
     for folder in (seeds, found):
@@ -37,8 +44,15 @@ def main() -> None:
     ]  # fmt: skip
     folders = [seeds, found] if given.merge else [found, seeds]
     options += ["-set_cover_merge=1"] if given.merge else [f"-max_total_time={given.seconds}"]
-    atheris.Setup([sys.argv[0], *options, *folders], TARGETS[given.target])
+    if given.merge:
+        os.environ[_TARGET] = given.target
+    _fuzz([f"{sys.executable} {os.path.abspath(__file__)}", *options, *folders], given.target)
+
+
+def _fuzz(arguments: list[str], target: str) -> NoReturn:
+    atheris.Setup(arguments, TARGETS[target])
     atheris.Fuzz()
+    raise SystemExit(0)
 
 
 main()

@@ -82,7 +82,7 @@ def test_values_are_taken_without_regard_to_case_and_space(store: Store) -> None
 @pytest.mark.parametrize(
     "path",
     ["", "  ", ".", "..", "../a.md", "/etc/passwd", "a/../../b.md", "C:\\x.md", "C:/x.md", "\\\\host\\x.md", "a\0.md",
-     "bytes\udcff.md", "out/secret.md", "loop.md/../../x"],
+     "bytes\udcff.md", "a\u202eb.md", "a\x1b[31m.md", "two\nlines.md", "out/secret.md", "loop.md/../../x"],
 )  # fmt: skip
 def test_a_path_that_is_none_or_leaves_the_root_is_refused(store: Store, path: str) -> None:
     os.symlink("/", Path(store.location.root) / "out")
