@@ -8,12 +8,14 @@ its pending list whenever rowids go backwards.
 
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import apsw
 
 from ctxrank.indexer import forward, fts
-from ctxrank.indexer.connection import immediate, translate
+from ctxrank.indexer.connection import immediate, snapshot, translate, wait_for_locks
 from ctxrank.indexer.facets import index_rowid, scope_text
+from ctxrank.indexer.following import Announcement, is_announced
 from ctxrank.indexer.healing import heal
 from ctxrank.indexer.prominence import COLUMNS, Shortest
 from ctxrank.indexer.records import NamedTuple
@@ -43,11 +45,12 @@ class _Row(NamedTuple):
     scope: str
 
 
-def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
+def follow(store: fts.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0) -> int:
     """Apply what the index lacks; returns how many changes it still lacks.
 
-    With `bound_ms` it stops after about that time and never waits for the index's lock. An index
-    that is damaged, foreign or of another fingerprint is healed first where that is allowed.
+    With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
+    work to a process that will do all of it (following.py). An index that is damaged, foreign or of another
+    fingerprint is healed first where that is allowed.
     """
     deadline = None if bound_ms is None else time.monotonic() + bound_ms / 1000
     index = fts.current_index(store)
@@ -56,8 +59,15 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None) -> int:
             index = heal(store)
         if not index.is_usable:
             return lag(store, index)
-        index.connection.set_busy_timeout(0 if bound_ms is not None else store.busy_ms)
-        return Follower(index).run(deadline)
+        folder = store.location.folder
+        if deadline is None:
+            wait_for_locks(index.connection, store.busy_ms)
+            with Announcement(folder) as said:
+                return Follower(index).run(None, said.again)
+        if is_announced(folder):
+            return lag(store, index)
+        wait_for_locks(index.connection, wait_ms)
+        return Follower(index).run(lambda: time.monotonic() >= deadline or is_announced(folder))
     except (apsw.BusyError, apsw.ReadOnlyError):
         return lag(store, index)  # it answers as it is
     except fts.BROKEN as error:
@@ -86,12 +96,15 @@ def rebuild(store: fts.IndexHolder) -> int:
 def lag(store: fts.IndexHolder, index: fts.Index) -> int:
     """How many changes of the feed the index lacks; all of them where it cannot be read."""
     applied = 0
-    if index.is_usable:
-        try:
-            applied = index.state().applied_seq
-        except fts.BROKEN as error:
-            index.trouble = fts.trouble_of(error)
-    return changes_after(store.truth, applied)
+    with snapshot(store.truth):
+        # The truth is pinned first: what is committed and applied while this looks is not missing.
+        store.truth.execute("SELECT seq FROM store").fetchone()
+        if index.is_usable:
+            try:
+                applied = index.state().applied_seq
+            except fts.BROKEN as error:
+                index.trouble = fts.trouble_of(error)
+        return changes_after(store.truth, applied)
 
 
 def changes_after(truth: apsw.Connection, seq: int, schema: str = "main") -> int:
@@ -115,17 +128,18 @@ class Follower:
         self._generation = 0
         self._applied = 0
 
-    def run(self, deadline: float | None) -> int:
-        """Apply batches until nothing is missing or the deadline (monotonic seconds) has passed; returns the lag."""
-        size = _BATCH_DOCUMENTS if deadline is None else _BOUNDED_BATCH_DOCUMENTS
+    def run(self, is_enough: Callable[[], bool] | None, before_batch: Callable[[], None] = lambda: None) -> int:
+        """Apply batches until nothing is missing or, after one of them, it is enough; returns the lag."""
+        size = _BATCH_DOCUMENTS if is_enough is None else _BOUNDED_BATCH_DOCUMENTS
         while True:
+            before_batch()
             with immediate(self._connection):
                 is_done = self._apply_batch(size)
             if is_done:
-                if deadline is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
+                if is_enough is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
                     self._merge()
                 return 0
-            if deadline is not None and time.monotonic() >= deadline:
+            if is_enough is not None and is_enough():
                 return changes_after(self._connection, self._index.state().applied_seq, "truth")
 
     def _merge(self) -> None:

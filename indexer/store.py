@@ -113,17 +113,17 @@ class Store:
             self._index.close()
             self._index = None
 
-    def follow(self, bound_ms: int | None = None) -> int:
+    def follow(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Let the index catch up with the feed; returns how many changes it still lacks.
 
-        Never fails because of the index. With a bound it stops after about that time and does not wait
-        for the index's lock: what is not applied now is applied by a later call. Raises CtxrankError where
-        the truth cannot be read.
+        Never fails because of the index. With a bound it stops after about that time, and waits for the
+        index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
+        at it. Raises CtxrankError where the truth cannot be read.
         """
         from ctxrank.indexer.follower import follow  # a query that is up to date needs no follower
 
         with sqlite_errors(self.location.truth):
-            return follow(self, bound_ms)
+            return follow(self, bound_ms, wait_ms)
 
     def close(self) -> None:
         """Close both connections."""

@@ -42,6 +42,7 @@ class Matcher:
         self.facets = scope.facets
         self._scope = scope
         self._where = _where(plan, scope)
+        self._is_joined = bool(scope.condition or self._where.sql)  # with what the forward list knows of a row
 
     def rows(self, expression: str, limit: int = -1) -> list[Row]:
         """The first rows that match, in the index's order; all of them where no limit is given."""
@@ -57,11 +58,10 @@ class Matcher:
 
     def rowids(self, expression: str, limit: int) -> list[int]:
         """The same rows without what they hold: a fifth of the time."""
-        is_joined = self._scope.condition or self._where.sql
         query = f"""
             SELECT m.rowid
               FROM main.fts AS m
-             {"CROSS JOIN main.forward AS f ON f.id = m.rowid" if is_joined else ""}
+             {"CROSS JOIN main.forward AS f ON f.id = m.rowid" if self._is_joined else ""}
              {_join(self._scope)}
              WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {self._where.sql}
              LIMIT ?
@@ -78,20 +78,22 @@ class Matcher:
         return cast("list[Row]", self._connection.execute(query, (f"[{','.join(map(str, rowids))}]",)).fetchall())
 
     def best_by_bm25(self, expression: str, limit: int) -> list[Row]:
-        """The rows that FTS5 itself ranks highest: it walks the whole list of every term in the expression."""
+        """The rows that FTS5 itself ranks highest: it walks the whole list of every term in the expression.
+
+        What they hold is read of the chosen ones alone: half the time for a word that is in a quarter of a million.
+        """
         weights = self._weights
         query = f"""
-            SELECT f.id, f.owner_id, f.length, f.terms,
-                   bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s
+            SELECT fts.rowid, bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s
               FROM main.fts
-             CROSS JOIN main.forward AS f ON f.id = fts.rowid
+             {"CROSS JOIN main.forward AS f ON f.id = fts.rowid" if self._is_joined else ""}
              {_join(self._scope)}
              WHERE fts MATCH ? AND fts.rowid BETWEEN ? AND ? {self._where.sql}
-             ORDER BY s, f.id
+             ORDER BY s, fts.rowid
              LIMIT ?
         """
-        rows = self._connection.execute(query, self._values(expression, limit)).fetchall()
-        return [cast("Row", row[:4]) for row in rows]
+        best = self._connection.execute(query, self._values(expression, limit)).fetchall()
+        return self.rows_of(cast("int", row[0]) for row in best)
 
     def _values(self, expression: str, limit: int) -> tuple[object, ...]:
         return (*self._scope.values, expression, *_rowids(self._scope), *self._where.values, limit)

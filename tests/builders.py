@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store import Store, create_store, open_store
 from ctxrank.ranking.hits import SearchRequest, SearchResult
@@ -23,6 +25,13 @@ def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:
     """A second connection to the same files, as another process would have it."""
     return open_store(store.location.truth, root=store.location.root, busy_ms=busy_ms)
+
+
+def hold_the_index(store: Store) -> apsw.Connection:
+    """Another program that has the index's write lock until it is closed."""
+    connection = apsw.Connection(store.location.index_file)
+    connection.execute("BEGIN IMMEDIATE")
+    return connection
 
 
 def write_file(store: Store, path: str, text: str) -> Path:

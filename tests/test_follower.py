@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import found, make_store, open_again, save, search_ids, write_file
+from builders import found, hold_the_index, make_store, open_again, save, search_ids, write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_contents import has_no_ghosts, index_contents
@@ -25,13 +25,6 @@ from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Store
 def store(tmp_path: Path) -> Iterator[Store]:
     with make_store(tmp_path) as opened:
         yield opened
-
-
-def hold_the_index(store: Store) -> apsw.Connection:
-    """Another program that has the index's write lock until it is closed."""
-    connection = apsw.Connection(store.location.index_file)
-    connection.execute("BEGIN IMMEDIATE")
-    return connection
 
 
 def test_a_save_does_not_wait_for_the_index(tmp_path: Path) -> None:

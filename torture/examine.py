@@ -16,7 +16,7 @@ from ctxrank.ranking.retrieval import search
 
 _SEARCHED = 4
 # What may lie in a store's folder; anything else was left behind by somebody who was killed.
-_FILES = {".gitignore", "config.yaml", "index.lock"} | {
+_FILES = {".gitignore", "config.yaml", "index.lock", "follow.lock"} | {
     name + suffix for name in ("ctxrank.db", "index.db") for suffix in ("", "-wal", "-shm")
 }
 _OWN_TABLES = {
