@@ -130,6 +130,8 @@ def _print_text(call: Call, result: "SearchResult") -> None:
         return
     for place, hit in enumerate(result.hits, start=1):
         _print_hit(call, place, hit)
+    if result.hits[0].explanation is not None:
+        print(f"exact: {'yes' if result.is_exact else 'likely, not proven'}")
     more = result.total - len(result.hits)
     if more > 0:
         call.note(f"{more}{' or' if result.is_capped else ''} more; -n shows more at once.")

@@ -69,11 +69,13 @@ def test_a_search_leaves_a_backlog_to_the_process_that_works_on_it(store: Store)
 def test_a_bounded_follow_stops_where_another_process_begins_to_do_it_all(store: Store) -> None:
     text = "\n".join(f"# Part {number}\n\n{'zebra ' * 300}\n" for number in range(400))
     _save_unseen(store, "long.md", text)
-    from ctxrank.indexer import follower
-
     asked = iter([False, True])
+
+    def begins_meanwhile(_: str) -> bool:
+        return next(asked)
+
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(follower, "is_announced", lambda _: next(asked))
+        patched.setattr("ctxrank.indexer.follower.is_announced", begins_meanwhile)
         assert store.follow(60_000) > 0
     assert store.follow(60_000) == 0
 
