@@ -15,18 +15,18 @@ _PAIR = rf"(?i){_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})"
 _NEXT = rf"(?i)[\"']?[\s]{{0,40}}{_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})"
 
 
-def find_kubernetes(text: str, places: list[int]) -> list[tuple[int, int]]:
+def find_kubernetes(text: str, lower: str, places: list[int]) -> list[tuple[int, int]]:
     """Where the values stand, given the places of the anchor, in order. Nothing is searched through twice."""
     spans: list[tuple[int, int]] = []
     done = 0
-    kind = compiled(_KIND).search(text, max(0, places[0] - _KIND_REACH)) if places else None
+    kind = _next_kind(text, lower, places[0] - _KIND_REACH) if places else None
     pair: re.Match[str] | None = None
     for place in places:
         start = place + len(ANCHOR)
         if place < done:
             continue
         while kind and kind.start() < place - _KIND_REACH:
-            kind = compiled(_KIND).search(text, max(kind.end(), place - _KIND_REACH))
+            kind = _next_kind(text, lower, max(kind.end(), place - _KIND_REACH))
         if kind is None:
             break
         if kind.end() > start + _KIND_REACH:
@@ -41,3 +41,13 @@ def find_kubernetes(text: str, places: list[int]) -> list[tuple[int, int]]:
             done = match.end()
             match = compiled(_NEXT).match(text, done)
     return spans
+
+
+def _next_kind(text: str, lower: str, start: int) -> re.Match[str] | None:
+    """The first `kind: secret` from there on; its first word is looked for alone, which is a hundred times as fast."""
+    at = lower.find("kind", max(0, start))
+    while at >= 0:
+        if match := compiled(_KIND).match(text, at):
+            return match
+        at = lower.find("kind", at + 1)
+    return None

@@ -146,7 +146,7 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
     for vendor in [vendor for vendor in vendors() if vendor in places]:
         for secret in find_vendor_values(text, vendor, places[vendor]):
             claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
-    for start, end in find_kubernetes(text, places.get(KUBERNETES_ANCHOR, [])):
+    for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
         claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
 
 
