@@ -84,7 +84,7 @@ def _forget(
 ) -> "Forgot":
     from ctxrank.indexer import forgetting
     from ctxrank.indexer.documents import parse_ref
-    from ctxrank.indexer.erasing import is_erasing_due
+    from ctxrank.indexer.erasing import are_secrets_left, is_erasing_due
     from ctxrank.indexer.errors import UsageError
 
     if document is not None:
@@ -103,6 +103,11 @@ def _forget(
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
+        )
+    if are_secrets_left(store.truth):
+        raise UsageError(
+            "A purge of a secret was interrupted before all of it was found.",
+            "Give the same secret again: it is not kept, so nothing else can find the rest.",
         )
     is_erased = not dry_run and forgetting.finish_forgetting(store)
     return forgetting.Forgot({}, (), (), is_erased=is_erased, is_dry_run=dry_run)

@@ -17,11 +17,24 @@ from ctxrank.indexer.errors import LockedError
 from ctxrank.indexer.store import Change, Store
 
 _NOTED = "erasing"
+_DELETED, _LOOKED_FOR = '"deleted"', '"secrets"'
 
 
 def note_erasing(change: Change) -> None:
     """Keep that what this transaction deletes is to be erased."""
-    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, 'true')", (_NOTED,))
+    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, ?)", (_NOTED, _DELETED))
+
+
+def note_secrets(change: Change, *, are_found: bool) -> None:
+    """Keep that secrets are being looked for; once they are all found, what is left to do is to erase."""
+    value = _DELETED if are_found else _LOOKED_FOR
+    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_NOTED, value))
+
+
+def are_secrets_left(truth: apsw.Connection) -> bool:
+    """Whether a search for secrets was interrupted: only who knows them can end it."""
+    query = "SELECT 1 FROM settings WHERE key = ? AND value = ?"
+    return truth.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
 
 
 def is_erasing_due(truth: apsw.Connection) -> bool:
@@ -44,7 +57,7 @@ def erase(store: Store) -> bool:
         return False
     if is_erased:
         with store.write() as change:
-            change.connection.execute("DELETE FROM settings WHERE key = ?", (_NOTED,))
+            change.connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", (_NOTED, _DELETED))
     return is_erased
 
 

@@ -13,10 +13,11 @@ import pytest
 from builders import make_store, open_again, save, search_ids, start_child, word, write_file
 from click.testing import CliRunner
 from linked_builders import write_artifact
+from predecessor import SESSION, PredecessorDb
 
 from ctxrank.cli.command import whole_cli
 from ctxrank.cli.main import COMMANDS, run
-from ctxrank.indexer import erasing, forgetting
+from ctxrank.indexer import erasing, forgetting, forgetting_secrets
 from ctxrank.indexer.annotations import sync_annotations
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.documents import parse_ref
@@ -30,6 +31,7 @@ from ctxrank.indexer.forgetting_secrets import forget_secrets, read_secrets
 from ctxrank.indexer.known_errors import NewKnownError, save_error
 from ctxrank.indexer.linked_sync import sync_tree
 from ctxrank.indexer.linked_tree import require_tree
+from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.scan import index_artifacts
@@ -430,3 +432,39 @@ def test_copies_in_the_unused_parts_of_pages_are_erased(store: Store) -> None:
     assert bytes_left(store, *map(rare, gone)) != []
     assert erasing.erase(store)
     assert bytes_left(store, *map(rare, gone)) == []
+
+
+def test_an_import_of_the_predecessors_does_not_bring_back_a_path_or_a_session(store: Store, tmp_path: Path) -> None:
+    db = PredecessorDb(tmp_path / "old.db")
+    db.add_session()
+    db.add_package(1, file_path=f"{WORD}.md", summary=f"A {WORD}.")
+    db.add_package(2, file_path="heron.md", summary="A heron.")
+    write_file(store, f"{WORD}.md", f"It says {WORD}.\n")
+    save(store, f"{WORD}.md", None, session="T")
+    assert forget_path(store, f"{WORD}.md").is_erased
+    report = import_bazinga(store, db.path)
+    assert [row.kind for row in report.skipped if "purged" in row.reason] == ["package"]
+    assert bytes_left(store, WORD) == [] and search_ids(store, "heron") != []
+    assert forget_session(store, SESSION).is_erased
+    assert import_bazinga(store, db.path).is_noop
+    assert search_ids(store, "heron") == []
+
+
+def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, SECRET)
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(forgetting_secrets, "redact_again", crash)
+        with pytest.raises(KeyboardInterrupt):
+            forget_secrets(store, [SECRET], PLAIN)
+    save(store, "a.md", session="T")
+    assert forget_session(store, "T").is_erased
+    db = ["--db", store.location.truth]
+    assert run(["purge", *db]) == UsageError.exit_code and read_status(store).notes != ()
+    assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
+    assert read_status(store).notes == ()
