@@ -109,7 +109,7 @@ TOKENS: tuple[Token, ...] = (
     Token(
         "flyio-access-token",
         "fo1_ fm1a_ fm1r_ fm2_",
-        r"(?:fo1_[\w-]{43}|fm1[ar]_[A-Za-z0-9+/]{100,}+={0,3}|fm2_[A-Za-z0-9+/]{100,}+={0,3})",
+        r"(?:fo1_[\w-]{43,}+|fm1[ar]_[A-Za-z0-9+/]{100,}+={0,3}|fm2_[A-Za-z0-9+/]{100,}+={0,3})",
         4,
     ),
     Token("frameio-api-token", "fio-u-", r"fio-u-(?i:[\w=-]{64,}+)"),
@@ -230,7 +230,7 @@ TOKENS: tuple[Token, ...] = (
         2,
     ),
     Token("twilio-api-key", " ".join(f"sk{digit}" for digit in _HEX_DIGITS), r"SK[0-9a-fA-F]{32}", 3),
-    Token("typeform-api-token", "tfp_", r"(?i:tfp_)[\w.=-]{59}"),
+    Token("typeform-api-token", "tfp_", r"(?i:tfp_)[\w.=-]{59,}+"),
     Token("vault-batch-token", "hvb.", r"hvb\.[\w-]{138,300}", 4),
     Token("vault-service-token", "hvs.", r"hvs\.[\w-]{90,120}", 3.5),
     Token("vault-service-token", "s.", r"s\.[A-Za-z0-9]{24}", 3.5),

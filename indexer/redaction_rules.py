@@ -180,7 +180,7 @@ RULES: tuple[Rule, ...] = (
         "REDACTED",
     ),
     *_pem("ssh-key", " openssh private key", "SSH_KEY_REDACTED"),
-    *_pem("private-key", "[ a-z0-9_-]{0,50}?private key(?: block)?", "PRIVATE_KEY_REDACTED"),
+    *_pem("private-key", r"(?:[ a-z0-9_]|-(?!-)){0,50}?private key(?: block)?", "PRIVATE_KEY_REDACTED"),
     Rule("slack-token", ("xox",), _START + r"xox[baprs]-[A-Za-z0-9-]{10,}+", "SLACK_TOKEN_REDACTED"),
     Rule("stripe-pk", ("pk_test_", "pk_live_"), _START + r"pk_(?:test|live)_[A-Za-z0-9]{10,}+", "STRIPE_PK_REDACTED"),
     Rule(

@@ -7,11 +7,12 @@ repeated; an anchor, then one kind of character without end; every pair of what 
 import random
 from collections.abc import Iterator
 
+from ahocorasick_rs import AhoCorasick
 from matching import sample
 
 from ctxrank.indexer.credential_formats import VALUES
 from ctxrank.indexer.named_values import ANCHORS
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES
+from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES, Rule
 
 SIZE = 100_000  # characters
 _FILLERS = ("a", "A", "0", "-", "_", "/", ".", "=", ":", '"', "'", "\\", " ", "\n", "a.", "a-", "a/", "a ", "\\n", "é")
@@ -28,6 +29,18 @@ def hostile_texts() -> Iterator[tuple[str, str]]:
     for anchor in (*ANCHORS, *(anchor for rule in (*RULES, *FORMAT_RULES) for anchor in rule.anchors)):
         for filler in _FILLERS:
             yield f"{anchor}…{filler}", anchor + filler * (SIZE // len(filler))
+
+
+def texts_for(rule: Rule) -> Iterator[tuple[str, str, list[int]]]:
+    """What each is made of, the text, and where the rule is tried in it: for measuring the rule alone."""
+    rng = random.Random(3)
+    whole = "".join(rule.context[:1]) + sample(rule.pattern, rng)
+    places_in = AhoCorasick(rule.anchors).find_matches_as_indexes
+    cuts = (len(whole) // 4, len(whole) // 2, len(whole) - 1, len(whole))
+    for piece in dict.fromkeys([*rule.anchors[:2], *(whole[:cut] + end for cut in cuts for end in ("", " "))]):
+        if piece:
+            text = piece * (SIZE // len(piece) + 1)
+            yield piece, text, sorted(start for _, start, _ in places_in(text.lower(), overlapping=True))
 
 
 def _pieces(rng: random.Random) -> Iterator[str]:

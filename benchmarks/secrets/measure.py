@@ -20,12 +20,13 @@ sys.path += [str(_HERE.parent), str(_HERE.parent.parent / "tests")]
 
 import click  # noqa: E402
 import machine  # noqa: E402  # found by the line above
-from hostile import SIZE, hostile_texts  # noqa: E402
+from hostile import SIZE, hostile_texts, texts_for  # noqa: E402
 from labels import labelled  # noqa: E402
 from other_detectors import Redactor, public_formats, shown_rules, stored_rules  # noqa: E402
 from vectors import Vector, read_formats, vectors  # noqa: E402
 
-from ctxrank.indexer.redaction import redact  # noqa: E402
+from ctxrank.indexer.redaction import find_rule, redact  # noqa: E402
+from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES  # noqa: E402
 
 _VECTORS_EACH = 8
 _LABELLED = 3800
@@ -142,6 +143,31 @@ def _hostile() -> dict[str, object]:
         "median_ms": statistics.median(time_ms for time_ms, _ in times),
         "p99_ms": times[len(times) // 100][0],
         "worst": [{"ms": round(time_ms, 1), "made_of": made_of} for time_ms, made_of in times[:10]],
+        "rules_alone": _rules_alone(),
+    }
+
+
+def _rules_alone() -> dict[str, object]:
+    """Each rule by itself on texts made from its own pattern; of each its slowest text, the best of three tries."""
+    slowest: list[tuple[float, str, str]] = []
+    for rule in (*RULES, *FORMAT_RULES):
+        times: list[tuple[float, str, str]] = []
+        for made_of, text, places in texts_for(rule):
+            tries: list[float] = []
+            for _ in range(3):
+                start = time.process_time()
+                for _ in find_rule(rule, text, text.lower(), places):
+                    pass
+                tries.append(time.process_time() - start)
+            times.append((min(tries) * 1000, rule.name, made_of[:60]))
+        slowest.append(max(times))
+    slowest.sort(reverse=True)
+    return {
+        "rules": len(slowest),
+        "median_ms": statistics.median(time_ms for time_ms, _, _ in slowest),
+        "worst": [
+            {"ms": round(time_ms, 1), "rule": name, "made_of": made_of} for time_ms, name, made_of in slowest[:10]
+        ],
     }
 
 
