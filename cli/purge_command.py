@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @declare.option(
     "--allow", type=declare.Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back."
 )
+@declare.option("--backups", is_flag=True, help="Also delete the copies of the store that 'doctor' made.")
 @declare.option("--dry-run", is_flag=True, help="Count; change nothing.")
 def command(
     call: Call,
@@ -35,6 +36,7 @@ def command(
     redact: bool,
     is_list: bool,
     allow: tuple[int, ...],
+    backups: bool,
     dry_run: bool,
 ) -> int:
     """Forget a document, a session, a path or a secret: no byte of it stays in a file of the store.
@@ -45,6 +47,7 @@ def command(
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """
+    from ctxrank.indexer.erasing import backups_of, delete_backups
     from ctxrank.indexer.errors import UsageError
 
     asked = [document, session, path, secret, redact or None, is_list or None, allow or None]
@@ -57,7 +60,10 @@ def command(
             return _redact(call, store, dry_run=dry_run)
         if is_list or allow:
             return _kept_out(call, store, allow)
-        forgot = _forget(store, document, session, path, text, dry_run=dry_run)
+        if backups and not dry_run:
+            delete_backups(store)
+        forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
+        folder = backups_of(store)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
@@ -75,12 +81,22 @@ def command(
         return 0
     from ctxrank.indexer.errors import LockedError
 
-    call.note("not yet forgotten: another process reads the store; 'ctxrank purge' ends it.")
+    if folder:
+        call.note(f"not yet forgotten: {folder} has copies of the store; 'ctxrank purge --backups' deletes them.")
+    else:
+        call.note("not yet forgotten: another process reads the store; 'ctxrank purge' ends it.")
     return LockedError.exit_code
 
 
 def _forget(
-    store: "Store", document: str | None, session: str | None, path: str | None, text: str | None, *, dry_run: bool
+    store: "Store",
+    document: str | None,
+    session: str | None,
+    path: str | None,
+    text: str | None,
+    *,
+    backups: bool,
+    dry_run: bool,
 ) -> "Forgot":
     from ctxrank.indexer import forgetting
     from ctxrank.indexer.documents import parse_ref
@@ -100,6 +116,8 @@ def _forget(
         mode = load_config(store).redaction_mode
         return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
     if not is_erasing_due(store.truth):
+        if backups:
+            return forgetting.Forgot({}, (), (), is_erased=True, is_dry_run=dry_run)
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",

@@ -13,7 +13,7 @@ import os
 import apsw
 
 from ctxrank.indexer.connection import sqlite_errors
-from ctxrank.indexer.errors import LockedError
+from ctxrank.indexer.errors import CtxrankError, LockedError
 from ctxrank.indexer.store import Change, Store
 
 _NOTED = "erasing"
@@ -43,9 +43,8 @@ def is_erasing_due(truth: apsw.Connection) -> bool:
 
 
 def erase(store: Store) -> bool:
-    """Write the files anew without what was deleted; False where another process kept a log from being cut.
-
-    Waits for others as long as the store does.
+    """Write the files anew without what was deleted; False where another process kept a log from being cut, and where
+    there are backups, which may hold all of it. Waits for others as long as the store does.
     """
     try:
         store.close_index()
@@ -55,10 +54,31 @@ def erase(store: Store) -> bool:
         is_erased = all([_cut_log(store.truth, store.location.truth), _make_index_anew(store)])
     except LockedError:
         return False
-    if is_erased:
+    if is_erased and not backups_of(store):
         with store.write() as change:
             change.connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", (_NOTED, _DELETED))
-    return is_erased
+        return True
+    return False
+
+
+def backups_of(store: Store) -> str:
+    """The folder where repairs left copies of the store as it was; '' where there is none."""
+    from ctxrank.indexer.salvage.exchange import BACKUPS
+
+    folder = os.path.join(store.location.folder, BACKUPS)
+    return folder if os.path.isdir(folder) and os.listdir(folder) else ""
+
+
+def delete_backups(store: Store) -> None:
+    """Delete them. Raises CtxrankError where the folder does not let us."""
+    import shutil
+
+    folder = backups_of(store)
+    try:
+        if folder:
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise CtxrankError(f"{folder} cannot be deleted: {error.strerror}.", "Delete it by hand.") from error
 
 
 def _make_index_anew(store: Store) -> bool:

@@ -468,3 +468,15 @@ def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
     assert run(["purge", *db]) == UsageError.exit_code and read_status(store).notes != ()
     assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
     assert read_status(store).notes == ()
+
+
+def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: Store) -> None:
+    fill(store)
+    copy = Path(store.location.folder) / "backups" / "one" / "ctxrank.db"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(f"It says {WORD}.")
+    db = ["--db", store.location.truth]
+    assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
+    assert bytes_left(store, WORD) == [f"ctxrank.db {WORD}", f"ctxrank.db {WORD}"]
+    assert run(["purge", "--backups", *db]) == 0
+    assert bytes_left(store, WORD) == [] and not copy.parent.parent.exists()
