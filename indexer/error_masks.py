@@ -92,8 +92,9 @@ _TOKEN = re.compile(
     r"|(?P<word>[^\W\d_]+(?:['\u2019][a-z]{1,2}\b)?)|(?P<generic><[^<>\n]{0,100}>)"
 )
 _LEVELLED = {
-    "an": "a", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot", "couldn't": "cannot",
-    "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot", "has": "have", "'s": "",
+    "an": "a", "aliases": "alia", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot",
+    "couldn't": "cannot", "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot",
+    "has": "have", "'s": "",
 }  # fmt: skip
 _SINGLE_LETTER_WORDS = frozenset("ai")
 

@@ -18,7 +18,7 @@ from ctxrank.indexer.error_units import ErrorUnit
 from ctxrank.indexer.error_vocabulary import is_ordinary
 from ctxrank.indexer.records import NamedTuple
 
-NORMALISER_VERSION: Final = 2  # 2: notes
+NORMALISER_VERSION: Final = 3  # 2: notes; 3: labels that begin as a help, summaries are no errors
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -49,7 +49,7 @@ _DIAGNOSTIC = re.compile(
 )
 _LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
 _NOTE = re.compile(r"\s*(?:= )?(?:note|help|hint|DETAIL|HINT): *(.*)$")
-_LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ ([A-Za-z`'].*)$")
+_LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Za-z`'].*)$")
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
 

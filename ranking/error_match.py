@@ -17,6 +17,7 @@ import apsw
 from ctxrank.indexer import error_index
 from ctxrank.indexer.error_index import KnownError, Whose
 from ctxrank.indexer.error_signature import Signature
+from ctxrank.indexer.error_summaries import is_summary
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.error_calibration import (
     LEAST_RECOGNITION,
@@ -161,14 +162,19 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     """Look up, compare, rule out and order: everything but the judgement."""
     eligible: list[Candidate] = []
     objections: list[tuple[float, str]] = []
+    needs_more = is_summary(asked.message)
     for known in _looked_up(connection, asked, whose):
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
+        if needs_more and not (likeness.notes or likeness.frames == 2):
+            continue
         if objection := _objection(asked, known.signature, likeness):
             objections.append((score, objection))
         else:
             eligible.append(Candidate(known, likeness, score))
     eligible.sort(key=lambda one: (-one.score, -_record(one.known), -one.known.last_seen, one.known.pattern_id))
+    if needs_more and not eligible:
+        return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
         return Considered(with_margins, f"The nearest known error is ruled out: {max(objections)[1]}.")
@@ -239,7 +245,7 @@ def _is_supported(likeness: Likeness) -> bool:
     """Whether more than most of its words speaks for a message whose values are all others."""
     return (
         likeness.is_template or likeness.same_code or likeness.frames > 0 or bool(likeness.notes)
-        or likeness.is_of_another_kind or likeness.text >= _TEXT_ALONE
+        or likeness.is_of_another_kind or likeness.is_worded_alike or likeness.text >= _TEXT_ALONE
     )  # fmt: skip
 
 
@@ -277,9 +283,9 @@ def evidence_of(candidate: Candidate) -> Evidence:
     likeness = candidate.likeness
     return evidence(
         is_template=likeness.is_template, content=likeness.content, are_notes_apart=likeness.notes_apart,
-        values=likeness.values if likeness.has_values else None, other_kind=likeness.is_of_another_kind,
-        changed=bool(likeness.changed_word), same_code=likeness.same_code, same_line=likeness.frames == 2,
-        margin=candidate.margin, rivals=candidate.rivals,
+        have_both_notes=likeness.have_both_notes, values=likeness.values if likeness.has_values else None,
+        other_kind=likeness.is_of_another_kind, changed=bool(likeness.changed_word), same_code=likeness.same_code,
+        same_line=likeness.frames == 2, margin=candidate.margin, rivals=candidate.rivals,
     )  # fmt: skip
 
 

@@ -61,6 +61,7 @@ class Likeness(NamedTuple):
     details: float  # share of the notes' words that agree: 0 to 1
     notes: float  # share of the notes that agree word for word: 0 to 1
     notes_apart: bool  # one or both have notes, and none is the same, nor nearly
+    have_both_notes: bool
     values: float  # share of the masked values that agree: 0 to 1
     has_values: bool  # the asked one has any
     frames: int  # 2: the failing line agrees, 1: its function, 0: nothing to compare, -1: it differs
@@ -72,6 +73,7 @@ class Likeness(NamedTuple):
     changed_word: str  # that changes the meaning; '' where none does
     is_added_to: bool  # one says more than the other, in words that carry meaning
     is_of_another_kind: bool  # "struct <v> is private", not "function <v> is private": said of another kind of thing
+    is_worded_alike: bool  # where they differ, a quoted keyword stands for a value
     differences: tuple[str, ...]  # words that changed, for the reason
 
 
@@ -87,13 +89,14 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         text=alignment.share, content=alignment.weight,
         details=details,
         notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and details < _NEARLY_THE_SAME,
+        have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values), has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames), same_code=same_code, same_type=is_same_type,
         is_template=is_template, is_instance=asked.instance == known.instance,
         vetoes=tuple(_contradictions(asked, known)),
         changed_word="" if is_template or not alignment.decisive else alignment.decisive[0],
         is_added_to=alignment.is_added_to, is_of_another_kind=alignment.is_of_another_kind,
-        differences=alignment.changed,
+        is_worded_alike=alignment.is_worded_alike, differences=alignment.changed,
     )  # fmt: skip
 
 
@@ -139,6 +142,7 @@ class Alignment(NamedTuple):
     changed: tuple[str, ...]
     is_of_another_kind: bool = False
     is_added_to: bool = False
+    is_worded_alike: bool = True
 
 
 def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = False) -> Alignment:
@@ -152,18 +156,22 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
     shared = sum(map(weight_of, set(asked) & set(known)))
     if total and 2 * shared < LEAST_SHARE * total and len(asked) + len(known) > _SHORT:
         # Too little in common, whatever the order: not worth laying side by side.
-        return Alignment(2 * shared / total, shared, ("most of its words",), ("most of its words",))
+        return Alignment(
+            2 * shared / total, shared, ("most of its words",), ("most of its words",), is_worded_alike=False
+        )
     pairs = _common(asked, known)
     agreed = sum(weight_of(asked[i]) for i, _ in pairs)
     decisive: list[str] = []
     changed: list[str] = []
     is_of_another_kind = is_added_to = False
+    is_worded_alike = True
     at_asked = at_known = 0
     for i, j in [*pairs, (len(asked), len(known))]:
         here, there = asked[at_asked:i], known[at_known:j]
         at_asked, at_known = i + 1, j + 1
         if here or there:
             changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
+            is_worded_alike = is_worded_alike and _are_values(here, there)
             if not _is_decisive(here, there):
                 continue
             if (has_kinds and _are(_KINDS, here, there)) or (
@@ -174,7 +182,8 @@ def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = F
                 decisive.append(changed[-1])
                 is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
     return Alignment(
-        2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed), is_of_another_kind, is_added_to
+        2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed), is_of_another_kind, is_added_to,
+        is_worded_alike,
     )  # fmt: skip
 
 
@@ -206,6 +215,11 @@ def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -
     """Whether what carries meaning on both sides is among these words, and there is some."""
     mine, theirs = _meaning(here), _meaning(there)
     return bool(mine and theirs) and words.issuperset(mine) and words.issuperset(theirs)
+
+
+def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether one word stands against one, and one is a value and the other a quoted keyword: a name like any other."""
+    return len(here) == len(there) == 1 and {here[0][0], there[0][0]} == {"<", "'"}
 
 
 def _may_vary(word: str) -> bool:

@@ -21,11 +21,12 @@ SHARE = st.floats(0, 1)
 
 def found(
     *, is_template: bool = True, same_code: bool = False, margin: float = 1.0, content: float = 6.0, rivals: int = 0,
-    are_notes_apart: bool = False, values: float | None = None,
+    are_notes_apart: bool = False, have_both_notes: bool = False, values: float | None = None,
 ) -> Evidence:  # fmt: skip
     return evidence(
-        is_template=is_template, content=content, are_notes_apart=are_notes_apart, values=values, other_kind=False,
-        changed=False, same_code=same_code, same_line=False, margin=margin, rivals=rivals,
+        is_template=is_template, content=content, are_notes_apart=are_notes_apart,
+        have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
+        same_code=same_code, same_line=False, margin=margin, rivals=rivals,
     )  # fmt: skip
 
 
@@ -67,10 +68,14 @@ def test_a_template_that_nothing_else_resembles_is_answered_and_a_tie_is_not() -
     assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION
 
 
-def test_a_short_message_with_other_notes_is_not_answered_and_a_long_one_is() -> None:
-    assert recognition("message", found(are_notes_apart=True, content=3.0)) < LEAST_RECOGNITION
-    assert recognition("message", found(are_notes_apart=True, content=6.0)) >= LEAST_RECOGNITION
-    assert recognition("message", found(are_notes_apart=True, content=3.0, values=1.0)) >= LEAST_RECOGNITION
+def test_a_message_with_other_notes_is_not_answered_and_the_less_the_shorter_it_is() -> None:
+    long, short = (recognition("message", found(are_notes_apart=True, content=content)) for content in (6.0, 3.0))
+    assert short < long < LEAST_RECOGNITION
+    assert recognition("message", found(are_notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION
+
+
+def test_the_same_values_make_up_for_notes_that_only_one_has() -> None:
+    assert recognition("message", found(are_notes_apart=True, values=1.0)) >= LEAST_RECOGNITION
 
 
 def test_a_message_that_several_errors_give_is_less_sure_unless_its_values_agree() -> None:

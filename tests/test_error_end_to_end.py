@@ -13,6 +13,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.known_errors import NewKnownError, save_error
 from ctxrank.indexer.store import create_store
 from ctxrank.ranking.error_answer import Asked, recognise
+from ctxrank.ranking.error_calibration import LEAST_RECOGNITION
 
 
 def python_trace(folder: str, name: str, line: int, code: str, said: str) -> str:
@@ -160,7 +161,7 @@ def test_a_known_failure_is_recognised_elsewhere_with_its_fix(stranger: Stranger
     code, answer = stranger.run("match", output=failure("/home/ann/work/ledger", "ledger", 47), folder=below)
     assert (code, answer["outcome"]) == (0, "matched")
     assert answer["matches"][0]["solution"] == FIXES[failure]
-    assert answer["matches"][0]["confidence"] >= 0.88 and answer["matches"][0]["why"]
+    assert answer["matches"][0]["confidence"] >= LEAST_RECOGNITION and answer["matches"][0]["why"]
 
 
 @pytest.mark.parametrize("failure", [failure for failure in FAILURES if failure not in FIXES])

@@ -29,6 +29,7 @@ class Sample(NamedTuple):
     """One question's best candidate."""
 
     source: str
+    group: str
     field: str
     family: str
     is_known: bool
@@ -44,6 +45,11 @@ def main() -> None:
     options = parser.parse_args()
     rows = load(options.data, "dev")
     samples = [sample for seed in options.seeds for field in FIELDS for sample in sampled(rows, field, seed)]
+    print_tables(samples)
+
+
+def print_tables(samples: list[Sample]) -> None:
+    """The weights, as they stand in the program."""
     print("const    " + "  ".join(Evidence._fields))
     for family, weights in fitted(samples).items():
         print(f'    "{family}": ({", ".join(f"{weight:.2f}" for weight in weights)}),')
@@ -60,7 +66,7 @@ def sampled(rows: list[Row], field: Field, seed: int) -> Iterator[Sample]:
                 best = ours.best(text_of(row, field))
                 if best is not None:
                     is_right = is_known and best.group == row.group
-                    yield Sample(row.source, field, best.family, is_known, is_right, best.evidence)
+                    yield Sample(row.source, row.group, field, best.family, is_known, is_right, best.evidence)
         ours.close()
 
 
