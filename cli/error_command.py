@@ -103,6 +103,7 @@ def save(
     from ctxrank.indexer.clock import now_us
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.error_patterns import title_of
+    from ctxrank.indexer.error_summaries import is_summary
     from ctxrank.indexer.errors import UsageError
     from ctxrank.indexer.known_errors import NewKnownError, save_error
     from ctxrank.ranking.error_answer import Asked, recognise
@@ -121,6 +122,8 @@ def save(
         saved = save_error(store, new, mode=mode)
     if saved.is_redacted:
         call.note("secrets were taken out of the solution or the hints.")
+    if is_summary(saved.message):
+        call.note("it says only that something failed, so nothing is recognised by it: save the output that says what.")
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 

@@ -142,6 +142,7 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: "ErrorAnswer")
 
 
 def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
+    from ctxrank.indexer.error_summaries import is_summary
     from ctxrank.indexer.failed_commands import forget, recall
     from ctxrank.indexer.tree_changes import changes_between
 
@@ -159,6 +160,8 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
         )
     elif not changes.names:
         call.note("it failed before and no file has changed since. 'ctxrank error save' keeps what helped.")
+    elif answer.signature is not None and is_summary(answer.signature.message):
+        call.note("its output said only that something failed. 'ctxrank error save' keeps what failed and what helped.")
     else:
         _save_proposal(call, store, run, failed.unit, changes)
     # At last: whoever is killed before has the failure still, and learns from the next success.

@@ -15,9 +15,9 @@ MAX_LINE_LENGTH = 2000
 _LINE_TAIL = 400
 _CUT = " … "
 
-# Colours and cursor movement (CSI), titles and links (OSC, ended by BEL or ST), other two-byte escapes.
+# Colours and cursor movement (CSI), titles and links (OSC, ended by BEL, ST or a cut), other two-byte escapes.
 _ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>]?"
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\|(?=\x1b|\Z))|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>]?"
 )
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")
 # What CI systems put before each line: a time, or a time and a stream.

@@ -53,6 +53,12 @@ _CONSEQUENCES = (
         "tool", "", CONSEQUENCE, "a summary of failures elsewhere",
     ),
     Notation(
+        ("*** ",),
+        r"(?:g?make(?:\[\d+\])?|" + _PLACE + r":\d+)): \*\*\* (?P<message>No rule to make target .*|missing separator.*"
+        r"|multiple target patterns.*|[Cc]ommands commence .*|recipe commences .*|.*without .*|.*extraneous .*)$",
+        "tool", "make", TOOL, "make cannot use its file",
+    ),
+    Notation(
         ("make", "ninja"), r"(?:g?make(?:\[\d+\])?|ninja): (?P<message>\*\*\* .*|build stopped.*)$",
         "tool", "make", CONSEQUENCE, "make reports a command that failed",
     ),
@@ -153,7 +159,7 @@ _PROGRAMS = (
 
 _TOOLS = (
     Notation(
-        ("npm ",), r"npm (?:ERR!|error) (?:code (?P<code>\w+)$)?(?P<message>.*)$",
+        ("npm ",), r"npm (?:ERR!|error) (?:code (?P<code>[A-Z]\w+)$)?(?P<message>.*)$",
         "tool", "npm", TOOL, _CANNOT, "same prefix",
     ),
     Notation(

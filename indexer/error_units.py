@@ -12,7 +12,8 @@ import re
 from ctxrank.indexer.console import clean
 from ctxrank.indexer.error_frames import Frame, frame_of, rust_frame_of
 from ctxrank.indexer.error_headlines import Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.error_notations import CAUSE, TEXT
+from ctxrank.indexer.error_notations import CAUSE, TEXT, WARNING
+from ctxrank.indexer.error_summaries import is_summary
 from ctxrank.indexer.records import NamedTuple
 
 MAX_UNITS = 20
@@ -32,6 +33,10 @@ _STACK_HEAD = re.compile(
     r"(?: \[(?P<code>[A-Z_0-9]+)\])?(?:: (?P<message>.*)|:)?$"
 )
 _PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
+_FACT = re.compile(
+    r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
+    r"|This is probably not|A complete log|There is likely"
+)
 _CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
 
 
@@ -57,9 +62,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     lines = clean(text).split("\n")
-    units = _units(lines)
-    if not units:
-        units = _fallback(lines)
+    units = _without_summaries(_units(lines), lines) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     kept: list[ErrorUnit] = []
@@ -72,6 +75,14 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
         if len(kept) == MAX_UNITS:
             break
     return tuple(kept)
+
+
+def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
+    telling = [unit for unit in units if not is_summary(unit.message)]
+    if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
+        return telling
+    return _spoken(lines) or units
 
 
 def _units(lines: list[str]) -> list[ErrorUnit]:
@@ -209,6 +220,10 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
+    if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
+        # The first lines of its report are facts, what the failed script printed follows.
+        said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
+        message = next(said, message or _PREFIX.sub("", lines[start]))
     unit = ErrorUnit(
         notation.family, tool, message[:_MAX_MESSAGE], headline.error_type,
         headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
@@ -218,8 +233,9 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     return unit, end
 
 
+_SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
 _CONDITION = re.compile(
-    r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
+    r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
     r"|\bORA-(\d{5})\b"
 )
 
@@ -239,14 +255,20 @@ def _codes_in(message: str) -> tuple[str, ...]:
 
 def _fallback(lines: list[str]) -> list[ErrorUnit]:
     """The last line that speaks of failure, else the last line that says anything."""
-    for at in range(len(lines) - 1, -1, -1):
-        if re.search(
-            r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b", lines[at], re.IGNORECASE
-        ):
-            return [_plain(lines, at, "the last line that speaks of failure")]
+    if spoken := _spoken(lines) or _spoken(lines, with_summaries=True):
+        return spoken
     for at in range(len(lines) - 1, -1, -1):
         if lines[at].strip():
             return [_plain(lines, at, "the last line printed; nothing here announces an error")]
+    return []
+
+
+def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
+    """The last line that speaks of failure, and unless asked for says more than that there is one."""
+    for at in range(len(lines) - 1, -1, -1):
+        said = _PREFIX.sub("", lines[at])
+        if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
+            return [_plain(lines, at, "the last line that speaks of failure")]
     return []
 
 

@@ -199,3 +199,32 @@ def test_a_cause_outside_the_code_is_the_same_wherever_it_is_met(store: Store) -
     assert len(asked.matches) == 1
     other = ask(store, AT.format("b", 9, "sync", "con.commit()", "sqlite3.OperationalError: no such table: users"))
     assert other.matches == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["make: *** [Makefile:2: all] Error 1", "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1", "FAILED (failures=1)"]
+)
+def test_a_summary_alone_is_never_known_and_says_why(store: Store, text: str) -> None:
+    save(store, text)
+    answer = ask(store, text)
+    assert (answer.outcome, answer.matches) == ("no_match", ())
+    assert answer.reason == "The output says only that something failed, not what."
+
+
+def test_a_summary_below_a_known_error_takes_nothing_from_it(store: Store) -> None:
+    save(store, "cc -c a.c\na.c:1:2: error: unknown type name 'size'\nmake: *** [Makefile:2: a.o] Error 1\n")
+    assert grades(store, "b.c:9:2: error: unknown type name 'size'\nmake[2]: *** [sub/Makefile:7: b.o] Error 2\n") == [
+        "exact"
+    ]
+
+
+def test_notes_that_say_something_else_leave_it_unsure(store: Store) -> None:
+    text = "error: the trait `Copy` may not be implemented for this type\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ "
+    save(store, text + "this field does not implement `Copy`\n")
+    assert grades(store, text + "this field does not implement `Copy`\n") == ["exact"]
+    assert grades(store, text + "the type is not a structure or enumeration\n") == []
+
+
+def test_a_quoted_keyword_in_the_place_of_a_name_is_a_name(store: Store) -> None:
+    save(store, "a.ts(1,2): error: Circular definition of import alias 'self'.")
+    assert grades(store, "b.ts(3,4): error: Circular definition of import alias 'cjs'.") == ["near"]

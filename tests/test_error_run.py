@@ -179,6 +179,35 @@ def test_another_folder_or_command_or_a_failure_without_output_is_another_story(
     assert errors(folder) == []
 
 
+OUTPUTS = {
+    "nothing": b"", "blank": b" \n\t\n", "zeros": b"\0" * 4096, "binary": bytes(range(256)) * 64,
+    "latin": b"error: d\xe9j\xe0 vu\n", "half a character": b"error: it broke \xe2\x82",
+    "escapes": b"\x1b[31m\x1b]0;\x1b",
+    "a long line": b"error: " + b"x" * 300_000, "a long log": b"step done\n" * 80_000 + b"fatal: it broke\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_any_output_comes_through_as_it_is_and_a_failure_with_it_ends_well(folder: Path, name: str) -> None:
+    (folder / "said").write_bytes(OUTPUTS[name])
+    code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 3")
+    assert (code, out) == (3, OUTPUTS[name]) and b"Traceback" not in err
+    is_said = name not in ("nothing", "blank", "zeros", "binary", "escapes")
+    assert (b"exit code 3 is not remembered. " in err) is not is_said
+    write(folder, "said", "all is well")
+    code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 0")
+    assert (code, out, err) == (0, b"all is well", b"")
+
+
+def test_nothing_is_proposed_for_a_failure_that_said_only_that_it_failed(folder: Path) -> None:
+    write(folder, "flag", "make: *** [Makefile:2: all] Error 1\n")
+    command = ("--", "sh", "-c", "cat flag >&2; ! grep -q Error flag")
+    assert ran(folder, *command)[0] == 1
+    write(folder, "flag", "fine\n")
+    code, _, err = ran(folder, *command)
+    assert code == 0 and b"said only that something failed" in err and errors(folder) == []
+
+
 def test_a_secret_in_the_command_is_not_stored(folder: Path) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
     write(folder, "app.py", BROKEN)

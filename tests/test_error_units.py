@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from ctxrank.indexer.console import MAX_HEAD_BYTES, MAX_TAIL_BYTES, read_failure
 from ctxrank.indexer.error_signature import sign
+from ctxrank.indexer.error_summaries import is_summary
 from ctxrank.indexer.error_units import MAX_UNITS, ErrorUnit, error_units
 
 TRACEBACK = """\
@@ -145,10 +146,57 @@ def test_of_an_exception_group_a_member_is_found() -> None:
 
 
 def test_several_errors_are_several_units_and_a_summary_does_not_lead() -> None:
-    text = "make: *** [all] Error 1\na.c:1:2: error: first thing\nb.c:1:2: error: second thing\n"
+    text = "FAILED t.py::it - another\na.c:1:2: error: first thing\nb.c:1:2: error: second thing\n"
     units = error_units(text)
-    assert [unit.message for unit in units] == ["first thing", "second thing", "*** [all] Error 1"]
+    assert [unit.message for unit in units] == ["first thing", "second thing", "another"]
     assert all(unit.why for unit in units)
+
+
+SUMMARIES = (
+    "make: *** [Makefile:2: all] Error 1", "make[1]: *** [Makefile:2: sub] Error 2\nmake: *** [all] Error 2",
+    "make: *** Error 2", "gmake: *** Waiting for unfinished jobs....", "recipe for target 'all' failed",
+    "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nnpm ERR! shop@1.0.0 test: `jest`\nnpm ERR! Exit status 1",
+    "npm ERR! exit code 1", "npm error code ELIFECYCLE", " ELIFECYCLE  Command failed with exit code 1.",
+    "npm error Lifecycle script `build` failed with error:\nnpm error code 1\nnpm error command sh -c tsc",
+    "Command failed with exit code 1", "error Command failed with exit code 1.", "exit status 1",
+    "error: could not compile `shop` (lib) due to 1 previous error", "error: aborting due to 2 previous errors",
+    "error: process didn't exit successfully: `target/debug/shop` (exit status: 101)",
+    "FAILED (failures=1)", "FAILED (failures=1, errors=2)", "1 failed, 2 passed in 0.10s", "FAIL\tshop/cart\t0.002s",
+    "test result: FAILED. 1 passed; 1 failed; 0 ignored", "Error: Process completed with exit code 1.",
+    "##[error]Process completed with exit code 1.", "ninja: build stopped: subcommand failed.", "BUILD FAILED in 3s",
+    "FAILURE: Build failed with an exception.\n\n* What went wrong:\nExecution failed for task ':compileJava'.",
+    "[INFO] BUILD FAILURE", "collect2: error: ld returned 1 exit status", "compilation terminated.",
+    "The command '/bin/sh -c npm ci' returned a non-zero code: 1", "ERROR: Job failed: exit code 1",
+)  # fmt: skip
+SAYING = (
+    "make: *** No rule to make target 'shop.o', needed by 'all'.  Stop.", "Makefile:2: *** missing separator.  Stop.",
+    "make: *** [Makefile:2: all] Segmentation fault (core dumped)", "Error: Request failed with status code 404",
+    "error: process didn't exit successfully: `target/debug/shop` (signal: 11, SIGSEGV: invalid memory reference)",
+    "error: 3 failed logins for user bob", "fatal: could not read Username for 'https://example.org'",
+    "npm error code 1\nnpm error path /srv/y\nnpm error command failed\nnpm error gyp ERR! find Python: no Python",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SUMMARIES)
+def test_a_summary_says_only_that_something_failed_and_gives_way_to_what_says_more(text: str) -> None:
+    assert is_summary(first(text).message)
+    for both in (f"{text}\n\na.c:1:2: error: the cause\n", f"a.c:1:2: error: the cause\n{text}\n"):
+        assert [unit.message for unit in error_units(both)] == ["the cause"]
+
+
+@pytest.mark.parametrize("text", SAYING)
+def test_a_line_that_says_what_failed_is_no_summary(text: str) -> None:
+    assert not is_summary(first(text).message)
+
+
+def test_a_line_that_speaks_of_failure_is_better_than_a_summary_below_it() -> None:
+    assert first("frob: it cannot be done\nfrob ends\nmake: *** [all] Error 1\n").message == "frob: it cannot be done"
+    assert first("frob ends\nmake: *** [all] Error 1\n").message == "*** [all] Error 1"
+
+
+def test_an_exit_status_is_no_status_of_http() -> None:
+    assert first("error: the child said exit status: 101\n").codes == ()
+    assert first("error: the server said status: 503\n").codes == ("HTTP 503",)
 
 
 def test_colours_and_carriage_returns_and_timestamps_change_nothing() -> None:

@@ -1,0 +1,68 @@
+"""Lines that say only that something failed: of make, npm, cargo, test runners and build servers.
+
+    is_summary("*** [Makefile:2: all] Error 1")          ->  True
+    is_summary("*** No rule to make target 'x'. Stop.")  ->  False
+
+What failed stands above them. Such a line is no error of its own where the output has another; alone it is the same for
+every cause, so that nothing is recognised by it.
+"""
+
+import re
+
+# The quick test that most messages fail.
+_SIGNS = (
+    "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
+)  # fmt: skip
+# A number above 299 is the status of a request, which says something.
+_CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"
+# Before the summary stand a bracketed level or the name of who speaks.
+_BEFORE = r"(?:\[\w+\] ?|#{1,2}\[error\]|>+ |=+ ?|error:? |failed |elifecycle +|\w[\w.+-]*(?:\[\d+\])?: )*"
+_SAID = (
+    r"\*\*\* (?:\[[^\]]*\] )?error \d+(?: in .*| \(ignored\))?",
+    r"\*\*\* waiting for unfinished jobs\.*",
+    r"recipe for target .* failed",
+    r"recipe .* failed .*with exit code \d+",
+    r"build stopped: subcommand failed",
+    r"(?:code )?elifecycle",
+    r"errno \d+",
+    r"(?:failed at the .* script|test failed\. +see above.*|lifecycle script .* failed with error:?|command failed)",
+    rf"{_CODE}",
+    rf".*\b(?:completed|fail(?:ed|s|ure)?|exited|finished|returned|unsuccessful(?:ly)?)\b:?(?: with)?(?: a)?"
+    rf"(?: non-zero)? ?\(?{_CODE}\)?",
+    rf".*(?:process didn't exit successfully|did not complete successfully): .*{_CODE}\)?",
+    r".*returned (?:a )?non-zero (?:exit )?(?:code|status):? \d+",
+    r"(?:ld|collect2|as|cc1) returned \d+ exit status",
+    r"linker command failed with exit code \d+.*",
+    r"could not compile .*(?:due to .*|\.)?",
+    r"aborting due to .*previous errors?.*",
+    r"some errors have detailed explanations.*",
+    r"for more information about this error.*",
+    r"build failed(?:, waiting for other jobs to finish)?",
+    r"test failed, to rerun pass.*",
+    r"(?:test result: )?(?:failed|fail)\b\.?(?:[ \t]+\S+[ \t]+[\d.]+m?s)?(?: \d+ passed.*)?",
+    r"(?:failed )?\((?:(?:failures|errors|skipped|expected failures|unexpected successes)=\d+(?:, )?)+\)",
+    r"failures!?",
+    r"execution failed for task .*",
+    r"failed to execute goal .*(?:compilation failure|there are test failures)\b.*",
+    r"build fail(?:ed|ure)(?: in .*)?",
+    r"build failed(?: with (?:an exception|\d+ errors?.*))?",
+    r"compilation (?:failed|failure)(?:; see the compiler (?:error )?output for details)?",
+    r"compilation terminated",
+    r"failed to compile",
+    r"(?:found )?\d+ (?:errors?|problems?)(?: generated| in .*)?(?: \(.*\))?",
+    r"\d+ (?:errors? and \d+ warnings?|warnings? and \d+ errors?) generated",
+    r"(?:tests?|test suites) failed:? ?\d*",
+    r"\d+ failed(?:, .*)?(?: in [\d.:]+m?s(?: .*)?)?",
+    r"\S+\t[\d.]+m?s",
+    r"some tests failed|there (?:was|were|are) (?:failing tests|test failures)|\d+ (?:of \d+ )?tests? failed",
+)
+_LONGEST = 400
+_PATTERN = rf"\s*{_BEFORE}(?:{'|'.join(_SAID)})[.! =]*$"
+
+
+def is_summary(message: str) -> bool:
+    """Whether a line says that something failed and not what."""
+    if len(message) > _LONGEST:
+        return False
+    low = message.lower()
+    return any(sign in low for sign in _SIGNS) and re.match(_PATTERN, low) is not None
