@@ -24,6 +24,15 @@ class Failure(NamedTuple):
     pattern_id: int | None = None
 
 
+class Sighting(NamedTuple):
+    """A failure at its moment; `resolved_at` is None where nobody has said that it is over."""
+
+    signature: Signature
+    unit: str
+    seen_at: int
+    resolved_at: int | None = None
+
+
 class Place(NamedTuple):
     """A session and a group by name; a session-wide group is every group's."""
 
@@ -52,17 +61,8 @@ def record_failure(store: Store, place: Place, failure: Failure, *, create_sessi
         group_id = 0
         if place.group is not None and not is_session_wide(place.group):
             group_id = require_group(change, session.id, place.group)
-        signature = failure.signature
-        change.connection.execute(
-            """
-            INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser, template, instance, unit,
-                                         seen_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            (session.id, group_id, failure.pattern_id, signature.normaliser, signature.template, signature.instance,
-             failure.unit, now),
-        )  # fmt: skip
-        number = change.connection.last_insert_rowid()
+        sighting = Sighting(failure.signature, failure.unit, now)
+        number = insert(change, session.id, group_id, sighting, failure.pattern_id)
         if failure.pattern_id is not None:
             change.connection.execute(
                 "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
@@ -79,6 +79,38 @@ def record_failure(store: Store, place: Place, failure: Failure, *, create_sessi
     return number
 
 
+def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
+    """Write a sighting; group 0 is session-wide. Returns its id."""
+    signature = sighting.signature
+    change.connection.execute(
+        """
+        INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser, template, instance, unit,
+                                     seen_at, resolved_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (session_id, group_id, pattern_id, signature.normaliser, signature.template, signature.instance,
+         sighting.unit, sighting.seen_at, sighting.resolved_at),
+    )  # fmt: skip
+    return change.connection.last_insert_rowid()
+
+
+def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:
+    """A sighting whose text was redacted and cut out before; None where nothing can be read of it."""
+    from ctxrank.indexer.error_signature import sign
+    from ctxrank.indexer.error_units import error_units
+
+    units = error_units(unit)
+    return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
+
+
+def say_over(change: Change, number: int, resolved_at: int | None) -> bool:
+    """Say when a sighting was over; whether that was news."""
+    change.connection.execute(
+        "UPDATE error_sightings SET resolved_at = ?1 WHERE id = ?2 AND resolved_at IS NOT ?1", (resolved_at, number)
+    )
+    return bool(change.connection.changes())
+
+
 def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
     """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
 
@@ -88,7 +120,7 @@ def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, 
         """
         SELECT unit, resolved_at, seen_at FROM error_sightings
          WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
-         ORDER BY id DESC LIMIT 1
+         ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
         """,
         (session_id, group_id),
     ).fetchone()

@@ -8,6 +8,8 @@ from builders import save, write_file
 
 from ctxrank.indexer import error_patterns, strategies
 from ctxrank.indexer.events import record_event
+from ctxrank.indexer.failures import insert as insert_failure
+from ctxrank.indexer.failures import sighting_of
 from ctxrank.indexer.known_errors import put_signature
 from ctxrank.indexer.packages import consume
 from ctxrank.indexer.reasoning import Reasoning
@@ -55,7 +57,12 @@ def fill(store: Store) -> None:
         pattern = error_patterns.ErrorPattern(
             "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30, 2, 1
         )
-        put_signature(change, error_patterns.upsert(change, pattern), "shop", "KeyError: no <id>")
+        pattern_id = error_patterns.upsert(change, pattern)
+        put_signature(change, pattern_id, "shop", "KeyError: no <id>")
+        for resolved_at, failure in ((None, "KeyError: no 7"), (MOMENT + 2, "make: *** [Makefile:2: all] Error 1")):
+            sighting = sighting_of(failure, MOMENT, resolved_at)
+            assert sighting is not None
+            insert_failure(change, id_, group if resolved_at else 0, sighting, None if resolved_at else pattern_id)
         strategies.upsert(
             change, strategies.Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask")
         )

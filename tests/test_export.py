@@ -38,12 +38,12 @@ def test_everything_is_in_it_and_counted(store: Store) -> None:
     fill(store)
     lines = exported(store)
     assert [line["record"] for line in lines[1:-1]] == [
-        "session", "session", "group", "package", "package", "package", "reasoning", "error", "strategy", "skill",
-        "event", "artifact",
+        "session", "session", "group", "package", "package", "package", "reasoning", "error", "failure",
+        "failure", "strategy", "skill", "event", "artifact",
     ]  # fmt: skip
     assert lines[-1]["counts"] == {
-        "session": 2, "group": 1, "package": 3, "reasoning": 1, "error": 1, "strategy": 1, "skill": 1, "event": 1,
-        "artifact": 1,
+        "session": 2, "group": 1, "package": 3, "reasoning": 1, "error": 1, "failure": 2, "strategy": 1, "skill": 1,
+        "event": 1, "artifact": 1,
     }  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from index_contents import has_no_ghosts
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.failures import insert as insert_failure
+from ctxrank.indexer.failures import last_failure, sighting_of
 from ctxrank.indexer.packages import consume, consumers_of, get_package, list_packages, supersede
 from ctxrank.indexer.retention import prune_older
 from ctxrank.indexer.scan import index_artifacts
@@ -20,6 +22,7 @@ from ctxrank.indexer.sessions import list_groups, list_sessions
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.transfer import arrivals
 from ctxrank.indexer.transfer import lines as jsonl_lines
+from ctxrank.indexer.transfer.export import export_lines
 
 HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
 SESSION = {"record": "session", "name": "S", "created_at": ISO}
@@ -87,6 +90,45 @@ def test_links_between_records_are_those_of_the_store_they_came_to(store: Store,
     assert (packages[4], packages[5]) == (("notes/locks.md", None, 5), ("notes/locks.md", 4, None))
     (session,) = [session.id for session in list_sessions(store.truth) if session.name == "S"]
     assert list_groups(store.truth, session)[0].context_references == (4, 5)
+
+
+def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    kept = "SELECT occurrences, confirmations, refutations, state, bazinga_confidence, lang FROM error_patterns"
+    here, there = store.truth.execute(kept).fetchall(), other.truth.execute(kept).fetchall()
+    assert here == there == [(4, 2, 1, "sighted", 0.7, "python")]
+    seen = """
+        SELECT s.name, g.name, e.pattern_hash, f.template, f.instance, f.unit, f.seen_at, f.resolved_at
+          FROM error_sightings AS f JOIN sessions AS s ON s.id = f.session_id
+          LEFT JOIN groups AS g ON g.id = f.group_id LEFT JOIN error_patterns AS e ON e.id = f.pattern_id
+         ORDER BY f.id
+    """
+    here, there = store.truth.execute(seen).fetchall(), other.truth.execute(seen).fetchall()
+    assert here == there and [row[2] for row in here] == ["cafe", None]
+
+
+def test_a_failure_that_was_over_elsewhere_is_over_here_and_no_older_one_becomes_the_last(
+    store: Store, other: Store
+) -> None:
+    bring(store, exported_bytes(other))
+    with other.write() as change:
+        change.connection.execute("UPDATE error_sightings SET resolved_at = ?", (MOMENT + 9,))
+    bring(store, exported_bytes(other))
+    over = "SELECT min(resolved_at), max(resolved_at), count(*) FROM error_sightings"
+    assert store.truth.execute(over).fetchone() == (MOMENT + 9, MOMENT + 9, 2)
+    sighting = sighting_of("error: a newer one", MOMENT + 1_000, None)
+    older = sighting_of("error: an older one", MOMENT - 1_000, None)
+    assert sighting is not None and older is not None
+    session_id = int(store.truth.execute("SELECT id FROM sessions WHERE name = 'S'").get)
+    with store.write() as change:
+        insert_failure(change, session_id, 0, sighting, None)
+        insert_failure(change, session_id, 0, older, None)
+    assert last_failure(store.truth, session_id, None, now=MOMENT) == "error: a newer one"
+
+
+def test_an_error_that_was_not_exported_leaves_its_failures_unnamed(store: Store, other: Store) -> None:
+    bring(store, "".join(export_lines(other, sessions=["S"])).encode())
+    assert store.truth.execute("SELECT count(*), count(pattern_id) FROM error_sightings").fetchone() == (2, 0)
 
 
 def test_a_second_run_brings_nothing(store: Store, other: Store) -> None:

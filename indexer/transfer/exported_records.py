@@ -13,8 +13,9 @@ from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION
 
-EXPORTED_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event", "artifact")
-OF_A_SESSION = ("package", "reasoning", "skill", "event")
+# Errors come before the failures that name them.
+EXPORTED_KINDS = ("package", "reasoning", "error", "failure", "strategy", "skill", "event", "artifact")
+OF_A_SESSION = ("package", "reasoning", "failure", "skill", "event")
 
 Fields = dict[str, object]
 
@@ -39,7 +40,8 @@ class RecordReader:
         """All records that were asked for, each with the name of its kind."""
         readers = {
             "package": self._packages, "reasoning": self._reasoning, "error": self._errors,
-            "strategy": self._strategies, "skill": self._skills, "event": self._events, "artifact": self._artifacts,
+            "failure": self._failures, "strategy": self._strategies, "skill": self._skills,
+            "event": self._events, "artifact": self._artifacts,
         }  # fmt: skip
         if set(self._choice.kinds) & set(OF_A_SESSION):
             yield from (("session", fields) for fields in self._read_sessions())
@@ -177,6 +179,22 @@ class RecordReader:
                 "refutations": refutations, "unit": self._current(unit, ruleset), "occurrences": occurrences,
                 "lang": lang, "ttl_days": ttl_days,
                 "last_seen": _moment(last_seen), "created_at": _moment(created),
+            }  # fmt: skip
+
+    def _failures(self) -> Iterator[Fields]:
+        """Failures as they were seen; the error that one was recognised as is named by its project and hash."""
+        query = """
+            SELECT f.id, s.name, g.name, e.project, e.pattern_hash, f.unit, f.seen_at, f.resolved_at
+              FROM error_sightings AS f
+              JOIN sessions AS s ON s.id = f.session_id
+              LEFT JOIN groups AS g ON g.id = f.group_id
+              LEFT JOIN error_patterns AS e ON e.id = f.pattern_id
+             WHERE {wanted} ORDER BY f.id
+        """
+        for id_, session, group, project, pattern_hash, unit, seen, resolved in self._rows(query, "f.session_id"):
+            yield {
+                "id": id_, "session": session, "group": group, "error_project": project, "error_hash": pattern_hash,
+                "unit": self._clean(unit), "seen_at": _moment(seen), "resolved_at": _moment(resolved),
             }  # fmt: skip
 
     def _strategies(self) -> Iterator[Fields]:

@@ -55,8 +55,9 @@ def import_jsonl(
     sessions, packages, records = SessionImport(arrivals), PackageImport(arrivals, files), RecordImport(arrivals)
     bring = {
         "session": sessions.bring_sessions, "group": sessions.bring_groups, "package": packages.bring,
-        "reasoning": records.bring_reasoning, "error": records.bring_errors, "strategy": records.bring_strategies,
-        "skill": records.bring_skills, "event": records.bring_events, "artifact": ArtifactImport(arrivals, files).bring,
+        "reasoning": records.bring_reasoning, "error": records.bring_errors, "failure": records.bring_failures,
+        "strategy": records.bring_strategies, "skill": records.bring_skills, "event": records.bring_events,
+        "artifact": ArtifactImport(arrivals, files).bring,
     }  # fmt: skip
     read: dict[str, int] = {}
     size = _size(file)

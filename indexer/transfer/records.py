@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer import error_patterns, known_errors, reasoning, skill_outputs, strategies
+from ctxrank.indexer import error_patterns, failures, known_errors, reasoning, skill_outputs, strategies
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
@@ -11,7 +11,8 @@ from ctxrank.indexer.transfer.fields import Fields
 from ctxrank.indexer.transfer.lines import Line
 from ctxrank.indexer.transfer.run import Written, kept_here
 
-REASONING, ERROR, STRATEGY, SKILL, EVENT = "reasoning", "error", "strategy", "skill", "event"
+REASONING, ERROR, FAILURE, STRATEGY = "reasoning", "error", "failure", "strategy"
+SKILL, EVENT = "skill", "event"
 
 
 class _Placed(NamedTuple):
@@ -30,6 +31,12 @@ class _Thought(NamedTuple):
 class _KnownError(NamedTuple):
     pattern: error_patterns.ErrorPattern
     unit: str  # what its signature is made from
+
+
+class _Failure(NamedTuple):
+    place: _Placed
+    error: tuple[str | None, str | None]  # project and hash of the error that it is
+    sighting: failures.Sighting
 
 
 class _Output(NamedTuple):
@@ -120,6 +127,39 @@ class RecordImport:
         number = error_patterns.upsert(change, pattern)
         known_errors.put_signature(change, number, pattern.project, known.unit)
         return Written(number)
+
+    def bring_failures(self, lines: Iterable[Line]) -> None:
+        """Failures as they were seen, each with the error that it was recognised as, where that is here."""
+        identity = ("id", "session", "seen_at")
+        self._arrivals.bring(
+            FAILURE, lines, identity=identity, prepare=self._prepare_failure, write=self._write_failure
+        )
+
+    def _prepare_failure(self, fields: Fields, key: str) -> _Failure:
+        seen_at = fields.moment("seen_at")
+        place = _Placed(fields.word("session"), fields.optional_word("group"), seen_at)
+        sighting = failures.sighting_of(fields.text("unit"), seen_at, fields.optional_moment("resolved_at"))
+        if sighting is None:
+            raise UsageError("its 'unit' is empty")
+        return _Failure(place, (fields.optional_word("error_project"), fields.optional_word("error_hash")), sighting)
+
+    def _write_failure(self, change: Change, row: _Failure, target: int | None) -> Written:
+        seen = row.sighting
+        if target is not None:
+            return Written(target, is_change=failures.say_over(change, target, seen.resolved_at))
+        session_id, group_id = self._place(change, row.place)
+        query = "SELECT id FROM error_sightings WHERE session_id = ? AND group_id = ? AND seen_at = ? AND instance = ?"
+        identity = (group_id or 0, seen.seen_at, seen.signature.instance)
+        twin = self._arrivals.twin(change, FAILURE, session_id, query, identity)
+        if twin is not None:
+            return Written(twin, is_change=False)
+        found = change.connection.execute(
+            "SELECT id FROM error_patterns WHERE project = ? AND pattern_hash = ?", row.error
+        ).fetchone()
+        pattern_id = None if found is None else int(found[0])
+        return Written(
+            self._arrivals.claim(FAILURE, failures.insert(change, session_id, group_id or 0, seen, pattern_id))
+        )
 
     def bring_strategies(self, lines: Iterable[Line]) -> None:
         """Strategies; of one that is here too, the one seen last is kept."""
