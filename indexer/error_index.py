@@ -152,16 +152,25 @@ def _count(connection: apsw.Connection) -> int:
 
 
 def _known(connection: apsw.Connection, whose: Whose, condition: str, values: dict[str, str]) -> Iterator[KnownError]:
+    # CROSS JOIN keeps the order: signatures first. By project SQLite would read every pattern there is. Which are the
+    # newest is found without their texts: a template can have thousands.
     rows = connection.execute(
         f"""
+        WITH newest AS MATERIALIZED (
+            SELECT s.pattern_id, e.last_seen
+              FROM error_signatures AS s
+             CROSS JOIN error_patterns AS e ON e.id = s.pattern_id
+             WHERE {condition} AND e.project = :project
+               AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+             ORDER BY e.last_seen DESC, s.pattern_id DESC
+             LIMIT {MAX_SAME}
+        )
         SELECT s.pattern_id, s.normaliser, s.template, s.instance, s.family, s.language, s.headline, s.features,
                e.confirmations, e.refutations, e.state, e.last_seen
-          FROM error_signatures AS s
-          JOIN error_patterns AS e ON e.id = s.pattern_id
-         WHERE {condition} AND e.project = :project
-           AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
-         ORDER BY e.last_seen DESC, s.pattern_id DESC
-         LIMIT {MAX_SAME}
+          FROM newest
+         CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
+         CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
+         ORDER BY newest.last_seen DESC, newest.pattern_id DESC
         """,
         {**values, "project": whose.project, "now": whose.now, "lang": whose.lang and whose.lang.lower()},
     )

@@ -228,3 +228,27 @@ def test_notes_that_say_something_else_leave_it_unsure(store: Store) -> None:
 def test_a_quoted_keyword_in_the_place_of_a_name_is_a_name(store: Store) -> None:
     save(store, "a.ts(1,2): error: Circular definition of import alias 'self'.")
     assert grades(store, "b.ts(3,4): error: Circular definition of import alias 'cjs'.") == ["near"]
+
+
+def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
+    def steps_among(first: int, last: int) -> int:
+        with store.write() as change:
+            for number in range(first, last):
+                unit = error_units(f"error: the frob {'ab' if number % 2 else 'cd'}{number:o} is bent")[0]
+                pattern = error_patterns.ErrorPattern("default", f"p{number}", "", unit.message, "Fix it.", 1, 1)
+                error_index.put(change, error_patterns.upsert(change, pattern), "default", sign(unit), unit.text)
+        steps = 0
+
+        def step() -> bool:
+            nonlocal steps
+            steps += 1
+            return False
+
+        store.truth.set_progress_handler(step, 20)
+        assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
+        store.truth.set_progress_handler(None)
+        return steps
+
+    save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    few = steps_among(0, 20)
+    assert steps_among(20, 400) <= few + 5
