@@ -8,6 +8,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from math import fsum
 
+import apsw
+
 from ctxrank.indexer.forward import (
     HEAD_BYTES,
     counts_written_out,
@@ -40,7 +42,10 @@ class Scorer:
 
     def scores(self, rows: Iterable[tuple[bytes, int]]) -> list[float]:
         """BM25 of rows given as (forward list, length in tokens), in their order."""
-        return self._plain_scores(rows) if self._is_plain else [self._score(blob, length) for blob, length in rows]
+        try:
+            return self._plain_scores(rows) if self._is_plain else [self._score(blob, length) for blob, length in rows]
+        except (IndexError, ValueError) as error:  # whoever reads the index knows what to do with damage
+            raise apsw.CorruptError("a forward list is damaged") from error
 
     def frequencies(self, blob: bytes) -> list[tuple[int, float]]:
         """(place of the term, weighted tf) of the query's terms that occur in one row."""

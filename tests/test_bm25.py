@@ -4,6 +4,7 @@ from math import isclose, log
 from pathlib import Path
 from typing import cast
 
+import apsw
 import pytest
 from builders import make_store, save, search_ids, write_file
 from hypothesis import given
@@ -17,6 +18,7 @@ from ctxrank.ranking.candidates import find_candidates, term_scores
 from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import parse_query
+from ctxrank.ranking.scorer import Scorer
 
 _LINES = ("red fox", "red red dog", "blue dog cat bird")
 
@@ -154,3 +156,10 @@ def test_a_file_is_scored_by_its_best_passage_and_not_by_its_length(tmp_path: Pa
             store, "long.md", "# Many\n\n" + "\n\n".join(f"## Part {n}\n\nfiller {n}" for n in range(9)) + "\n\nwalrus"
         )
         assert search_ids(store, "walrus")[0] == "package:1"
+
+
+@pytest.mark.parametrize("blob", [b"", b"\x05", b"\x05\0\0\0\1\0\2"])
+def test_bytes_that_are_no_forward_list_are_damage(blob: bytes, tmp_path: Path) -> None:
+    with _store(tmp_path) as store, pytest.raises(apsw.CorruptError):
+        index = store.index()
+        Scorer(make_plan(parse_query("red fox"), index, index.state()).terms, 3.0).scores([(blob, 3)])

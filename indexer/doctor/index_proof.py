@@ -122,7 +122,7 @@ def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
     try:
         ids = frozenset(forward.term_ids(blob))
         return {names.get(id_, ""): packed for id_, packed in forward.packed_counts(blob, ids)}
-    except LookupError:
+    except (LookupError, ValueError):
         return {"": 0}  # not what a document has
 
 
