@@ -40,7 +40,7 @@ def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thoro
             troubles += _damage(store.truth)
             troubles += broken(promises, store.truth)
             troubles += _index_troubles(store, is_thorough=is_thorough)
-    except (CtxrankError, apsw.Error) as error:
+    except (CtxrankError, *fts.BROKEN) as error:  # values of torn rows are of any type
         return [f"{type(error).__name__}: {error}"]
     strange = set(os.listdir(os.path.join(folder, ".ctxrank"))) - _FILES
     return troubles + ([f"left behind: {sorted(strange)}"] if strange else [])
