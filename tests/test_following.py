@@ -20,12 +20,17 @@ from builders import found, hold_the_index, make_store, open_again, save, search
 from ctxrank.indexer import documents
 from ctxrank.indexer.ruleset import RULESET_VERSION
 
+def write(store, word, count):
+    with store.write() as change:
+        for _ in range(count):
+            new = documents.Document("passage", None, "", word, created_at=0, ruleset=RULESET_VERSION)
+            documents.put(change, new)
+
 with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    write(store, "heron", 20 * {_TOGETHER})  # an index that lacks a fifth of everything is not asked
+    store.follow()
     for committed in range(1, {_TRANSACTIONS} + 1):
-        with store.write() as change:
-            for _ in range({_TOGETHER}):
-                new = documents.Document("passage", None, "", "zebra", created_at=0, ruleset=RULESET_VERSION)
-                documents.put(change, new)
+        write(store, "zebra", {_TOGETHER})
         print(committed * {_TOGETHER}, flush=True)
         store.follow()
 """
