@@ -6,6 +6,7 @@ Scoring a candidate from it needs no text and no posting list. Layout, little-en
     id₁ id₂ … idₙ          ascending; the s small ones, below 65,536, take 2 bytes each, the others 4
     c₁  c₂  … cₙ           1 byte each: a term's packed counts, 0 where they do not fit one
     w₁  w₂  … wₑ           2 bytes each: the packed counts that do not
+    x                      4 bytes: CRC-32 of all before it, so that a damaged page changes no score
 
 A term gets the next id when it is first seen, so nearly all that a document holds are small. Packed counts have two
 bytes, and the lower one is enough for 98 of 100 terms:
@@ -18,6 +19,7 @@ A count that does not fit its bits stays at their maximum: by then BM25's term f
 
 import sys
 from array import array
+from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Mapping
 
@@ -32,6 +34,8 @@ _BYTE_MAX = 255
 _SMALL_IDS = 1 << 16
 _MOST_WRITTEN_OUT = (1 << 16) - 1
 HEAD_BYTES = 4
+CHECK_BYTES = 4
+WHOLE = 0x2144DF1C  # the CRC-32 of anything that ends in its own
 _LARGE_BYTES = 5  # of an id that is not small, with its byte of counts
 _IS_BIG_ENDIAN = sys.byteorder == "big"
 
@@ -69,16 +73,23 @@ def encode(counts: Mapping[int, int]) -> bytes:
         if len(written_out) > _MOST_WRITTEN_OUT:  # a text of millions of words: their counts in the body will do
             return encode({id_: one & BODY_PLAIN_MAX or 1 for id_, one in counts.items()})
         lower = bytes([one if one <= _BYTE_MAX else 0 for one in packed])
-    return b"".join((
+    blob = b"".join((
         _bytes(array("H", (small, len(written_out)))), _bytes(array("H", ids[:small])),
         _bytes(array("I", ids[small:])), lower, _bytes(array("H", written_out)),
     ))  # fmt: skip
+    return blob + crc32(blob).to_bytes(CHECK_BYTES, "little")
 
 
 def _bytes(numbers: "array[int]") -> bytes:
     if _IS_BIG_ENDIAN:
         numbers.byteswap()
     return numbers.tobytes()
+
+
+def check(blob: bytes) -> None:
+    """Raise ValueError for bytes that `encode` did not make."""
+    if crc32(blob) != WHOLE:
+        raise ValueError("a forward list is damaged")
 
 
 def small_ids(blob: bytes) -> "array[int]":
@@ -92,7 +103,7 @@ def small_ids(blob: bytes) -> "array[int]":
 def large_ids(blob: bytes, small: int) -> "array[int]":
     """The other ids of a document's terms, of which so many are small."""
     at = HEAD_BYTES + 2 * small
-    large = (len(blob) - at - small - 2 * (blob[2] | blob[3] << 8)) // _LARGE_BYTES
+    large = (len(blob) - CHECK_BYTES - at - small - 2 * (blob[2] | blob[3] << 8)) // _LARGE_BYTES
     ids = array("I", blob[at : at + 4 * large])
     if _IS_BIG_ENDIAN:
         ids.byteswap()
@@ -100,7 +111,8 @@ def large_ids(blob: bytes, small: int) -> "array[int]":
 
 
 def term_ids(blob: bytes) -> list[int]:
-    """The ids of all terms in a blob, ascending."""
+    """The ids of all terms in a blob, ascending. Raises ValueError for one that is damaged."""
+    check(blob)
     small = small_ids(blob)
     return [*small, *large_ids(blob, len(small))]
 
@@ -108,12 +120,13 @@ def term_ids(blob: bytes) -> list[int]:
 def counts_written_out(blob: bytes, counts_at: int, at: int) -> int:
     """The packed counts of the term whose byte, at this place of the blob, is 0."""
     written_out = blob[2] | blob[3] << 8
-    place = len(blob) - 2 * (written_out - blob.count(0, counts_at, at))
+    place = len(blob) - CHECK_BYTES - 2 * (written_out - blob.count(0, counts_at, at))
     return blob[place] | blob[place + 1] << 8
 
 
 def packed_counts(blob: bytes, wanted: frozenset[int]) -> list[tuple[int, int]]:
-    """(term id, packed counts) of those of the wanted terms that occur in one document."""
+    """(term id, packed counts) of those of the wanted terms that occur in one document. Raises ValueError as above."""
+    check(blob)
     small = small_ids(blob)
     large = large_ids(blob, len(small))
     counts_at = HEAD_BYTES + 2 * len(small) + 4 * len(large)

@@ -161,8 +161,9 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
         if not os.path.exists(os.path.join(home, TRUTH_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
-        if not os.path.lexists(ignore):
-            with open(os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        with contextlib.suppress(FileExistsError):  # also of another process that begins at the same moment
+            descriptor = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(_GITIGNORE)
     except OSError as error:
         raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error

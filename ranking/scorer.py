@@ -4,6 +4,7 @@ A session's rows are scored one by one, so what can be known before the first ro
 query (each term one id, in any column) has a loop of its own without a call for each term.
 """
 
+from binascii import crc32
 from bisect import bisect_left
 from collections.abc import Iterable
 from math import fsum
@@ -11,7 +12,9 @@ from math import fsum
 import apsw
 
 from ctxrank.indexer.forward import (
+    CHECK_BYTES,
     HEAD_BYTES,
+    WHOLE,
     counts_written_out,
     large_ids,
     packed_counts,
@@ -73,12 +76,14 @@ class Scorer:
         fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average
         scores: list[float] = []
         for blob, length in rows:
+            if crc32(blob) != WHOLE:
+                raise ValueError("a forward list is damaged")
             norm = fixed + by_length * length
             ids = small_ids(blob)
             small = len(ids)
             counts_at = HEAD_BYTES + 2 * small
             summands: list[float] = []
-            rest = len(blob) - counts_at - small
+            rest = len(blob) - CHECK_BYTES - counts_at - small
             if rest and rest != 2 * (blob[2] | blob[3] << 8):
                 large = large_ids(blob, small)
                 counts_at += 4 * len(large)

@@ -1,5 +1,6 @@
 """The forward list: what is packed comes out again, and what does not fit is at its most."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ _PACKED = st.integers(1, 2**16 - 1)
 
 def test_three_terms_are_laid_out_like_this() -> None:
     blob = encode({65_538: pack_counts(0, 2, 0, 0), 258: pack_counts(1, 3, 0, 0), 1: pack_counts(0, 20, 0, 1)})
-    assert blob.hex(" ", -2) == "0200 0100 0100 0201 0200 0100 0043 0214 01"
+    assert blob.hex(" ", -2) == "0200 0100 0100 0201 0200 0100 0043 0214 01a4 561d 95"
 
 
 @given(st.integers(0, TITLE_MAX), st.integers(0, BODY_MAX), st.integers(0, PATH_MAX), st.integers(0, IDENTIFIERS_MAX))
@@ -47,3 +48,11 @@ def test_a_document_with_more_large_counts_than_can_be_told_keeps_every_term() -
     blob = encode(terms)
     assert term_ids(blob) == sorted(terms)
     assert dict(packed_counts(blob, frozenset({1, 69_999}))) == {1: 2, 69_999: 2}
+
+
+@pytest.mark.parametrize("at", [0, 3, 5, 12, -5, -1])
+def test_bytes_that_turned_over_are_no_forward_list(at: int) -> None:
+    blob = bytearray(encode({7: pack_counts(0, 2, 0, 0), 70_000: pack_counts(0, 20, 0, 0)}))
+    blob[at] ^= 0x10
+    with pytest.raises(ValueError, match="damaged"):
+        packed_counts(bytes(blob), frozenset({7}))

@@ -221,7 +221,7 @@ def test_a_dry_run_counts_and_leaves_no_trace(shop: Location) -> None:
     tried = salvage(shop, busy_ms=BUSY_MS, is_dry_run=True)
     assert tried.backup == "" and tried.report.rebuilt == 2
     assert Path(shop.truth).read_bytes() == damaged
-    assert {name for name in os.listdir(shop.folder) if not name.endswith(("-wal", "-shm"))} == names
+    assert {name for name in os.listdir(shop.folder) if not name.endswith(("-wal", "-shm", ".lock"))} == names
 
 
 def test_the_index_is_made_anew(shop: Location) -> None:

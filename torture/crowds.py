@@ -100,6 +100,7 @@ def _press(home: str, seed: int, seconds: float, processes: int, ledger: Ledger,
     members = [
         subprocess.Popen(
             [sys.executable, os.path.abspath(__file__), home, str(seed), str(who), str(seconds)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdout=subprocess.PIPE, text=True,
         )
         for who in range(processes)
