@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check static format format-check lint types contract bench torture fuzz wheel sdist clean
+.PHONY: help demo test coverage check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -65,13 +65,16 @@ fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="que
 torture: $(STAMP) ## kill, cut off, starve and crowd the store for long; PARTS="kills crowd" SEED=7 LENGTH=10
 	PYTHONPATH=tests:benchmarks:torture $(BIN)/python torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))
 
+figures: $(WHEEL_STAMP) ## every table and picture of the benchmarks, from DATA=folder; QUICK=1 only shows that it runs
+	@PYTHON="$(WHEEL_VENV)/bin/python" sh scripts/figures.sh "$(DATA)" $(if $(QUICK),--quick)
+
 wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
 
 sdist: $(STAMP) ## build the source distribution
 	$(BIN)/python -m pip -q install build && $(BIN)/python -m build --sdist
 
 clean: ## remove the environments and everything built
-	rm -rf $(VENV) $(WHEEL_VENV) build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(WHEEL_VENV) .venv-peers build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 define make-venv
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \

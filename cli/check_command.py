@@ -54,5 +54,9 @@ def _print_text(report: "CheckReport", *, is_ok: bool) -> None:
         print(f"{finding.severity:<7} {place}  {shown(f'{finding.rule}: {finding.message}')}")
     print(
         f"{'OK' if is_ok else 'FAILED'} {counted(report.counts)}: "
-        f"{report.count('error')} errors, {report.count('warning')} warnings, {report.count('info')} infos"
+        + ", ".join(_number(report.count(severity), severity) for severity in ("error", "warning", "info"))
     )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
