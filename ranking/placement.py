@@ -17,6 +17,7 @@ from ctxrank.ranking.zones import Zone
 
 # What the Conservative zone shows: the highest of these that any package has.
 LADDER = ("critical", "high", "medium")
+DELIVERED = "delivered before"  # in this iteration
 
 
 class Placed(NamedTuple):
@@ -89,7 +90,7 @@ def label(package: EligiblePackage, session: str) -> str:
     elif package.is_foreign:
         labels.append(f"from group {package.group}")
     if package.is_delivered:
-        labels.append("delivered before")
+        labels.append(DELIVERED)
     return "; ".join(labels)
 
 

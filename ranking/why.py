@@ -1,6 +1,6 @@
 """Why a document was in a block, or was not: from the receipt, and where that is silent from the store.
 
-why(store, DocumentRef("package", 12), get_receipt(store.truth, 7))     "rank 9 of limit 5; delivered before"
+why(store, DocumentRef("package", 12), get_receipt(store.truth, 7))     "rank 9 of limit 5"
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from ctxrank.indexer.receipts import Receipt
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking import memory
+from ctxrank.ranking.placement import DELIVERED
 
 
 class Why(NamedTuple):
@@ -42,7 +43,9 @@ def why(store: Store, ref: DocumentRef, receipt: Receipt) -> Why:
     """What became of a document in the assembly of a receipt. Raises NotFoundError for an id that never was."""
     entry = receipt.entry(str(ref))
     if entry is not None:
-        reasons = (entry.reason, *(["lowered: see its other line"] if _is_lowered(receipt, str(ref)) else []))
+        # Deliveries count within one iteration: that of the receipt.
+        reason = entry.reason.replace(DELIVERED, f"delivered at iteration {receipt.iteration}")
+        reasons = (reason, *(["lowered: see its other line"] if _is_lowered(receipt, str(ref)) else []))
         return Why(str(ref), entry.is_included, entry.detail, entry.tokens, tuple(filter(None, reasons)))
     document = _find(store, ref)
     if document is None:

@@ -151,7 +151,7 @@ def test_what_is_in_the_block_says_why(store: Store) -> None:
 def test_what_the_limit_left_out_says_its_rank_and_that_it_was_delivered(store: Store) -> None:
     block_for(store, limit=1, iteration=1)
     block_for(store, limit=1, iteration=1)
-    assert reasons(store, "package:1") == ("rank 7 of limit 1; delivered before",)
+    assert reasons(store, "package:1") == ("rank 7 of limit 1; delivered at iteration 1",)
 
 
 def test_what_the_budget_left_out_says_so(store: Store) -> None:
