@@ -11,7 +11,7 @@ host; prose about passwords, code that passes them around and `${PLACEHOLDERS}` 
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -174,26 +174,34 @@ _ENTROPY_CHARS = 512
 def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[tuple[int, int]]:
     """What the rule sees as secrets; nothing that it rejected is looked at again from its middle."""
     if rule.context and not any(word in lower for word in rule.context):
-        return
+        return  # and nothing is compiled
     pattern = compiled(rule.pattern)
-    has_head = "head" in pattern.groupindex
+    head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule
-    reached = -1  # how far the last word of the context reaches
-    for match in pattern.finditer(text) if is_dense(places, text) else _tried(pattern, text, places, rule.back):
-        at, done = match.span()
-        start = match.end("head") if has_head else at
+    for match in _matches(rule, pattern, text, lower, places):
+        done = match.end()
+        start = match.end(head) if head else match.start()
         if rule.least_entropy:
             token = text[start : min(done, start + _ENTROPY_CHARS)]
             if token not in entropies:
                 entropies[token] = entropy(token)
             if entropies[token] < rule.least_entropy:
                 continue
-        if rule.context and at > reached:
-            word_at = max(lower.rfind(word, max(0, at - CONTEXT_REACH), at) for word in rule.context)
-            if word_at < 0:
-                continue
-            reached = word_at + CONTEXT_REACH
         yield start, done
+
+
+def _matches(rule: Rule, pattern: re.Pattern[str], text: str, lower: str, places: list[int]) -> Iterator[re.Match[str]]:
+    if not rule.context:
+        return pattern.finditer(text) if is_dense(places, text) else _tried(pattern, text, places, rule.back)
+    spans = _after_words(rule.context, lower)
+    if is_dense(places, text):
+        return _found_in(spans, pattern, text)
+    starts = [start for start, _ in spans]
+    near = [
+        place for place in places
+        if (at := bisect_right(starts, place - rule.back)) and place - rule.back <= spans[at - 1][1]
+    ]  # fmt: skip
+    return _tried(pattern, text, near, rule.back)
 
 
 def _tried(pattern: re.Pattern[str], text: str, places: list[int], back: int) -> Iterator[re.Match[str]]:
@@ -202,6 +210,36 @@ def _tried(pattern: re.Pattern[str], text: str, places: list[int], back: int) ->
         if place - back >= done and (match := pattern.match(text, place - back)):
             done = match.end()
             yield match
+
+
+def _found_in(spans: _Spans, pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    done = 0
+    for first, last in spans:
+        for match in pattern.finditer(text, max(first, done)):
+            if match.start() > last:
+                break
+            done = match.end()
+            yield match
+
+
+def _after_words(words: tuple[str, ...], lower: str) -> _Spans:
+    """From where to where a match may start that has one of these words near before it; in order, apart."""
+    spans: _Spans = []
+    for word in words:
+        at = lower.find(word)
+        while at >= 0:
+            last = at
+            while (next_one := lower.rfind(word, last + 1, last + CONTEXT_REACH)) > 0:
+                last = next_one
+            spans.append((at + len(word), last + CONTEXT_REACH))
+            at = lower.find(word, last + CONTEXT_REACH)
+    merged: _Spans = []
+    for first, last in sorted(spans):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
 
 
 def _lower(text: str) -> str:

@@ -42,19 +42,21 @@ def _by_first_letter(words: tuple[str, ...]) -> str:
     return "|".join(f"{letter}(?:{'|'.join(word[1:] for word in words if word[0] == letter)})" for letter in letters)
 
 
-# One look says whether it is a word at all.
-_RESERVED = rf"(?=[a-z_-]{{2,46}}+{END})(?:{_by_first_letter(_RESERVED_WORDS)})" + END
+_RESERVED = f"(?:{_by_first_letter(_RESERVED_WORDS)})" + END
 
 # A value of letters that itself says "password" or "key" is a name or a stand-in: OPENAI_API_KEY, not a monkey.
 _MENTION = (
-    r"(?=[a-z_.-]{1,120}+" + END + r")[a-z_.-]{0,60}?"
+    r"[a-z_.-]{0,60}?"
     r"(?:p(?:ass(?:w|phrase)|wd)|secret|token|credential"
     r"|key(?:[_.-]|(?<=[_.-]key)|(?<=apikey)|(?<=mykey)|(?<=accesskey)|(?<=privatekey)|(?<=publickey)))"
 )
 
+# One look says whether it is of letters at all.
+_WORD = r"(?=[a-z_.-]{1,120}+" + END + f")(?:{_RESERVED}|{_MENTION})"
+
 # /run/secrets/db and ~/.ssh/id (a capital only where a name starts: else it may be base64);
 # src/auth/token.py:42:7; token.py:42; yes/no.
-_PATH = "|".join(
+_PATH_SHAPES = "|".join(
     shape + END
     for shape in (
         r"[~.]{0,2}(?:/(?-i:[A-Z]?[a-z0-9@_.-]{0,64}+)){1,20}+",
@@ -64,7 +66,10 @@ _PATH = "|".join(
     )
 )
 
-STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_RESERVED}|{_MENTION}|{_PATH}"
+# One look says whether a slash or a colon stands where each of them needs one.
+_PATH = rf"(?=[\w.@~-]{{0,80}}+[/:])(?:{_PATH_SHAPES})"
+
+STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
 
 # A call or an index, a path of attributes, a variable or a word of prose. Twenty letters of one case
 # without a break are no word.

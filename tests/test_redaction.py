@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import string
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxrank.indexer.redaction import RULESET_VERSION, Redacted, RedactionMode, redact
+from ctxrank.indexer.redaction import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
+from ctxrank.indexer.redaction_rules import CONTEXT_REACH, FORMAT_RULES
 from ctxrank.indexer.ruleset import REDACTION_MODES
 
 _LETTERS = string.ascii_letters + string.digits
@@ -275,3 +277,14 @@ def test_the_version_of_the_rules_says_that_they_grew() -> None:
 def test_importing_the_rules_compiles_none_of_them() -> None:
     code = "import re, ctxrank.indexer; re.compile = None; import ctxrank.indexer.redaction"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@given(st.lists(st.sampled_from(["mysql ", "mariadb ", "nothing ", "." * 97, "." * 390, f" -p{WORD} "]), max_size=60))
+def test_a_flag_is_a_secret_near_behind_its_command_only(pieces: list[str]) -> None:
+    rule = next(rule for rule in FORMAT_RULES if "mysql" in rule.context)
+    text = "".join(pieces)
+    flags = [match.start() for match in re.finditer(" -p", text)]
+    near = [at for at in flags if any(word in text[max(0, at - CONTEXT_REACH) : at] for word in rule.context)]
+    for places in (flags, flags * 300):  # some, and as many as of a text that was made to be slow
+        found = list(find_rule(rule, text, text, sorted(places)))
+        assert found == [(at + 3, at + 3 + len(WORD)) for at in near]

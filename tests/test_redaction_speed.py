@@ -77,6 +77,13 @@ def test_no_rule_takes_long_on_any_text(rule: Rule) -> None:
         assert is_within(lambda t=text, low=lower, p=places: list(find_rule(rule, t, low, p)), BOUND_MS), piece  # type: ignore[misc]
 
 
+def test_a_command_that_is_out_of_reach_does_not_make_its_flags_slow() -> None:
+    rule = next(rule for rule in FORMAT_RULES if "mysql" in rule.context)
+    text = f"mysql {filled(' -pabcd')}"
+    places = places_of(rule.anchors, text)
+    assert is_within(lambda: list(find_rule(rule, text, text.lower(), places)), BOUND_MS)
+
+
 @pytest.mark.parametrize(
     "link", ["", "=", ": ", '="', "='", '": "', "=a,", "='a a", "=x7Gh2kLp9 ", " x7Gh2kLp9 ", ">a1B2c3D4"]
 )
