@@ -232,7 +232,7 @@ def _after_words(words: tuple[str, ...], lower: str) -> _Spans:
             while (next_one := lower.rfind(word, last + 1, last + CONTEXT_REACH)) > 0:
                 last = next_one
             spans.append((at + len(word), last + CONTEXT_REACH))
-            at = lower.find(word, last + CONTEXT_REACH)
+            at = lower.find(word, last + CONTEXT_REACH - len(word) + 1)
     merged: _Spans = []
     for first, last in sorted(spans):
         if merged and first <= merged[-1][1]:

@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxrank.indexer.redaction import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
@@ -279,6 +279,8 @@ def test_importing_the_rules_compiles_none_of_them() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@settings(max_examples=300)
+@example(["mysql ", "." * 390, "mysql ", f" -p{WORD} "])  # the second name stands over the end of the first one's reach
 @given(st.lists(st.sampled_from(["mysql ", "mariadb ", "nothing ", "." * 97, "." * 390, f" -p{WORD} "]), max_size=60))
 def test_a_flag_is_a_secret_near_behind_its_command_only(pieces: list[str]) -> None:
     rule = next(rule for rule in FORMAT_RULES if "mysql" in rule.context)
