@@ -32,9 +32,8 @@ def command(call: Call) -> None:
         print(f"index     cannot answer: {status.index_trouble}; heuristics do")
     else:
         print(f"index     {'up to date' if not status.stale else f'lacks {status.stale} changes'}")
-    print(
-        f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items()) or '-'}"
-    )
+    if status.counters:
+        print(f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}")
     older = f"{status.older_ruleset} documents stored under older ones"
     hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
     if status.older_user_rules:
