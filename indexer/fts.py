@@ -40,10 +40,11 @@ class Trouble(Enum):
     UNREADABLE = "the index cannot be opened"
     REBUILDING = "the index is being rebuilt"
     REFUSED = "the index refused the query"
+    TORN = "rows of the store are damaged"  # not the index, but what it leads to
 
 
 # What reading a damaged index raises: SQLite sees that a page is no page, but what stands on it is used as it is.
-BROKEN = (apsw.Error, ArithmeticError, LookupError, TypeError, ValueError)
+BROKEN = (apsw.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
 HEALED = (Trouble.DAMAGED, Trouble.IO_ERROR, Trouble.REBUILDING)

@@ -19,7 +19,15 @@ from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.filters import Filters, documents_condition
 from ctxrank.ranking.heuristic import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.owners import OwnerRow, all_owners, cleaned_owner, make_hit
+from ctxrank.ranking.owners import (
+    PASSAGE_TYPES,
+    OwnerRow,
+    all_owners,
+    cleaned_owner,
+    is_sound,
+    make_hit,
+    torn_notes,
+)
 from ctxrank.ranking.query import Query, Term
 from ctxrank.ranking.readiness import Readiness
 from ctxrank.ranking.reasons import explain_heuristic
@@ -90,18 +98,23 @@ def search_truth(
     """The same answer as a search of the index would give, by simpler means."""
     words = _words(query)
     found: list[_Found] = []
+    torn: set[int] = set()
     if not filters.is_impossible and words.column_of:
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
         condition, values = documents_condition(filters)
-        owners = [cleaned_owner(owner, mode) for owner in all_owners(store.truth, condition, values)]
+        stored = all_owners(store.truth, condition, values)
+        torn.update(stored.torn)
+        owners = [cleaned_owner(owner, mode) for owner in stored.rows]
         matches = {
-            owner.id: match for owner in owners if (match := _match(owner, _passages(store, owner), words, filters))
+            owner.id: match
+            for owner in owners
+            if (match := _match(owner, _passages(store, owner, torn), words, filters))
         }
         if not matches and not words.phrases:
             matches = {
                 owner.id: match
                 for owner, match in _alike(owners, words)
-                if not _is_excluded(_texts(owner, _passages(store, owner)), words)
+                if not _is_excluded(_texts(owner, _passages(store, owner, torn)), words)
             }
         for owner in owners:
             if owner.id in matches:
@@ -121,7 +134,7 @@ def search_truth(
     return SearchResult(
         query=str(query), outcome="degraded", engine="heuristic", reason=readiness.trouble.value,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
-        notes=filters.notes,
+        notes=(*filters.notes, *torn_notes(torn)),
     )  # fmt: skip
 
 
@@ -132,12 +145,19 @@ def _words(query: Query) -> _Words:
     return _Words(dict(told), tuple(term for term in query.terms if term.is_phrase), query.excluded)
 
 
-def _passages(store: Store, owner: OwnerRow) -> list[_StoredPassage]:
+def _passages(store: Store, owner: OwnerRow, torn: set[int]) -> list[_StoredPassage]:
+    """The passages of a document, without the torn ones, whose row ids are added to `torn`."""
     query = """
         SELECT id, title, start_line, end_line, body, ruleset FROM documents
          WHERE owner_id = ? ORDER BY start_line, id
     """
-    return [_StoredPassage(*row) for row in store.truth.execute(query, (owner.id,))]
+    found: list[_StoredPassage] = []
+    for row in store.truth.execute(query, (owner.id,)):
+        if is_sound(row, PASSAGE_TYPES):
+            found.append(_StoredPassage(*row))
+        else:
+            torn.add(int(row[0]))
+    return found
 
 
 def _match(owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filters: Filters) -> _Match | None:

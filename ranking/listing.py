@@ -1,13 +1,14 @@
 """A search of filters alone: what there is, by what is known of it, the newest first among equals."""
 
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.fts import Trouble
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.filters import Filters, documents_condition
 from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic
 from ctxrank.ranking.hits import SearchRequest, SearchResult
-from ctxrank.ranking.owners import OwnerRow, all_owners, cleaned_owner, make_hit
+from ctxrank.ranking.owners import OwnerRow, Owners, all_owners, cleaned_owner, make_hit, torn_notes
 from ctxrank.ranking.query import Query
 from ctxrank.ranking.reasons import explain_heuristic
 
@@ -20,7 +21,7 @@ def list_documents(
     """All documents that pass the filters, by the heuristic alone; no index is asked."""
     today = (now_us() if request.as_of is None else request.as_of) // DAY_US
     condition, values = documents_condition(filters)
-    owners = [] if filters.is_impossible else all_owners(store.truth, condition, values)
+    owners, torn = Owners([], []) if filters.is_impossible else all_owners(store.truth, condition, values)
 
     def order(owner: OwnerRow) -> tuple[bool, float, int, int]:
         return owner.superseded_by is not None, -_known(owner, today).total, -owner.created_at, -owner.id
@@ -33,9 +34,11 @@ def list_documents(
         )
         for owner in (cleaned_owner(owner, mode) for owner in owners[: max(request.limit, 0)])
     )  # fmt: skip
+    outcome = "degraded" if torn else "matched" if hits else "no_match"
     return SearchResult(
-        query=str(query), outcome="matched" if hits else "no_match", engine="heuristic", reason="", stale=0,
-        total=len(owners), is_capped=False, is_exact=True, hits=hits, suggestions=(), notes=filters.notes,
+        query=str(query), outcome=outcome, engine="heuristic", reason=Trouble.TORN.value if torn else "", stale=0,
+        total=len(owners), is_capped=False, is_exact=not torn, hits=hits, suggestions=(),
+        notes=(*filters.notes, *torn_notes(torn)),
     )  # fmt: skip
 
 

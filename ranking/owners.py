@@ -1,9 +1,10 @@
 """Owners: the documents that hits are shown as, read from the truth."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import apsw
 
+from ctxrank.indexer.connection import DAMAGED_STEP
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Store
@@ -33,6 +34,13 @@ class OwnerRow(NamedTuple):
     artifact_id: int | None
 
 
+class Owners(NamedTuple):
+    """Documents as they are in the truth, and the row ids of those that cannot be shown."""
+
+    rows: list[OwnerRow]
+    torn: list[int]
+
+
 class Standing(NamedTuple):
     """What the blend and the order need of a document, without its text."""
 
@@ -41,6 +49,14 @@ class Standing(NamedTuple):
     created_at: int
     is_superseded: bool
 
+
+_NONE = type(None)
+Types = tuple[type | tuple[type, ...], ...]
+OWNER_TYPES: Types = (
+    int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)
+)  # fmt: skip
+# Row id, heading, first and last line, text, ruleset.
+PASSAGE_TYPES: Types = (int, str, int, int, str, int)
 
 _QUERY = """
     SELECT d.id, d.kind, coalesce(d.number, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
@@ -64,15 +80,56 @@ def read_standings(connection: apsw.Connection, ids: Iterable[int], applied_seq:
 
 
 def read_owners(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, OwnerRow]:
-    """These documents by their ids."""
+    """These documents by their ids. Raises TypeError for a torn one."""
     query = f"{_QUERY.format(schema='truth')} WHERE d.id IN (SELECT value FROM json_each(?))"
-    return {int(row[0]): OwnerRow(*row) for row in connection.execute(query, (_id_list(ids),))}
+    found: dict[int, OwnerRow] = {}
+    for row in connection.execute(query, (_id_list(ids),)):
+        require_sound(row, OWNER_TYPES)
+        found[int(row[0])] = OwnerRow(*row)
+    return found
 
 
-def all_owners(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> list[OwnerRow]:
+def all_owners(connection: apsw.Connection, condition: str, values: tuple[object, ...]) -> Owners:
     """Every document that can be a hit and meets an SQL condition on `d`, from the truth itself."""
-    where = f" WHERE d.kind <> 'passage'{f' AND {condition}' if condition else ''}"
-    return [OwnerRow(*row) for row in connection.execute(_QUERY.format(schema="main") + where, values)]
+    where = f" WHERE d.kind IS NOT 'passage'{f' AND {condition}' if condition else ''}"
+    found = Owners([], [])
+    for row in connection.execute(_QUERY.format(schema="main") + where, values):
+        if is_sound(row, OWNER_TYPES):
+            found.rows.append(OwnerRow(*row))
+        else:
+            found.torn.append(int(row[0]))
+    return found
+
+
+def has_torn_rows(connection: apsw.Connection) -> bool:
+    """Whether a row of the truth holds what no row can hold; all of them are read, themselves and not through an index
+    of SQL's, which may know what a row has lost.
+    """
+    passages = "SELECT id, title, start_line, end_line, body, ruleset FROM documents NOT INDEXED"
+    return any(
+        not is_sound(row, types)
+        for query, types in ((_QUERY.format(schema="main"), OWNER_TYPES), (passages, PASSAGE_TYPES))
+        for row in connection.execute(query)
+    )
+
+
+def is_sound(row: tuple[object, ...], types: Types) -> bool:
+    """Whether the values are what the schema says: on a damaged page they may be anything."""
+    return all(map(isinstance, row, types))
+
+
+def require_sound(row: tuple[object, ...], types: Types) -> None:
+    """Raises TypeError where the row is torn."""
+    if not is_sound(row, types):
+        raise TypeError("a row of the store holds values of other types")
+
+
+def torn_notes(torn: Collection[int]) -> tuple[str, ...]:
+    """What is said where rows were left out."""
+    if not torn:
+        return ()
+    rows = "1 row of the store is" if len(torn) == 1 else f"{len(torn)} rows of the store are"
+    return (f"{rows} damaged and left out. {DAMAGED_STEP}",)
 
 
 def cleaned_owner(owner: OwnerRow, mode: RedactionMode) -> OwnerRow:

@@ -11,7 +11,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import document_id_of
-from ctxrank.indexer.fts import BROKEN, Index, IndexState
+from ctxrank.indexer.fts import BROKEN, Index, IndexState, Trouble
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
@@ -23,7 +23,16 @@ from ctxrank.ranking.exactness import is_proven, lift_of, matters_for
 from ctxrank.ranking.filters import Filters, facet_scope, resolve_filters, with_real_filters
 from ctxrank.ranking.heuristic import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.owners import Standing, cleaned_owner, make_hit, read_owners, read_standings
+from ctxrank.ranking.owners import (
+    PASSAGE_TYPES,
+    Standing,
+    cleaned_owner,
+    has_torn_rows,
+    make_hit,
+    read_owners,
+    read_standings,
+    require_sound,
+)
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import Query, parse_query, plain_query
 from ctxrank.ranking.readiness import Readiness, make_ready, recover
@@ -64,8 +73,12 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
         try:
             return _search_index(store, request, query, filters, readiness, config)
         except BROKEN as error:
-            if attempt and not isinstance(error, apsw.Error):
-                raise  # a fresh index raises it as well: it is not the index
+            if not isinstance(error, apsw.Error):
+                if has_torn_rows(store.truth):  # it is not the index: a fresh one would lead to the same rows
+                    readiness = readiness._replace(trouble=Trouble.TORN)
+                    break
+                if attempt:
+                    raise
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
     from ctxrank.ranking.fallback import search_truth  # only where the index cannot answer
 
@@ -219,6 +232,7 @@ def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHi
             (document_id_of(candidate.rowid),),
         ).fetchone()
         if found is not None:
+            require_sound(found, PASSAGE_TYPES)
             id_, heading, start, end, body, ruleset = found
             text = _snippet(call, cleaned(body, ruleset, call.mode), stems)
             score = round(calibrated(candidate.score, call.half), 6)

@@ -85,6 +85,35 @@ def leaves_of(path: str, name: str) -> list[int]:
     return leaves
 
 
+def retype(path: str, table: str, number: int, column: int, retyped: Callable[[int], int]) -> None:
+    """Turn the byte of a row's header that says what a column holds: 0 is NULL, an even one from 12 on a blob."""
+    data = bytearray(Path(path).read_bytes())
+    for page in leaves_of(path, table):
+        start = page * PAGE
+        for cell in range(int.from_bytes(data[start + 3 : start + 5], "big")):
+            pointer = start + 8 + 2 * cell
+            at = start + int.from_bytes(data[pointer : pointer + 2], "big")
+            _, at = _varint(data, at)
+            rowid, at = _varint(data, at)
+            _, at = _varint(data, at)
+            for _ in range(column):
+                _, at = _varint(data, at)
+            if rowid == number:
+                assert data[at] < 0x80, "only a type of one byte is turned"
+                data[at] = retyped(data[at])
+                Path(path).write_bytes(data)
+                return
+    raise AssertionError(f"{table} has no row {number}")
+
+
+def _varint(data: bytearray, at: int) -> tuple[int, int]:
+    """A number of SQLite's, of less than nine bytes, and where the next one begins."""
+    value = 0
+    while data[at] >= 0x80:
+        value, at = value << 7 | data[at] & 0x7F, at + 1
+    return value << 7 | data[at], at + 1
+
+
 def spoil(path: str, *names: str) -> None:
     """Wipe the root pages of these tables or indexes: each of them is lost with all its rows."""
     data = Path(path).read_bytes()

@@ -1,13 +1,14 @@
 """Every page of both files, turned over, wiped or cut off: right, degraded with a reason, or error 5 and what to do."""
 
+import itertools
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import apsw
 import pytest
-from builders import found, save
-from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, root_of, without_logs, zeroed
+from builders import found, make_store, save
+from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, retype, root_of, without_logs, zeroed
 from index_contents import has_no_ghosts
 from load import load
 
@@ -105,6 +106,70 @@ def test_a_damaged_truth_answers_rightly_or_says_what_is_wrong(
         Path(shop.index_file).write_bytes(index)
         for question, answer in zip(_QUESTIONS, right, strict=True):
             assert is_right_or_explained(*ask(*question), answer), (page, question)
+
+
+def _null(_: int) -> int:
+    return 0
+
+
+def _number(_: int) -> int:
+    return 1
+
+
+def _blob(type_: int) -> int:
+    return type_ - 1 if type_ > 12 else 12
+
+
+@pytest.fixture
+def herons(tmp_path: Path) -> Location:
+    """Five packages of a passage each that all say the same."""
+    with make_store(tmp_path) as store:
+        for number in range(5):
+            save(store, f"{number}.md", f"# Birds\n\nA heron stands, {number}.\n", summary=f"A heron, {number}.")
+        return closed(store)
+
+
+_COLUMNS = [
+    "id", "seq", "kind", "number", "owner_id", "session_id", "group_id", "agent", "type", "priority", "title", "body",
+    "path", "identifiers", "passage_key", "start_line", "end_line", "superseded_by", "tokens", "counter", "ruleset",
+    "created_at",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ["on", "off"])
+@pytest.mark.parametrize("retyped", [_null, _number, _blob])
+def test_no_value_in_a_torn_row_ends_a_search_unexplained(
+    herons: Location, monkeypatch: pytest.MonkeyPatch, engine: str, retyped: Callable[[int], int]
+) -> None:
+    """A NULL, a number or a blob where the schema says something else, and all columns behind it moved."""
+    monkeypatch.setenv("CTXRANK_FTS5", engine)
+    truth = Path(herons.truth).read_bytes()
+    for number, column in itertools.product((3, 4), range(2, len(_COLUMNS))):  # a package and its passage
+        without_logs(herons)
+        Path(herons.truth).write_bytes(truth)
+        retype(herons.truth, "documents", number, column, retyped)
+        for words in (["heron"], ["heron", "--passages"], ["kind:package"]):
+            code = run(["--db", herons.truth, "--json", "search", *words])
+            assert code in (0, 1, 5), (number, _COLUMNS[column], words)
+
+
+@pytest.mark.parametrize("engine", ["on", "off"])
+@pytest.mark.parametrize("column", ["title", "body", "path", "agent", "type", "priority"])
+def test_a_torn_row_is_left_out_and_the_others_are_found(
+    herons: Location, monkeypatch: pytest.MonkeyPatch, engine: str, column: str
+) -> None:
+    monkeypatch.setenv("CTXRANK_FTS5", engine)
+    retype(herons.truth, "documents", 3, _COLUMNS.index(column), _blob)
+    with open_store(herons.truth) as store:
+        answer = found(store, "heron")
+        listed = found(store, "kind:package")
+    for result in (answer, listed):
+        assert result.outcome == "degraded" and result.reason
+        assert [hit.path for hit in result.hits] == ["4.md", "3.md", "2.md", "0.md"]
+        assert result.notes == (
+            "1 row of the store is damaged and left out. See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says"
+            " what can be saved.",
+        )
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
