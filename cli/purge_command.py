@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @declare.option(
     "--secret", metavar="FILE", help="Forget secrets, one a line of FILE or of stdin ('-'), wherever they are."
 )
-@declare.option("--redact", is_flag=True, help="Redact all that is stored by today's rules.")
+@declare.option("--redact", is_flag=True, help="Redact all that is stored by today's rules, to the last byte.")
 @declare.option("--list", "is_list", is_flag=True, help="List what is kept from coming back.")
 @declare.option(
     "--allow", type=declare.Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back."
@@ -47,7 +47,7 @@ def command(
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """
-    from ctxrank.indexer.erasing import backups_of, delete_backups
+    from ctxrank.indexer.erasing import are_secrets_left, delete_backups, is_redaction_unfinished
     from ctxrank.indexer.errors import UsageError
 
     asked = [document, session, path, secret, redact or None, is_list or None, allow or None]
@@ -55,15 +55,20 @@ def command(
         raise UsageError("One thing at a time.", "Give an ID, or one of --session, --path, --secret, --redact.")
     gc.enable()  # this may take a while: see cli/entry.py
     text = None if secret is None else _read(secret)
+    is_alone = all(one is None for one in asked)
     with call.open() as store:
-        if redact:
-            return _redact(call, store, dry_run=dry_run)
         if is_list or allow:
             return _kept_out(call, store, allow)
         if backups and not dry_run:
             delete_backups(store)
+        # Its rules are in the configuration, so that nobody has to say again what is to be ended.
+        if redact or (is_alone and is_redaction_unfinished(store.truth) and not are_secrets_left(store.truth)):
+            return _redact(call, store, dry_run=dry_run)
         forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
-        folder = backups_of(store)
+        return _told(call, store, forgot)
+
+
+def _told(call: Call, store: "Store", forgot: "Forgot") -> int:
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
@@ -77,11 +82,15 @@ def command(
         _print_forgot(forgot)
     for note in forgot.notes:
         call.note(note)
-    if forgot.is_erased or forgot.is_dry_run:
-        return 0
+    return 0 if forgot.is_erased or forgot.is_dry_run else _not_yet(call, store)
+
+
+def _not_yet(call: Call, store: "Store") -> int:
+    """Say what is in the way; the exit code."""
+    from ctxrank.indexer.erasing import backups_of
     from ctxrank.indexer.errors import LockedError
 
-    if folder:
+    if folder := backups_of(store):
         call.note(f"not yet forgotten: {folder} has copies of the store; 'ctxrank purge --backups' deletes them.")
     else:
         call.note("not yet forgotten: another process reads the store; 'ctxrank purge' ends it.")
@@ -190,23 +199,32 @@ def _print_kept_out(rows: "list[KeptOut]") -> None:
 
 def _redact(call: Call, store: "Store", *, dry_run: bool) -> int:
     from ctxrank.indexer.config import load_config
+    from ctxrank.indexer.erasing import is_erasing_due
     from ctxrank.indexer.redaction_again import redact_again
 
     config = load_config(store)
     for note in config.notes:
         call.note(note)
+    was_due = is_erasing_due(store.truth)
     report = redact_again(store, config.redaction_mode, is_dry_run=dry_run)
     if call.is_json:
         from ctxrank.cli.envelope import emit_json
 
-        emit_json({"redacted": dict(report.redacted), "looked_at": report.looked_at, "dry_run": report.is_dry_run})
+        emit_json(
+            {
+                "redacted": dict(report.redacted), "looked_at": report.looked_at, "forgotten": report.is_erased,
+                "dry_run": report.is_dry_run,
+            }
+        )  # fmt: skip
     else:
-        _print_redacted(report)
-    return 0
+        _print_redacted(report, was_due=was_due)
+    return 0 if report.is_erased or report.is_dry_run else _not_yet(call, store)
 
 
-def _print_redacted(report: "RedactedAgain") -> None:
+def _print_redacted(report: "RedactedAgain", *, was_due: bool) -> None:
     verb = "would be redacted" if report.is_dry_run else "redacted"
     for kind, count in report.redacted.items():
         print(f"{kind:<10} {count} {verb}")
     print(f"{'total':<10} {sum(report.redacted.values())} {verb}, {report.looked_at} looked at")
+    if not report.is_dry_run and (report.redacted or was_due):  # else there was nothing to forget
+        print("forgotten" if report.is_erased else "not yet forgotten")

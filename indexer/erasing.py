@@ -4,7 +4,8 @@ A deletion overwrites the row, but a page that was once split or moved may hold 
 beside the file holds pages as they were. So the truth is written anew as a whole, the index is made anew, and both logs
 are merged and cut to nothing. A reader can keep a log from being cut: then the answer is no, and a later call ends it.
 
-That something is to be erased is noted in the transaction that deletes it, so that no crash loses it.
+That something is to be erased is noted in the transaction that deletes or changes it, so that no crash loses it. So
+is a redaction that has not seen all texts yet: what it has changed is to be erased, and the rest is to be redacted.
 """
 
 import contextlib
@@ -17,12 +18,30 @@ from ctxrank.indexer.errors import CtxrankError, LockedError
 from ctxrank.indexer.store import Change, Store
 
 _NOTED = "erasing"
+_REDACTING = "unfinished_redaction"
 _DELETED, _LOOKED_FOR = '"deleted"', '"secrets"'
 
 
 def note_erasing(change: Change) -> None:
     """Keep that what this transaction deletes is to be erased."""
     change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, ?)", (_NOTED, _DELETED))
+
+
+def note_redacting(change: Change) -> None:
+    """Keep that texts are being redacted, of which the files hold copies."""
+    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, 'true')", (_REDACTING,))
+    note_erasing(change)
+
+
+def note_redacted(change: Change) -> None:
+    """Keep that all texts were seen; what is left to do is to erase."""
+    change.connection.execute("DELETE FROM settings WHERE key = ?", (_REDACTING,))
+    note_erasing(change)  # an older program kept the one note alone
+
+
+def is_redaction_unfinished(truth: apsw.Connection) -> bool:
+    """Whether a redaction was interrupted before it had seen all texts; another one ends it."""
+    return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
 
 
 def note_secrets(change: Change, *, are_found: bool) -> None:
@@ -38,8 +57,9 @@ def are_secrets_left(truth: apsw.Connection) -> bool:
 
 
 def is_erasing_due(truth: apsw.Connection) -> bool:
-    """Whether something deleted may still be in a file."""
-    return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_NOTED,)).fetchone() is not None
+    """Whether something that was deleted or redacted may still be in a file."""
+    query = "SELECT 1 FROM settings WHERE key IN (?, ?)"
+    return truth.execute(query, (_NOTED, _REDACTING)).fetchone() is not None
 
 
 def erase(store: Store) -> bool:

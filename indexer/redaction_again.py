@@ -1,9 +1,11 @@
 """Redacting again: what was stored before a rule was there goes through today's rules, the user's own among them.
 
-    redact_again(store, load_config(store).redaction_mode)      .redacted == {"package": 2, "passage": 31}
+    redact_again(store, load_config(store).redaction_mode)      .redacted == {"package": 2, "passage": 31}, .is_erased
 
-Every text of the store is looked at, a few hundred rows at a time; only rows that change are written. Names (of
-sessions, groups, agents, strategies) and paths stay: things are known by them.
+    rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files written anew
+
+Every text of the store is looked at; only rows that change are written. Names (of sessions, groups, agents,
+strategies) and paths stay: things are known by them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 import apsw
 
 from ctxrank.indexer import documents
-from ctxrank.indexer.connection import sqlite_errors
+from ctxrank.indexer.erasing import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.lines import one_line
@@ -30,10 +32,14 @@ _Clean = Callable[[str], str]
 
 
 class RedactedAgain(NamedTuple):
-    """How many things of each kind changed, or would; `looked_at` counts them all, changed or not."""
+    """How many things of each kind changed, or would; `looked_at` counts them all, changed or not.
+
+    What is not `is_erased` is redacted, but another process reads the store: bytes of it may still be in its files.
+    """
 
     redacted: Mapping[str, int]
     looked_at: int
+    is_erased: bool
     is_dry_run: bool
 
 
@@ -49,41 +55,36 @@ class _Table(NamedTuple):
 def redact_again(
     store: Store, mode: RedactionMode, *, is_dry_run: bool = False, is_only_for_these: bool = False
 ) -> RedactedAgain:
-    """Redact everything that is stored, and let the index forget what went. Raises UsageError, LockedError.
+    """Redact everything that is stored, and erase what went from the files. Raises UsageError, LockedError.
 
-    The index is made anew where a text changed: its list of terms would keep the words of a secret. What is done
-    for some secrets alone is no reason to say that all was stored under today's rules.
+    What is done for some secrets alone is no reason to say that all was stored under today's rules, and whoever has it
+    done erases.
     """
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
     texts = IncomingTexts(mode)
     changed: dict[str, set[int]] = {}
     looked_at = 0
-    # Whoever was killed half-way has changed texts, and left copies of them that this call does not see.
-    was_interrupted = _is_unfinished(store)
+    note_begun = note_erasing if is_only_for_these else note_redacting
     for table in _tables(texts):
-        for numbers, count in _passes(store, table, is_dry_run=is_dry_run):
+        for numbers, count in _passes(store, table, note_begun, is_dry_run=is_dry_run):
             changed.setdefault(table.kind, set()).update(numbers)
             looked_at += 0 if table.kind in _KINDS_OF_DOCUMENTS else count
-    are_documents_changed = False
-    for kinds, count in _document_passes(store, texts, is_dry_run=is_dry_run):
+    for kinds, count in _document_passes(store, texts, note_begun, is_dry_run=is_dry_run):
         looked_at += count
         for kind, number in kinds:
             changed.setdefault(kind, set()).add(number)
-            are_documents_changed = True
-    if not is_dry_run:
-        if not is_only_for_these:
-            _note_ruleset(store)
-            note_all_redacted(store, mode.rules)
-        if are_documents_changed or was_interrupted:
-            from ctxrank.indexer.follower import rebuild
-
-            rebuild(store)
-        if any(changed.values()) or was_interrupted:
-            _leave_no_copy(store)
-            _note_finished(store)
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
-    return RedactedAgain(counts, looked_at, is_dry_run)
+    if is_dry_run or is_only_for_these:
+        return RedactedAgain(counts, looked_at, is_erased=False, is_dry_run=is_dry_run)
+    _note_ruleset(store)
+    note_all_redacted(store, mode.rules)
+    # Also where this call changed nothing: whoever was killed before it may have left copies.
+    is_due = is_erasing_due(store.truth)
+    if is_due:
+        with store.write() as change:
+            note_redacted(change)
+    return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 
 
 # Their rows are counted as documents, of which each has one. An error that expired has none, and counts all the same.
@@ -130,7 +131,9 @@ def _cleaned_json(value: str, texts: IncomingTexts) -> str:
     return value if clean == IncomingTexts(RedactionMode.OFF).json(value, empty=value) else clean
 
 
-def _passes(store: Store, table: _Table, *, is_dry_run: bool) -> Iterator[tuple[list[int], int]]:
+def _passes(
+    store: Store, table: _Table, note_begun: Callable[[Change], None], *, is_dry_run: bool
+) -> Iterator[tuple[list[int], int]]:
     """Redact a table's rows; for each batch, the keys of those that changed, and how many were looked at."""
     query = f"SELECT {', '.join((table.key, *table.columns))} FROM {table.name}"
     last = -1
@@ -141,7 +144,7 @@ def _passes(store: Store, table: _Table, *, is_dry_run: bool) -> Iterator[tuple[
         found = [(row, clean) for row in rows if (clean := _cleaned(table, row)) != row]
         if found and not is_dry_run:
             with store.write() as change:
-                _note_begun(change)
+                note_begun(change)
                 for row, clean in found:
                     now = change.connection.execute(f"{query} WHERE {table.key} = ?", (row[0],)).fetchone()
                     if now is not None:  # it may have gone, or changed, since it was read
@@ -226,7 +229,7 @@ class _StoredDocument(NamedTuple):
 
 
 def _document_passes(
-    store: Store, texts: IncomingTexts, *, is_dry_run: bool
+    store: Store, texts: IncomingTexts, note_begun: Callable[[Change], None], *, is_dry_run: bool
 ) -> Iterator[tuple[list[tuple[str, int]], int]]:
     """Redact the documents; for each batch, kind and number of those that changed, and how many were looked at."""
     last = 0
@@ -235,7 +238,7 @@ def _document_passes(
         found = [(row, clean) for row in rows if (clean := _cleaned_document(row, texts)) != row]
         if found and not is_dry_run:
             with store.write() as change:
-                _note_begun(change)
+                note_begun(change)
                 for row, clean in found:
                     for now in _documents(change.connection, "WHERE d.id = ?", row.id):
                         _replace(change, now, clean if now.seq == row.seq else _cleaned_document(now, texts))
@@ -298,30 +301,3 @@ def _note_ruleset(store: Store) -> None:
                     f"UPDATE {table} SET ruleset = ?1 WHERE id BETWEEN ?2 AND ?3 AND ruleset < ?1",
                     (RULESET_VERSION, first, last),
                 )
-
-
-_UNFINISHED = "unfinished_redaction"
-
-
-def _note_begun(change: Change) -> None:
-    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, 'true')", (_UNFINISHED,))
-
-
-def _is_unfinished(store: Store) -> bool:
-    """Whether texts were changed of which the index or a log may still hold copies."""
-    return store.truth.execute("SELECT 1 FROM settings WHERE key = ?", (_UNFINISHED,)).fetchone() is not None
-
-
-def _note_finished(store: Store) -> None:
-    with store.write() as change:
-        change.connection.execute("DELETE FROM settings WHERE key = ?", (_UNFINISHED,))
-
-
-def _leave_no_copy(store: Store) -> None:
-    """Merge the logs beside the files into them, which hold pages as they were. Whoever reads now may keep one."""
-    with sqlite_errors(store.location.truth):
-        store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    index = store.index()
-    if index.is_usable:
-        with sqlite_errors(index.path):
-            index.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()

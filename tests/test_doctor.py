@@ -101,6 +101,7 @@ _TRUTHS: list[tuple[str, str, Result]] = [
     ("UPDATE reasoning SET content = 'a' || replace(hex(zeroblob(20)), '00', char(0))", "texts", Result.FAIL),
     ("UPDATE documents SET ruleset = 1", "redaction-rules", Result.WARN),
     ("UPDATE documents SET ruleset = 900", "redaction-rules", Result.WARN),
+    ("INSERT INTO settings (key, value) VALUES ('erasing', '\"deleted\"')", "forgetting", Result.WARN),
     ("UPDATE sessions SET created_at = 9000000000000000", "clock", Result.WARN),
     ("PRAGMA user_version = 900", "schema", Result.FAIL),
     ("PRAGMA user_version = 3", "schema", Result.WARN),

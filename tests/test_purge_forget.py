@@ -3,15 +3,13 @@
 import json
 import os
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import apsw
 import pytest
 from builders import make_store, open_again, save, search_ids, start_child, word, write_file
 from click.testing import CliRunner
+from files_left import bytes_left, reading, vocabulary
 from linked_builders import write_artifact
 from predecessor import SESSION, PredecessorDb
 
@@ -51,36 +49,6 @@ PLAIN = RedactionMode.PATTERN_ONLY
 def store(tmp_path: Path) -> Iterator[Store]:
     with make_store(tmp_path) as opened:
         yield opened
-
-
-_SCAN = """
-import pathlib, sys
-folder, *words = sys.argv[1:]
-for path in pathlib.Path(folder).rglob("*"):
-    if path.is_file() and path.name != "config.yaml":
-        data = path.read_bytes()
-        for word in words:
-            for form in (word, word.lower(), word.upper()):
-                for code in ("utf-8", "utf-16-le"):
-                    if form.encode(code) in data:
-                        print(path.name, form)
-"""
-
-
-def bytes_left(store: Store, *words: str) -> list[str]:
-    """In which files a word is; looked for by a child: to close a file gives up all locks on it."""
-    command = [sys.executable, "-c", _SCAN, store.location.folder, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
-
-
-def vocabulary(store: Store) -> set[str]:
-    """Every term that the index holds, in its own structures and in our statistics."""
-    connection = apsw.Connection(store.location.index_file)
-    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, row)")
-    terms = {str(term) for (term,) in connection.execute("SELECT term FROM words")}
-    terms |= {str(term) for (term,) in connection.execute("SELECT term FROM terms WHERE df > 0")}
-    connection.close()
-    return terms
 
 
 def _failure(word: str) -> Failure:
@@ -264,16 +232,6 @@ def test_what_is_no_secret_is_said_without_showing_it() -> None:
         read_secrets("\n")
 
 
-_READER = """
-import sys, apsw
-connection = apsw.Connection(sys.argv[1])
-connection.execute("BEGIN")
-connection.execute("SELECT count(*) FROM documents").fetchall()
-print("reading", flush=True)
-sys.stdin.read()
-"""
-
-
 def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_purge_ends_it(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,14 +239,11 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_purge_ends_it
     others(store)
     fill(store)
     db = ["--db", store.location.truth]
-    command = [sys.executable, "-c", _READER, store.location.truth]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
-        assert reader.stdout is not None and reader.stdout.readline() == "reading\n"
+    with reading(store):
         assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
         assert "not yet forgotten" in capsys.readouterr().out
         assert "purge" in " ".join(read_status(store).notes)
         assert run(["purge", *db]) == LockedError.exit_code
-        reader.communicate("")
     assert run(["purge", *db]) == 0
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
     assert read_status(store).notes == ()

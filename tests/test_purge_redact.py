@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 from builders import make_store, save, search_ids, word, write_file
 from click.testing import CliRunner
+from files_left import bytes_left, reading, vocabulary
 
 from ctxrank.cli.command import whole_cli
-from ctxrank.cli.main import COMMANDS
+from ctxrank.cli.main import COMMANDS, run
+from ctxrank.indexer import redaction_again
 from ctxrank.indexer.config import load_config
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.erasing import is_erasing_due
+from ctxrank.indexer.errors import LockedError, UsageError
 from ctxrank.indexer.events import record_event
 from ctxrank.indexer.known_errors import NewKnownError, save_error
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
@@ -78,8 +81,8 @@ def test_no_table_and_no_file_of_the_store_keeps_the_secret(store: Store) -> Non
     fill(store)
     report = redact_again(store, MODE)
     assert [name for name, rows in everything(store).items() if SECRET in str(rows)] == []
-    files = Path(store.location.folder).glob("*.db*")
-    assert [file.name for file in files if SECRET.encode() in file.read_bytes()] == []
+    assert report.is_erased
+    assert bytes_left(store, SECRET) == [] and SECRET not in vocabulary(store)
     assert report.redacted == {
         "artifact": 1, "error": 1, "event": 1, "failure": 1, "group": 1, "package": 1, "passage": 2, "reasoning": 1,
         "receipt": 1, "session": 1, "skill": 1, "strategy": 1,
@@ -109,14 +112,15 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     before = everything(store)
     counted = redact_again(store, MODE, is_dry_run=True)
     assert everything(store) == before
-    assert counted == redact_again(store, MODE)._replace(is_dry_run=True)
+    assert not counted.is_erased and not is_erasing_due(store.truth)
+    assert redact_again(store, MODE) == counted._replace(is_dry_run=False, is_erased=True)
 
 
 def test_a_second_run_finds_nothing_and_writes_nothing(store: Store) -> None:
     fill(store)
     first = redact_again(store, MODE)
     before = everything(store)
-    assert redact_again(store, MODE) == RedactedAgain({}, first.looked_at, is_dry_run=False)
+    assert redact_again(store, MODE) == RedactedAgain({}, first.looked_at, is_erased=True, is_dry_run=False)
     assert everything(store) == before
 
 
@@ -184,8 +188,108 @@ def test_the_command_uses_the_rules_of_the_configuration(store: Store) -> None:
     assert (dry["redacted"]["package"], dry["looked_at"], dry["dry_run"]) == (1, 13, True)
     wet = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db]).stdout)
     assert (wet["redacted"], wet["dry_run"]) == (dry["redacted"], False)
+    assert (dry["forgotten"], wet["forgotten"]) == (False, True)
     text = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db[:2]]).stdout
     assert text == "total      0 redacted, 13 looked at\n"
+
+
+@pytest.fixture
+def ruled(store: Store) -> Store:
+    """A store full of secrets that a rule of its configuration knows by now."""
+    fill(store)
+    (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
+    return store
+
+
+def is_all_erased(store: Store) -> bool:
+    assert bytes_left(store, SECRET) == [] and SECRET not in vocabulary(store)
+    return not is_erasing_due(store.truth)
+
+
+def test_copies_of_a_secret_in_the_unused_parts_of_pages_go(store: Store) -> None:
+    """Rows that grew between others were moved from page to page; what a change overwrites is the last place."""
+    secrets = [f"zq7x{number:04d}wxyz" for number in range(60)]
+    for number, secret in enumerate(secrets):
+        save(store, f"f{number}.md", f"It says {secret}. {'heron ' * 40}\n", summary=f"A {secret}.")
+    assert redact_again(store, MODE).is_erased
+    assert bytes_left(store, *secrets) == [] and not set(secrets) & vocabulary(store)
+
+
+def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_call_ends_it(
+    ruled: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
+    redact = ["purge", "--redact", "--db", ruled.location.truth]
+    with reading(ruled):
+        assert run(redact) == LockedError.exit_code
+        assert capsys.readouterr().out.endswith("not yet forgotten\n")
+        assert "purge" in " ".join(read_status(ruled).notes)
+        assert run(redact) == LockedError.exit_code
+    assert run(redact) == 0
+    assert capsys.readouterr().out.endswith("\ntotal      0 redacted, 13 looked at\nforgotten\n")
+    assert is_all_erased(ruled) and read_status(ruled).notes == ()
+
+
+def test_a_purge_of_nothing_ends_what_a_reader_delayed(ruled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
+    db = ["--db", ruled.location.truth]
+    with reading(ruled):
+        assert run(["purge", "--redact", *db]) == LockedError.exit_code
+    assert run(["purge", *db]) == 0
+    assert is_all_erased(ruled)
+
+
+@pytest.mark.parametrize("step", ["_document_passes", "_note_ruleset", "erase"])
+@pytest.mark.parametrize("again", [["purge", "--redact"], ["purge"]])
+def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
+    ruled: Store, monkeypatch: pytest.MonkeyPatch, step: str, again: list[str]
+) -> None:
+    """Where it had not seen all texts yet, the next call redacts the rest of them, too."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(redaction_again, step, killed)
+        redact_again(ruled, MODE)
+    assert is_erasing_due(ruled.truth) and bytes_left(ruled, SECRET) != []
+    assert run([*again, "--db", ruled.location.truth, "--dry-run"]) == 0 and is_erasing_due(ruled.truth)
+    assert run([*again, "--db", ruled.location.truth]) == 0
+    assert is_all_erased(ruled)
+
+
+def test_a_purge_of_something_else_does_not_end_a_redaction_that_was_killed(
+    ruled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(redaction_again, "_document_passes", killed)
+        redact_again(ruled, MODE)
+    db = ["--db", ruled.location.truth]
+    assert run(["purge", "reasoning:1", *db]) == 0
+    assert bytes_left(ruled, SECRET) != [] and read_status(ruled).notes != ()
+    assert run(["purge", *db]) == 0
+    assert is_all_erased(ruled)
+
+
+def test_what_an_older_program_left_unfinished_is_due(ruled: Store) -> None:
+    with ruled.write() as change:
+        change.connection.execute("INSERT INTO settings (key, value) VALUES ('unfinished_redaction', 'true')")
+    assert "not finished" in " ".join(read_status(ruled).notes)
+    assert run(["purge", "--db", ruled.location.truth]) == 0
+    assert is_all_erased(ruled)
+
+
+def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(ruled: Store) -> None:
+    copy = Path(ruled.location.folder) / "backups" / "one" / "ctxrank.db"
+    copy.parent.mkdir(parents=True)
+    copy.write_text(f"It says {SECRET}.")
+    db = ["--db", ruled.location.truth]
+    assert run(["purge", "--redact", *db]) == LockedError.exit_code
+    assert run(["purge", "--redact", "--backups", *db]) == 0
+    assert is_all_erased(ruled) and not copy.parent.parent.exists()
 
 
 def test_purge_alone_says_what_it_can_do(store: Store) -> None:

@@ -8,6 +8,7 @@ import apsw
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.connection import file_uri, wait_for_locks
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.facets import KINDS
 from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.location import Location
@@ -120,7 +121,7 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
     """Whether what stands in the tables fits together; for a file of the present schema."""
     checks: dict[str, Callable[[apsw.Connection], Finding]] = {
         "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
-        "clock": _clock,
+        "forgetting": _forgetting, "clock": _clock,
     }  # fmt: skip
     for id, check in checks.items():
         try:
@@ -223,6 +224,13 @@ def _rules(truth: apsw.Connection) -> Finding:
         step = "They are redacted when shown; 'ctxrank purge --redact' does it for good."
         return warn("redaction-rules", evidence, step)
     return ok("redaction-rules", f"everything was stored under rules {RULESET_VERSION}")
+
+
+def _forgetting(truth: apsw.Connection) -> Finding:
+    if is_erasing_due(truth):
+        evidence = "a purge is not finished: bytes of what went may be in the files"
+        return warn("forgetting", evidence, "'ctxrank purge' ends it.")
+    return ok("forgetting", "no purge is unfinished")
 
 
 def _clock(truth: apsw.Connection) -> Finding:

@@ -1,0 +1,59 @@
+"""What is left of a word in the files of a store, and whoever reads it meanwhile."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.store import Store
+
+_SCAN = """
+import pathlib, sys
+folder, *words = sys.argv[1:]
+for path in pathlib.Path(folder).rglob("*"):
+    if path.is_file() and path.name != "config.yaml":
+        data = path.read_bytes()
+        for word in words:
+            for form in (word, word.lower(), word.upper()):
+                for code in ("utf-8", "utf-16-le"):
+                    if form.encode(code) in data:
+                        print(path.name, form)
+"""
+
+
+def bytes_left(store: Store, *words: str) -> list[str]:
+    """In which files a word is; looked for by a child: to close a file gives up all locks on it."""
+    command = [sys.executable, "-c", _SCAN, store.location.folder, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")[:-1]
+
+
+def vocabulary(store: Store) -> set[str]:
+    """Every term that the index holds, in its own structures and in our statistics."""
+    connection = apsw.Connection(store.location.index_file)
+    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, row)")
+    terms = {str(term) for (term,) in connection.execute("SELECT term FROM words")}
+    terms |= {str(term) for (term,) in connection.execute("SELECT term FROM terms WHERE df > 0")}
+    connection.close()
+    return terms
+
+
+_READER = """
+import sys, apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN")
+connection.execute("SELECT count(*) FROM documents").fetchall()
+print("reading", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextlib.contextmanager
+def reading(store: Store) -> Iterator[None]:
+    """While another process reads the truth, and so keeps its log from being cut."""
+    command = [sys.executable, "-c", _READER, store.location.truth]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout is not None and reader.stdout.readline() == "reading\n"
+        yield
+        reader.communicate("")
