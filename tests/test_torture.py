@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import acts
 import crowds
 import disk_faults
 import kills
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from promises import Ledger, Promise, Shape, State
 from recorded_files import Kind, Operation
 
+from ctxrank.indexer import forgetting
 from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.store import Store
 
@@ -100,8 +102,21 @@ def test_a_kept_word_that_is_nowhere_is_a_broken_promise_and_an_unfinished_one_i
     assert broken_words(store, qbz=lost._replace(state=State.GONE)) == []
 
 
+def test_a_purge_that_only_says_that_it_has_erased_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.setattr(forgetting, "erase", lambda store: True)
+    with make_store(tmp_path / "home") as store, store.write() as change:
+        create_session(change, NewSession("S"))
+    ledger = Ledger()
+    acts.forget_a_document(Errand(str(tmp_path / "home"), "", random.Random(SEED), 1000, ledger.hear, {}))
+    (trouble, *_) = troubles_of(str(tmp_path / "home"), ledger.promises, random.Random(SEED))
+    assert trouble.endswith("is forgotten, and in index.db")
+
+
 def test_a_word_in_some_of_its_rows_is_broken_whether_it_was_acknowledged_or_not(store: Store) -> None:
-    for state in (State.KEPT, State.ADDING, State.REMOVING, State.GONE):
+    for state in State:
         assert "qbd" in broken_words(store, qbd=Promise(Shape.PACKAGE, state))
 
 
@@ -118,7 +133,7 @@ def test_every_act_keeps_its_promises_where_nothing_goes_wrong(tmp_path: Path, m
     for act in ACTS.values():
         act(errand)
     assert troubles_of(str(home), ledger.promises, random.Random(SEED), is_thorough=True) == []
-    assert {promise.state for promise in ledger.promises.values()} == {State.KEPT, State.GONE}
+    assert {promise.state for promise in ledger.promises.values()} == {State.KEPT, State.GONE, State.FORGOTTEN}
 
 
 def test_a_torn_write_keeps_what_was_around_it() -> None:

@@ -12,9 +12,10 @@ import random
 from collections.abc import Callable, Generator
 from typing import NamedTuple
 
+import apsw
 import templates
 from builders import word
-from promises import SECRET, Promise, Promises, Shape, State, promise_as_json
+from promises import NAMED, SECRET, Promise, Promises, Shape, State, promise_as_json
 
 from ctxrank.cli import main
 from ctxrank.indexer.connection import sqlite_errors
@@ -23,6 +24,7 @@ from ctxrank.indexer.ruleset import RedactionMode
 from ctxrank.indexer.store import Store, open_store
 
 SESSION, GROUP = "S", "G"
+_PAGE = 4096
 Tell = Callable[[dict[str, object]], None]
 
 
@@ -46,6 +48,10 @@ class Called(NamedTuple):
     stderr: str
 
 
+# What a purge has to take away, as far as anybody knows.
+_THERE = (State.ADDING, State.KEPT, State.REMOVING)
+
+
 class Errand:
     """One writer: its folder, its luck, the words that are its own, and somebody to tell."""
 
@@ -56,9 +62,14 @@ class Errand:
         self.templates = templates_folder
         self.rng = rng
         self.files = {
-            one.file: text for text, one in promises.items() if one.shape is Shape.FILE and one.state is State.KEPT
+            one.file: text
+            for text, one in promises.items()
+            if one.shape is Shape.FILE and one.state is State.KEPT and one.file
         }
-        self.secrets = [text for text, one in promises.items() if one.file == SECRET and one.state is not State.GONE]
+        # Of those who were killed before their purge, too.
+        self.secrets = [text for text, one in promises.items() if one.file == SECRET and one.state in _THERE]
+        self.named = [text for text, one in promises.items() if one.file == NAMED and one.state in _THERE]
+        self.damages: tuple[Callable[[Errand, int], None], ...] = DAMAGES
         self._next = first_word
         self._tell = tell
 
@@ -80,13 +91,21 @@ class Errand:
 
     @contextlib.contextmanager
     def promising(
-        self, adds: dict[str, Promise] | None = None, removes: tuple[str, ...] = ()
+        self, adds: dict[str, Promise] | None = None, removes: tuple[str, ...] = (), forgets: tuple[str, ...] = ()
     ) -> Generator[None, None, None]:
         """Tell what is about to change; and, if the block ends well, that it has."""
         words = adds or {}
-        self._tell({"begin": [[text, promise_as_json(one)] for text, one in words.items()], "removes": removes})
+        begin = [[text, promise_as_json(one)] for text, one in words.items()]
+        self._tell({"begin": begin, "removes": (*removes, *forgets), "purges": forgets})
         yield
-        self._tell({"done": list(words), "removed": removes})
+        self._tell({"done": list(words), "removed": removes, "forgotten": forgets})
+
+    @contextlib.contextmanager
+    def damaging(self) -> Generator[None, None, None]:
+        """Tell that the store is about to be damaged; and, if the block ends well, that it is repaired."""
+        self._tell({"is_damaged": True})
+        yield
+        self._tell({"is_damaged": False})
 
     def call(self, *arguments: str) -> Called:
         """Run one command in this process. Raises Failed unless it succeeds."""
@@ -95,6 +114,12 @@ class Errand:
             said = called.stderr or called.stdout
             raise Failed(f"{' '.join(arguments[:2])} exits with {called.code}: {said}", called.code)
         return called
+
+    def purge(self, *arguments: str, forgets: tuple[str, ...]) -> None:
+        """Forget something, in the copies that a repair left as well."""
+        copies = os.path.join(os.path.dirname(self.db), "backups")
+        with self.promising(forgets=forgets):
+            self.call("purge", *arguments, *(["--backups"] if os.path.exists(copies) else []))
 
     def open(self) -> Store:
         """The store, for what has no command."""
@@ -139,10 +164,14 @@ def save_reasoning_by_command(errand: Errand) -> None:
 def save_package(errand: Errand) -> None:
     """A file of two passages, which comes with its package's summary."""
     text = errand.new_word()
-    write(errand, f"notes/{text}.md", _two_passages(text))
+    _save_package(errand, text, f"notes/{text}.md", SESSION)
+
+
+def _save_package(errand: Errand, text: str, path: str, session: str) -> None:
+    write(errand, path, _two_passages(text))
     with errand.promising({text: new(Shape.PACKAGE)}):
         errand.call(
-            "package", "save", f"notes/{text}.md", "--session", SESSION, "--group", GROUP, "--type", "research",
+            "package", "save", path, "--session", session, "--group", GROUP, "--type", "research",
             "--producer", "investigator", "--summary", f"What {text} is.",
         )  # fmt: skip
 
@@ -270,15 +299,31 @@ def prune_a_session(errand: Errand) -> None:
 
 
 def purge_a_secret(errand: Errand) -> None:
-    """A secret that was stored while redaction was off, and its purge."""
+    """A secret that was stored while redaction was off, and its purge by today's rules."""
     text = errand.new_word()
     secret = "ghp" + "_" + (text + "A1B2" * 9)[:36]
-    with errand.open() as store, errand.promising({text: new(Shape.REASONING, SECRET)}):
+    _store_unclean(errand, text, SECRET, secret)
+    errand.secrets.append(text)
+    errand.purge("--redact", forgets=tuple(errand.secrets))
+    errand.secrets.clear()
+
+
+def purge_a_named_secret(errand: Errand) -> None:
+    """A secret that no rule knows, given by name."""
+    text = errand.new_word()
+    _store_unclean(errand, text, NAMED, f"{text}-kept-too-long")
+    errand.named.append(text)
+    path = errand.incoming(".txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{one}-kept-too-long\n" for one in errand.named)
+    errand.purge("--secret", path, forgets=tuple(errand.named))
+    errand.named.clear()
+
+
+def _store_unclean(errand: Errand, text: str, file: str, secret: str) -> None:
+    with errand.open() as store, errand.promising({text: new(Shape.REASONING, file)}):
         entry = NewReasoning(SESSION, GROUP, "developer", "blockers", f"The token is {secret} for now.")
         save_reasoning(store, entry, mode=RedactionMode.OFF)
-    with errand.promising(removes=(*errand.secrets, text)):  # also of those who were killed before their purge
-        errand.call("purge", "--redact")
-    errand.secrets.clear()
 
 
 def forget_a_document(errand: Errand) -> None:
@@ -289,8 +334,79 @@ def forget_a_document(errand: Errand) -> None:
             "--json", "reasoning", "save", "--session", SESSION, "--agent", "developer", "--phase", "risks",
             f"Forget {text} again.",
         )  # fmt: skip
-    with errand.promising(removes=(text,)):
-        errand.call("purge", f"reasoning:{json.loads(called.stdout)['id']}")
+    errand.purge(f"reasoning:{json.loads(called.stdout)['id']}", forgets=(text,))
+
+
+def forget_a_session(errand: Errand) -> None:
+    """A session of its own, with one of several kinds in it."""
+    entry, output, package = (errand.new_word() for _ in range(3))
+    session = f"F-{entry}"
+    with errand.promising({entry: new(Shape.REASONING)}):
+        errand.call(
+            "reasoning", "save", "--session", session, "--create-session", "--group", f"G-{output}", "--agent",
+            "developer", "--phase", "pivot", f"Not for long: {entry}.",
+        )  # fmt: skip
+    with errand.promising({output: new(Shape.SKILL)}):
+        errand.call("skill", "save-output", "lint-check", json.dumps({"found": output}), "--session", session)
+    _save_package(errand, package, f"forgotten/{package}.md", session)
+    errand.purge("--session", session, forgets=(entry, output, package))
+
+
+def forget_a_path(errand: Errand) -> None:
+    """A file that a package was made of, or a folder that was indexed."""
+    text = errand.new_word()
+    if errand.rng.random() < 1 / 2:
+        _save_package(errand, text, f"forgotten/{text}.md", SESSION)
+        errand.purge("--path", f"forgotten/{text}.md", forgets=(text,))
+        return
+    write(errand, f"forgotten in {text}/{text}.md", _two_passages(text))
+    with errand.promising({text: new(Shape.FILE)}):
+        errand.call("index", os.path.join(errand.folder, f"forgotten in {text}"))
+    errand.purge("--path", f"forgotten in {text}", forgets=(text,))
+
+
+def repair_the_store(errand: Errand) -> None:
+    """A record's document that is gone, or a root of the truth or a page of the index that is wiped; and the repair."""
+    text = errand.new_word()
+    with errand.open() as store, errand.promising({text: new(Shape.REASONING)}):
+        number = save_reasoning(store, NewReasoning(SESSION, GROUP, "developer", "risks", f"About {text} alone.")).id
+    with errand.damaging():
+        how = errand.rng.choice((_lose_a_document, *errand.damages))
+        how(errand, number)
+        errand.call("doctor", "--deep", "--repair", "apply")
+
+
+def _lose_a_document(errand: Errand, number: int) -> None:
+    with errand.open() as store, store.write() as change:
+        change.connection.execute("DELETE FROM documents WHERE kind = 'reasoning' AND number = ?", (number,))
+
+
+def _wipe_an_sql_index(errand: Errand, number: int) -> None:
+    """An index of SQL's holds no row that its table does not hold."""
+    root_of_index = "SELECT rootpage FROM sqlite_schema WHERE name = 'documents_session'"
+    with errand.open() as store, sqlite_errors(store.location.truth):
+        page = int(store.truth.execute(root_of_index).get)
+    _wipe(errand.db, page - 1)
+
+
+def _wipe_a_page_of_the_index(errand: Errand, number: int) -> None:
+    path = os.path.join(os.path.dirname(errand.db), "index.db")
+    if os.path.exists(path) and os.path.getsize(path):
+        _wipe(path, errand.rng.randrange(os.path.getsize(path) // _PAGE))
+
+
+def _wipe(path: str, page: int) -> None:
+    """Damage behind SQLite's back, once its log is merged."""
+    connection = apsw.Connection(path)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    connection.close()
+    with open(path, "r+b") as file:
+        file.seek(page * _PAGE)
+        file.write(bytes(_PAGE))
+
+
+# What is done to files, and not through SQLite.
+DAMAGES = (_wipe_an_sql_index, _wipe_a_page_of_the_index)
 
 
 def rebuild(errand: Errand) -> None:
@@ -319,13 +435,18 @@ def _two_passages(text: str) -> str:
     return f"# About\n\nThe {text} is a finding. {room}\n\n# More\n\nAnother {text} is not. {room}\n"
 
 
-# What no writer does while there are others: they would see each other's files, and purge each other's secrets.
-ALONE = ("index_files", "purge_a_secret", "forget_a_document", "run_a_failing_command")
+# What no writer does while there are others: they would see each other's files, purge each other's secrets, and keep
+# a log from being cut.
+ALONE = (
+    "index_files", "purge_a_secret", "purge_a_named_secret", "forget_a_document", "forget_a_session", "forget_a_path",
+    "repair_the_store", "run_a_failing_command",
+)  # fmt: skip
 ACTS: dict[str, Callable[[Errand], None]] = {
     act.__name__: act
     for act in (
         save_through_the_api, save_reasoning_by_command, save_package, index_files, import_export, import_bazinga,
         save_known_error, save_strategy, save_skill_output, run_a_failing_command, assemble, prune_a_session,
-        purge_a_secret, forget_a_document, rebuild, optimize,
+        purge_a_secret, purge_a_named_secret, forget_a_document, forget_a_session, forget_a_path, repair_the_store,
+        rebuild, optimize,
     )
 }  # fmt: skip

@@ -20,7 +20,7 @@ import apsw
 import templates
 from acts import ACTS, SESSION, Errand, Failed
 from builders import make_store
-from examine import troubles_of
+from examine import mended, troubles_of
 from failing_files import Fault, failing_files
 from promises import Ledger
 
@@ -137,6 +137,7 @@ def _one(work: str, base: str, known: list[dict[str, Any]], templates_folder: st
     if error and not error["is_honest"]:
         troubles.append(f"it says: {error['error']}")
     rng = random.Random(repr(case))
+    troubles += mended(home, ledger)
     troubles += troubles_of(home, ledger.promises, rng, is_thorough=rng.random() < 0.05)
     shutil.rmtree(home)
     shutil.rmtree(f"{home}-incoming", ignore_errors=True)

@@ -8,6 +8,7 @@ import random
 import signal
 
 import apsw
+from quiet_connection import QuietConnection
 
 
 class _Fate:
@@ -29,6 +30,7 @@ def be_doomed(folder: str, fatal: int, rng: random.Random) -> None:
     """Kill this process at its n-th operation on files below `folder`: before it, after it, or half-way a write."""
     # The connection's default file system from now on; kept alive by SQLite's registration alone otherwise.
     _alive.append(_DoomedFiles(_Fate(folder, fatal, rng)))
+    apsw.Connection = QuietConnection  # type: ignore[misc]
 
 
 _alive: list[apsw.VFS] = []

@@ -2,10 +2,12 @@
 
 import os
 import random
+import re
+from pathlib import Path
 
 import apsw
 from index_contents import has_no_ghosts, index_contents
-from promises import SECRET, Promises, Shape, State, broken
+from promises import SECRETS, Ledger, Promises, Shape, State, broken
 
 from ctxrank.indexer import fts
 from ctxrank.indexer.errors import CtxrankError
@@ -16,9 +18,10 @@ from ctxrank.ranking.retrieval import search
 
 _SEARCHED = 4
 # What may lie in a store's folder; anything else was left behind by somebody who was killed.
-_FILES = {".gitignore", "config.yaml", "index.lock", "follow.lock"} | {
+_FILES = {".gitignore", "config.yaml", "index.lock", "follow.lock", "backups"} | {
     name + suffix for name in ("ctxrank.db", "index.db") for suffix in ("", "-wal", "-shm")
 }
+_WORD = re.compile(rb"q[bcdfghjkmp]+")  # as in promises.py
 _OWN_TABLES = {
     "package": "packages", "reasoning": "reasoning", "strategy": "strategies", "skill": "skill_outputs",
     "error": "error_patterns",
@@ -27,6 +30,18 @@ _KIND_OF = {
     Shape.REASONING: "reasoning", Shape.PACKAGE: "package", Shape.STRATEGY: "strategy", Shape.SKILL: "skill",
     Shape.ERROR: "error", Shape.FILE: "artifact",
 }  # fmt: skip
+
+
+def mended(folder: str, ledger: Ledger) -> list[str]:
+    """Repair a store that was damaged on purpose, as a person would who was interrupted; what is wrong with that."""
+    from acts import call_command
+
+    if not ledger.is_damaged:
+        return []
+    ledger.is_damaged = False
+    db = os.path.join(folder, ".ctxrank", "ctxrank.db")
+    called = call_command("--db", db, "--root", folder, "doctor", "--deep", "--repair", "apply")
+    return [] if called.code == 0 else [f"the repair exits with {called.code}: {called.stdout} {called.stderr}"]
 
 
 def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thorough: bool = False) -> list[str]:
@@ -42,8 +57,21 @@ def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thoro
             troubles += _index_troubles(store, is_thorough=is_thorough)
     except (CtxrankError, *fts.BROKEN) as error:  # values of torn rows are of any type
         return [f"{type(error).__name__}: {error}"]
+    troubles += _bytes_left(folder, {word for word, one in promises.items() if one.state is State.FORGOTTEN})
     strange = set(os.listdir(os.path.join(folder, ".ctxrank"))) - _FILES
     return troubles + ([f"left behind: {sorted(strange)}"] if strange else [])
+
+
+def _bytes_left(folder: str, forgotten: set[str]) -> list[str]:
+    """In which files a forgotten word is, copies of the store among them. No connection may be open by now."""
+    found = {
+        (word.decode(), path.name)
+        for path in Path(folder, ".ctxrank").rglob("*")
+        if forgotten and path.is_file()
+        for word in _WORD.findall(path.read_bytes())
+        if word.decode() in forgotten
+    }
+    return [f"{word} is forgotten, and in {name}" for word, name in sorted(found)]
 
 
 def _wrong_answers(store: Store, promises: Promises, rng: random.Random) -> list[str]:
@@ -51,13 +79,15 @@ def _wrong_answers(store: Store, promises: Promises, rng: random.Random) -> list
     known = [
         (word, promise)
         for word, promise in promises.items()
-        if promise.state in (State.KEPT, State.GONE) and promise.shape in _KIND_OF and promise.file != SECRET
+        if promise.state in (State.KEPT, State.GONE, State.FORGOTTEN)
+        and promise.shape in _KIND_OF
+        and promise.file not in SECRETS
     ]
     troubles: list[str] = []
     for word, promise in rng.sample(known, min(_SEARCHED, len(known))):
         answer = search(store, SearchRequest(word))
         kinds = [hit.kind for hit in answer.hits]
-        wanted = [] if promise.state is State.GONE else [_KIND_OF[promise.shape]]
+        wanted = [_KIND_OF[promise.shape]] if promise.state is State.KEPT else []
         if kinds != wanted and answer.outcome in ("matched", "no_match"):
             troubles.append(f"a search for {word} answers {kinds} instead of {wanted}, outcome {answer.outcome}")
         if answer.outcome not in ("matched", "no_match"):

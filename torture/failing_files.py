@@ -11,6 +11,7 @@ from collections.abc import Generator
 from enum import Enum
 
 import apsw
+from quiet_connection import QuietConnection
 
 
 class Fault(Enum):
@@ -47,7 +48,7 @@ def failing_files(folder: str, fault: Fault, at: int, *, lasts: bool) -> Generat
     """Make the n-th such operation on files below `folder` fail, on all connections that are opened inside."""
     countdown = Countdown(folder, fault, at, lasts=lasts)
     files = _FailingFiles(countdown)
-    ordinary, apsw.Connection = apsw.Connection, _Connection  # type: ignore[misc]
+    ordinary, apsw.Connection = apsw.Connection, QuietConnection  # type: ignore[misc]
     hook, sys.unraisablehook = sys.unraisablehook, _say_nothing
     try:
         yield countdown
@@ -59,14 +60,6 @@ def failing_files(folder: str, fault: Fault, at: int, *, lasts: bool) -> Generat
 
 def _say_nothing(report: "sys.UnraisableHookArgs") -> None:
     """What fails in a connection that nobody holds any more would be printed."""
-
-
-class _Connection(apsw.Connection):
-    """SQLite says nothing of what fails while it closes; exceptions of a file system in Python come out even so."""
-
-    def close(self, force: bool = False) -> None:
-        with contextlib.suppress(apsw.Error):
-            super().close(force)
 
 
 _ERRORS: dict[Fault, type[apsw.Error]] = {

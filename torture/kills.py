@@ -25,8 +25,8 @@ import templates
 from acts import ACTS, ALONE, SESSION, Errand, Unrecorded, import_again
 from builders import make_store
 from doomed_files import be_doomed
-from examine import troubles_of
-from promises import SECRET, Ledger, Promise, Shape, State, settled
+from examine import mended, troubles_of
+from promises import SECRETS, Ledger, Promise, Shape, State, settled
 
 from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.store import open_store
@@ -156,6 +156,7 @@ class _House:
         tally["acknowledged"] += self._ledger.kept - heard_before
         is_last = number % _KILLS_PER_STORE == _KILLS_PER_STORE - 1
         if os.path.exists(os.path.join(self.folder, ".ctxrank", "ctxrank.db")):
+            troubles += mended(self.folder, self._ledger)
             troubles += troubles_of(self.folder, self._ledger.promises, rng, is_thorough=is_last or rng.random() < 0.1)
             if not troubles:
                 with open_store(self.folder + "/.ctxrank/ctxrank.db") as store:
@@ -253,7 +254,7 @@ def _unfinished_imports(promises: dict[str, Promise]) -> dict[str, dict[str, Pro
     sources = {
         one.file
         for one in promises.values()
-        if one.shape in kinds and one.state is State.ADDING and one.file not in ("", SECRET)
+        if one.shape in kinds and one.state is State.ADDING and one.file not in ("", *SECRETS)
     }
     for word, promise in promises.items():
         if promise.file in sources:

@@ -21,7 +21,7 @@ import templates
 from acts import ACTS, SESSION, Errand
 from builders import make_store
 from disk_after import Disk
-from examine import troubles_of
+from examine import mended, troubles_of
 from promises import Ledger, Promises, Shape, State, rows_by_word
 from recorded_files import Kind, Operation, record_files
 
@@ -101,7 +101,10 @@ class _Session:
             promises = self._promises()
             if not os.path.exists(os.path.join(home, "ctxrank.db")):
                 return ["the store is gone"] if any(one.state is State.KEPT for one in promises.values()) else []
-            troubles = troubles_of(self._after, promises, rng, is_thorough=rng.random() < 0.1)
+            was_damaged = self.ledger.is_damaged
+            troubles = mended(self._after, self.ledger)
+            self.ledger.is_damaged = was_damaged  # that was one of its disks
+            troubles += troubles_of(self._after, promises, rng, is_thorough=rng.random() < 0.1)
             if not troubles:
                 self.receipts_lost += len(self._unsynced) - self._receipts_left(os.path.join(home, "ctxrank.db"))
             return troubles
@@ -120,7 +123,7 @@ class _Session:
         done = {word for word in line.get("done", ()) if self.ledger.promises[word].shape is Shape.RECEIPT}
         if done:
             self._unsynced |= done
-        elif line.get("done") or line.get("removed"):
+        elif line.get("done") or line.get("removed") or line.get("forgotten"):
             self._unsynced.clear()
 
     def _promises(self) -> Promises:
@@ -187,6 +190,7 @@ def _write_a_session(home: str, templates_folder: str, rng: random.Random, resul
     if watcher is not None:
         watcher.index()
     errand = Errand(root, templates_folder, rng, 1000, record.note, {})
+    errand.damages = ()  # the recorded disk knows what SQLite does, and nothing else
     names = [*ACTS, "assemble", "assemble", "save_through_the_api"]
     for _ in range(_ACTS_PER_SESSION):
         ACTS[rng.choice(names)](errand)

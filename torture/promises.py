@@ -3,7 +3,8 @@
 Every record that the harness writes carries a word of its own, so that "there exactly once, and whole" is a count of
 rows that hold the word. A word is `adding` from the moment its call began until the call returned, then it is `kept`;
 `removing` and `gone` are the same for what is taken away. After a fault a word that is adding or removing may be there
-whole or not at all; a kept one has to be there, a gone one must not.
+whole or not at all; a kept one has to be there, a gone one must not. A word is `forgotten` once a purge has answered 0:
+then it is in no byte of the store's files. So is what an earlier purge took away and was killed before it said so.
 """
 
 import re
@@ -23,6 +24,7 @@ class State(Enum):
     KEPT = "kept"
     REMOVING = "removing"
     GONE = "gone"
+    FORGOTTEN = "forgotten"
 
 
 class Shape(Enum):
@@ -70,7 +72,9 @@ class Promise(NamedTuple):
 
 Promises = dict[str, Promise]
 
-SECRET = "secret"  # what stands for the path of a word that a purge takes away
+# What stands for the path of a word that goes with a secret: by a rule, or because it was named.
+SECRET, NAMED = "secret", "named secret"
+SECRETS = (SECRET, NAMED)
 
 # As `builders.word` makes them; a capital or a sign ends one.
 _WORD = re.compile(r"q[bcdfghjkmp]+")
@@ -114,7 +118,7 @@ def broken(promises: Promises, truth: apsw.Connection) -> list[str]:
 def _allowed(promise: Promise) -> list[dict[str, int]]:
     if promise.state is State.KEPT:
         return [promise.shape.rows]
-    if promise.state is State.GONE:
+    if promise.state in (State.GONE, State.FORGOTTEN):
         return [{}]
     if promise.former is None:
         return [promise.shape.rows, {}]
@@ -124,7 +128,7 @@ def _allowed(promise: Promise) -> list[dict[str, int]]:
 
 def _is_half_purged(promise: Promise, rows: dict[str, int]) -> bool:
     """A purge goes through one table after the other, and the next one ends what it began."""
-    is_begun = promise.state is State.REMOVING and promise.file == SECRET
+    is_begun = promise.state is State.REMOVING and promise.file in SECRETS
     return is_begun and rows.items() <= promise.shape.rows.items()
 
 
@@ -148,11 +152,13 @@ def promise_as_json(promise: Promise) -> list[str]:
 
 
 class Ledger:
-    """The promises that were heard from writers so far."""
+    """The promises that were heard from writers so far; `is_damaged` until a repair of the store has returned."""
 
     def __init__(self) -> None:
         self.promises: Promises = {}
         self.kept = 0
+        self.is_damaged = False
+        self._purged: set[str] = set()
 
     def hear(self, line: dict[str, Any]) -> None:
         """One line of a writer's: what it begins, or what has returned."""
@@ -165,6 +171,14 @@ class Ledger:
             self.kept += 1
         for word in line.get("removed", ()):
             self._set(word, State.GONE)
+        self._purged.update(line.get("purges", ()))
+        for word in line.get("forgotten", ()):
+            self._set(word, State.FORGOTTEN)
+        if line.get("forgotten"):  # a purge also ends what an earlier one began
+            for word in self._purged:
+                if self.promises[word].state is State.GONE:
+                    self._set(word, State.FORGOTTEN)
+        self.is_damaged = bool(line.get("is_damaged", self.is_damaged))
 
     def _set(self, word: str, state: State) -> None:
         self.promises[word] = self.promises[word]._replace(state=state)

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 import apsw
+from quiet_connection import QuietConnection
 
 
 class Kind(Enum):
@@ -47,15 +48,17 @@ class Record:
         self.operations.append(Operation(Kind.NOTE, "", line=line))
 
     def add(self, path: str, operation: Operation) -> None:
-        """Remember an operation, if it is on a file of the folder."""
-        if path.startswith(self.folder):
-            self.operations.append(operation._replace(name=path[len(self.folder) :]))
+        """Remember an operation, if it is on a file of the folder; copies that a repair makes lie below it."""
+        name = path.removeprefix(self.folder)
+        if name != path and os.sep not in name:
+            self.operations.append(operation._replace(name=name))
 
 
 def record_files(folder: str) -> Record:
-    """Make every connection of this process remember what it does to the files of this folder."""
+    """Make this process, for the rest of its life, remember what it does to the files of this folder."""
     record = Record(folder)
     _alive.append(_RecordedFiles(record))
+    apsw.Connection = QuietConnection  # type: ignore[misc]
     return record
 
 
