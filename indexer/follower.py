@@ -86,6 +86,9 @@ def rebuild(store: fts.IndexHolder) -> int:
             index.connection.set_busy_timeout(store.busy_ms)
             with immediate(index.connection):
                 clear(index.connection)
+            if not index.is_file_sound():  # asked of an empty index, whatever its size
+                index = store.reopen_index()  # as it is since it was emptied
+                index.trouble = fts.Trouble.DAMAGED
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.PermissionsError, apsw.BusyError) as error:
         raise translate(error, index.path) from error
     except apsw.Error as error:

@@ -119,6 +119,10 @@ class Index:
         ).fetchone()
         return found == (1,)
 
+    def is_file_sound(self) -> bool:
+        """Whether SQLite finds every page where it belongs: what is made anew in a file of lost pages loses more."""
+        return self.connection.execute("PRAGMA main.quick_check(1)").fetchone() == ("ok",)
+
     def is_whole(self) -> bool:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(

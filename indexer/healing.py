@@ -45,7 +45,7 @@ def heal(store: fts.IndexHolder) -> fts.Index:
             except fts.BROKEN:
                 continue  # too damaged for this step; the next one takes less for granted
             index = store.reopen_index()
-            if index.is_usable and _answers(index):
+            if index.is_usable and _answers(index) and _is_file_sound(index):
                 return index
         index.close()
         for suffix in ("", "-wal", "-shm"):
@@ -75,6 +75,13 @@ def _is_large(path: str) -> bool:
     try:
         return os.path.getsize(path) > _EMPTIED_IN_PLACE_MAX_BYTES
     except OSError:
+        return False
+
+
+def _is_file_sound(index: fts.Index) -> bool:
+    try:
+        return index.is_file_sound()
+    except fts.BROKEN:
         return False
 
 
