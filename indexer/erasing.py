@@ -10,6 +10,7 @@ is a redaction that has not seen all texts yet: what it has changed is to be era
 
 import contextlib
 import os
+from collections.abc import Iterable
 
 import apsw
 
@@ -19,6 +20,7 @@ from ctxrank.indexer.store import Change, Store
 
 _NOTED = "erasing"
 _REDACTING = "unfinished_redaction"
+_SOUGHT = "unfinished_secrets"
 _DELETED, _LOOKED_FOR = '"deleted"', '"secrets"'
 
 
@@ -44,22 +46,46 @@ def is_redaction_unfinished(truth: apsw.Connection) -> bool:
     return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
 
 
-def note_secrets(change: Change, *, are_found: bool) -> None:
-    """Keep that secrets are being looked for; once they are all found, what is left to do is to erase."""
-    value = _DELETED if are_found else _LOOKED_FOR
-    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_NOTED, value))
+def note_secrets_sought(change: Change, numbers: Iterable[int]) -> None:
+    """Keep that these secrets, by what keeps them out, are being looked for."""
+    _set_sought(change, {*_sought(change.connection), *numbers})
+    note_erasing(change)
+
+
+def note_secrets_found(change: Change, numbers: Iterable[int]) -> None:
+    """Keep that all is found of these; what is left to do is to erase, and whatever others were interrupted in."""
+    _set_sought(change, _sought(change.connection) - {*numbers})
+    query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
+    change.connection.execute(query, (_NOTED, _DELETED))  # an older program kept no numbers
 
 
 def are_secrets_left(truth: apsw.Connection) -> bool:
     """Whether a search for secrets was interrupted: only who knows them can end it."""
     query = "SELECT 1 FROM settings WHERE key = ? AND value = ?"
-    return truth.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
+    return bool(_sought(truth)) or truth.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
+
+
+def _sought(truth: apsw.Connection) -> set[int]:
+    """The secrets of which texts may be left. One that is allowed by now is not looked for any more."""
+    query = """
+        SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN forgotten AS f ON f.id = noted.value
+         WHERE s.key = ?
+    """
+    return {int(row[0]) for row in truth.execute(query, (_SOUGHT,))}
+
+
+def _set_sought(change: Change, numbers: set[int]) -> None:
+    if numbers:
+        value = f"[{', '.join(map(str, sorted(numbers)))}]"
+        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_SOUGHT, value))
+    else:
+        change.connection.execute("DELETE FROM settings WHERE key = ?", (_SOUGHT,))
 
 
 def is_erasing_due(truth: apsw.Connection) -> bool:
     """Whether something that was deleted or redacted may still be in a file."""
     query = "SELECT 1 FROM settings WHERE key IN (?, ?)"
-    return truth.execute(query, (_NOTED, _REDACTING)).fetchone() is not None
+    return truth.execute(query, (_NOTED, _REDACTING)).fetchone() is not None or are_secrets_left(truth)
 
 
 def erase(store: Store) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
-from ctxrank.indexer.erasing import erase, note_secrets
+from ctxrank.indexer.erasing import erase, note_secrets_found, note_secrets_sought
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.forgetting import Forgot
 from ctxrank.indexer.forgotten import PATH, keep_out, keep_out_secrets
@@ -53,11 +53,13 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
     """Forget these. Raises LockedError."""
     pattern = _pattern(secrets)
     numbers: list[int] = []
+    sought: tuple[int, ...] = ()
     if not is_dry_run:
         # First of all they may not come in again, and a crash from here on is known to need another purge.
         with store.write() as change:
             numbers = keep_out_secrets(change, secrets)
-            note_secrets(change, are_found=False)
+            sought = tuple(numbers)
+            note_secrets_sought(change, sought)
     report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run, is_only_for_these=True)
     counts = dict(report.redacted)
     if is_dry_run:
@@ -72,7 +74,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
         change.connection.execute("UPDATE linked_trees SET seen = ''")
-        note_secrets(change, are_found=True)
+        note_secrets_found(change, sought)
     return Forgot(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
 

@@ -425,6 +425,35 @@ def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
     assert read_status(store).notes == ()
 
 
+def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store, SECRET)
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(forgetting_secrets, "redact_again", crash)
+        forget_secrets(store, [SECRET], PLAIN)
+    assert forget_secrets(store, ["other-secret"], PLAIN).is_erased
+    assert erasing.are_secrets_left(store.truth) and read_status(store).notes != ()
+    assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
+    assert not erasing.is_erasing_due(store.truth)
+
+
+def test_a_secret_that_is_allowed_is_not_looked_for_any_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store, SECRET)
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(forgetting_secrets, "redact_again", crash)
+        forget_secrets(store, [SECRET], PLAIN)
+    db = ["--db", store.location.truth]
+    assert run(["purge", "--allow", "1", *db]) == 0
+    assert run(["purge", *db]) == 0 and not erasing.is_erasing_due(store.truth)
+
+
 def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: Store) -> None:
     fill(store)
     copy = Path(store.location.folder) / "backups" / "one" / "ctxrank.db"
