@@ -119,7 +119,7 @@ def _print_fallback(call: Call, agent: str, error: Exception, *, is_json: bool) 
     if not isinstance(error, CtxrankError):
         from ctxrank.cli.unexpected import explained
 
-        error = explained(error)
+        error = explained(error, call.db, call.root)
     reason, hint = error.message, error.hint
     is_unknown = isinstance(error, NotFoundError)
     text = nothing_known(agent) if is_unknown else fallback(agent)

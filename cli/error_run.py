@@ -68,7 +68,7 @@ def run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
         from ctxrank.cli.unexpected import explained
         from ctxrank.indexer.errors import CtxrankError
 
-        told = error if isinstance(error, CtxrankError) else explained(error)
+        told = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
         call.note(f"not recorded: {told.message} {told.hint}".rstrip())
     return finished.code
 

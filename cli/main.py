@@ -77,9 +77,9 @@ def run(arguments: list[str]) -> int:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         return 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained  # rare
+        from ctxrank.cli.unexpected import explained, named_store  # rare
 
-        return _fail(explained(error), arguments)
+        return _fail(explained(error, *named_store(arguments)), arguments)
 
 
 def find_command(name: str) -> object:

@@ -1,12 +1,20 @@
 """What nobody foresaw, as a sentence: for the outermost edge of a call."""
 
 import os
+from collections.abc import Sequence
 
 from ctxrank.indexer.errors import CtxrankError, DamagedError, UsageError
 
 
-def explained(error: Exception) -> CtxrankError:
-    """The error of ours that says the same; `CTXRANK_TRACEBACK` shows where it came from."""
+# What comes of a value that is of another type than its column: SQLite hands out whatever stands on a page.
+_OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def explained(error: Exception, db: str | None = None, root: str | None = None) -> CtxrankError:
+    """The error of ours that says the same; `CTXRANK_TRACEBACK` shows where it came from.
+
+    `db` and `root` are the call's: where its store is found to be damaged, that is why.
+    """
     if os.environ.get("CTXRANK_TRACEBACK"):
         import traceback
 
@@ -24,6 +32,10 @@ def explained(error: Exception) -> CtxrankError:
     if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
         # A name that was given in other bytes: no name of a store is like it, and none can be made.
         return UsageError(f"{error.object!a} is not UTF-8.", "Give names and ids in UTF-8.")
+    if isinstance(error, _OF_WRONG_VALUES):
+        problem = _damage(db, root)
+        if problem:
+            return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
     return CtxrankError(
         f"Something went wrong that should not: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",
@@ -43,3 +55,37 @@ def _refused(error: OSError) -> CtxrankError:
     elif error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         hint = "Free some space and try again."
     return CtxrankError(f"The system refused{what}: {error.strerror or error}.", hint)
+
+
+def _damage(db: str | None, root: str | None) -> str:
+    """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
+    import apsw
+
+    from ctxrank.indexer.connection import file_uri
+    from ctxrank.indexer.location import find_store
+
+    try:
+        truth = apsw.Connection(
+            file_uri(find_store(db, root).truth, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+        try:
+            found = str(truth.execute("PRAGMA quick_check(1)").get)
+        finally:
+            truth.close()
+    except apsw.CorruptError as error:
+        return str(error)
+    except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):
+        return ""
+    return "" if found == "ok" else found.strip().split("\n")[-1]
+
+
+def named_store(arguments: Sequence[str]) -> tuple[str | None, str | None]:
+    """What a command line gives as --db and --root."""
+    found: dict[str, str] = {}
+    for name in ("--db", "--root"):
+        for place, word in enumerate(arguments):
+            if word == name and place + 1 < len(arguments):
+                found[name] = arguments[place + 1]
+            elif word.startswith(f"{name}="):
+                found[name] = word.partition("=")[2]
+    return found.get("--db"), found.get("--root")

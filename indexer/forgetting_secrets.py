@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
+from ctxrank.indexer.encoded import find_everywhere
 from ctxrank.indexer.erasing import erase, note_secrets_found, note_secrets_sought
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.forgetting import Forgot
@@ -88,6 +89,24 @@ def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
     return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
 
+def _spans(text: str, pattern: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
+    return find_everywhere(text, lambda part: (match.span() for match in pattern.finditer(part)))
+
+
+def _is_in(text: str, pattern: "re.Pattern[str]") -> bool:
+    return any(True for _ in _spans(text, pattern))
+
+
+def _without(text: str, pattern: "re.Pattern[str]") -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(_spans(text, pattern)):
+        if start >= done:
+            pieces += text[done:start], FORGOTTEN_LABEL
+        done = max(done, end)  # of two that overlap, the rest of the second goes, too
+    return "".join([*pieces, text[done:]])
+
+
 def _seeing(pattern: "re.Pattern[str]", mode: RedactionMode) -> RedactionMode:
     """The mode, which sees these secrets, too; where redaction is off, these alone."""
     rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
@@ -138,7 +157,7 @@ def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: 
             continue
         rows: _Rows = []
         for *key, text in truth.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
-            if isinstance(text, str) and pattern.search(text):
+            if isinstance(text, str) and _is_in(text, pattern):
                 rows.append((tuple(key), text))
         if rows:
             yield place, rows
@@ -149,7 +168,7 @@ def _paths(truth: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
     found: dict[str, None] = {}
     for table, column in _PATHS:
         for (path,) in truth.execute(f"SELECT DISTINCT {column} FROM {table}"):
-            if pattern.search(str(path)):
+            if _is_in(str(path), pattern):
                 found[str(path)] = None
     return list(found)
 
@@ -160,7 +179,7 @@ def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern
         if place.table == "config_cache":  # read again from the file, which is not ours to change
             change.connection.execute(f"DELETE FROM {place.table} WHERE {where}", key)
             continue
-        clean = pattern.sub(FORGOTTEN_LABEL, text)
+        clean = _without(text, pattern)
         for count in range(1, 10_000):
             try:  # two names that held different secrets may be one name now
                 change.connection.execute(

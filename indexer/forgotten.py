@@ -54,11 +54,16 @@ class Forgotten:
 
     def holds_path(self, *paths: str) -> bool:
         """Whether one of these, or a folder above it, was purged, or holds a secret that was."""
-        if self._secrets and any(True for path in paths for _ in find_forgotten(path, self._secrets)):
+        if self._secrets and any(self._holds_secret(path) for path in paths):
             return True
         return self._has_paths and any(
             (PATH, _digest(self._key, PATH, part)) in self._digests for path in paths for part in _and_above(path)
         )
+
+    def _holds_secret(self, text: str) -> bool:
+        from ctxrank.indexer.encoded import find_everywhere  # only a store that has purged a secret needs it
+
+        return any(True for _ in find_everywhere(text, lambda part: find_forgotten(part, self._secrets)))
 
     def holds(self, kind: str, text: str) -> bool:
         """Whether a session of this name, or a record of this text, was purged."""

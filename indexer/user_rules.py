@@ -74,9 +74,17 @@ class UserRules(NamedTuple):
 
     def find_forgotten(self, text: str) -> Iterator[UserFound]:
         """Where secrets stand that were purged: no other rule may take a part of one, and nothing allows them."""
-        known = () if self.literals is None else (match.span() for match in self.literals.finditer(text))
-        for start, end in (*known, *find_forgotten(text, self.forgotten)):
+        if not self.never_rests:
+            return
+        from ctxrank.indexer.encoded import find_everywhere  # only a store that has purged a secret needs it
+
+        for start, end in find_everywhere(text, self._find_purged):
             yield UserFound(start, end, FORGOTTEN_LABEL, FORGOTTEN_RULE)
+
+    def _find_purged(self, text: str) -> Iterator[tuple[int, int]]:
+        if self.literals is not None:
+            yield from (match.span() for match in self.literals.finditer(text))
+        yield from find_forgotten(text, self.forgotten)
 
     def allows(self, value: str) -> bool:
         """Whether the user said that this is no secret."""

@@ -78,19 +78,21 @@ def gather(store: Store, request: ContextRequest, config: "Config | None" = None
     graph = load_graph(store.truth, tree)
     task = find_task(graph, request.task)
     closure = reach(graph, task, hops=request.hops, with_identity=request.with_identity)
-    found = _found(store, graph, task, closure, config) if request.with_search else ()
+    found, trouble = _found(store, graph, task, closure, config) if request.with_search else ((), "")
     texts = stored_texts(store.truth, [one.node.number for one in (*closure.reached, *found)])
-    return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), _notes(store, tree, closure))
+    notes = (*_notes(store, tree, closure), *([f"Search adds nothing: {trouble}."] if trouble else []))
+    return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), notes)
 
 
-def _found(store: Store, graph: Graph, task: Node, closure: Closure, config: "Config") -> tuple[Reached, ...]:
+def _found(store: Store, graph: Graph, task: Node, closure: Closure, config: "Config") -> tuple[tuple[Reached, ...], str]:
     from ctxrank.ranking.linked_search import find_more  # without search its modules are not needed
 
     taken = {one.node.id for one in closure.reached}
     if graph.identity is not None:
         taken.add(graph.identity.id)
     texts = stored_texts(store.truth, [task.number])[task.number].texts
-    return find_more(store, graph, task, texts.full.removeprefix(texts.meta), taken, config)
+    found = find_more(store, graph, task, texts.full.removeprefix(texts.meta), taken, config)
+    return found.reached, found.trouble
 
 
 def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:

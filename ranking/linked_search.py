@@ -8,12 +8,15 @@ priority say nothing about a norm, so text alone decides, and equal scores go by
 
 from collections.abc import Collection
 
+import apsw
+
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.facets import kind_facet
 from ctxrank.indexer.fts import BROKEN
 from ctxrank.indexer.linked_graph import Graph, Node
 from ctxrank.indexer.linked_store import KIND
+from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.candidates import find_candidates
 from ctxrank.ranking.closure import Reached
@@ -31,6 +34,13 @@ _WORTHY_SHARE = 0.4
 _TYPES = ("spec", "norm", "decision")
 
 
+class Found(NamedTuple):
+    """What search adds, best first; `trouble` says why the index could not answer, if so."""
+
+    reached: tuple[Reached, ...]
+    trouble: str = ""
+
+
 def find_more(
     store: Store,
     graph: Graph,
@@ -40,21 +50,28 @@ def find_more(
     config: Config,
     *,
     most: int = MAX_FOUND,
-) -> tuple[Reached, ...]:
-    """What search finds for a task's words, best first, at most `most`; nothing where the index cannot answer."""
+) -> Found:
+    """What search finds for a task's words, best first, at most `most`; nothing, and why, where the index cannot answer."""
     allowed = {
         node.number: node
         for node in graph.nodes.values()
         if node.type in _TYPES and not node.is_retired and node.id not in reached
     }
-    if not allowed or not make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS).is_usable:
-        return ()
-    try:
-        best = _best(store, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
-    except BROKEN as error:
-        recover(store, error, bound_ms=CATCH_UP_MS)
-        return ()
-    return tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best)
+    if not allowed:
+        return Found(())
+    readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
+    for attempt in range(2):
+        if not readiness.is_usable:
+            break
+        try:
+            best = _best(store, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
+        except BROKEN as error:
+            if attempt and not isinstance(error, apsw.Error):
+                raise  # a fresh index raises it as well: it is not the index
+            readiness = recover(store, error, bound_ms=CATCH_UP_MS)
+        else:
+            return Found(tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best))
+    return Found((), readiness.trouble.value)
 
 
 def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[Node]:

@@ -4,7 +4,8 @@ What was typed is tokenised by the index's own tokenizer, and every piece that r
 no text is a syntax error there.
 """
 
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import islice, pairwise
 
 import apsw
 
@@ -139,6 +140,7 @@ def make_plan(query: Query, index: Index, state: IndexState, tuning: Tuning = DE
         parts = [ask(part, PART_WEIGHT) for part in _parts(token, index)]
         if not any(wish.found.ids for wish in (whole, *parts)):
             unknown[token.surface] = None
+    _refuse_lost_terms(index, unknown)
     terms = [_term(wanted, wish, state) for wanted, wish in wishes.items() if wish.found.ids]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
@@ -148,6 +150,14 @@ def make_plan(query: Query, index: Index, state: IndexState, tuning: Tuning = DE
         tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
         inverse_document_frequency(state.documents, 0), _pairs(told, terms), tuning,
     )  # fmt: skip
+
+
+def _refuse_lost_terms(index: Index, unknown: Iterable[str]) -> None:
+    """Raises CorruptError where FTS5 has a word that our own list of terms has not: a page of the list is not its own."""
+    words = " OR ".join(map(quoted, islice(unknown, MAX_TERMS)))
+    query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
+    if words and index.connection.execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
+        raise apsw.CorruptError("the index's list of terms lacks one that its documents have")
 
 
 def _pairs(told: list[_Token], terms: list[QueryTerm]) -> tuple[QueryPair, ...]:

@@ -54,7 +54,7 @@ def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thoro
             troubles = _wrong_answers(store, promises, rng)
             troubles += _damage(store.truth)
             troubles += broken(promises, store.truth)
-            troubles += _index_troubles(store, is_thorough=is_thorough)
+            troubles += index_troubles(store, is_thorough=is_thorough)
     except (CtxrankError, *fts.BROKEN) as error:  # values of torn rows are of any type
         return [f"{type(error).__name__}: {error}"]
     troubles += _bytes_left(folder, {word for word, one in promises.items() if one.state is State.FORGOTTEN})
@@ -128,7 +128,8 @@ def _damage(truth: apsw.Connection) -> list[str]:
     return troubles
 
 
-def _index_troubles(store: Store, *, is_thorough: bool) -> list[str]:
+def index_troubles(store: Store, *, is_thorough: bool) -> list[str]:
+    """What is wrong with the index, which may catch up first; `is_thorough` as above."""
     missing = store.follow()
     index = store.index()
     if missing or index.trouble is not fts.Trouble.NONE:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.connection import file_uri, wait_for_locks
+from ctxrank.indexer.connection import file_uri, snapshot, wait_for_locks
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.facets import KINDS
@@ -66,8 +66,16 @@ def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> It
         yield fail("truth-file", f"{name} cannot be opened: {error}", "Check that you may read it.")
         return
     try:
-        yield _recognised(truth, name)
-        mode = str(truth.pragma("journal_mode"))
+        try:
+            recognised = _recognised(truth, name)
+            mode = str(truth.pragma("journal_mode"))
+        except (apsw.BusyError, apsw.LockedError):
+            yield locked("truth-file", name)
+            return
+        except (apsw.Error, UnicodeDecodeError) as error:  # what its tables are cannot be read
+            yield fail("truth-file", f"{name}: {error}", SALVAGE_STEP, Repair.SALVAGE)
+            return
+        yield recognised
         if mode == "wal":
             yield ok("wal-mode", "readers and a writer do not wait for each other")
         else:
@@ -125,7 +133,9 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
     }  # fmt: skip
     for id, check in checks.items():
         try:
-            yield check(truth)
+            with snapshot(truth):  # its questions are about one moment: others may write meanwhile
+                finding = check(truth)
+            yield finding
         except (apsw.BusyError, apsw.LockedError):
             yield locked(id, truth.filename)
         except (apsw.Error, UnicodeDecodeError) as error:
