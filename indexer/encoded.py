@@ -103,26 +103,9 @@ def _base64(run: str, place: int) -> Iterator[Reading]:
 
 def _percent(run: str, place: int) -> Iterator[Reading]:
     """What stands behind percent signs; a plus sign may be one, or a space of a form."""
-    values: list[bytes] = []
-    places: list[int] = []
-    at = 0
-    for sign in (*_pattern(_PERCENT).finditer(run), None):
-        end = len(run) if sign is None else sign.start()
-        between = run[at:end]
-        values.append(between.encode("utf-8", "replace"))
-        if between.isascii():
-            places += range(place + at, place + end)
-        else:
-            for number, char in enumerate(between):
-                places += [place + at + number] * len(char.encode("utf-8", "replace"))
-        if sign is not None:
-            values.append(bytes.fromhex(sign[1]))
-            places.append(place + end)
-            at = sign.end()
-    places.append(place + len(run))
-    data = b"".join(values)
-    for spelt in (data, data.replace(b"+", b" ")) if "+" in run else (data,):
-        for text, first, widths in _texts(spelt):
+    for spelt in (run, run.replace("+", " ")) if "+" in run else (run,):
+        data, places = _bytes_of(spelt, place)
+        for text, first, widths in _texts(data):
             starts: list[int] = []
             ends: list[int] = []
             for width in widths:
@@ -130,6 +113,28 @@ def _percent(run: str, place: int) -> Iterator[Reading]:
                 first += width
                 ends.append(places[first])
             yield Reading(text, starts, ends)
+
+
+def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
+    """The bytes that a percent-encoded run stands for, and where each of them stood."""
+    pieces: list[bytes] = []
+    places: list[int] = []
+    at = 0
+    for sign in (*_pattern(_PERCENT).finditer(run), None):
+        end = len(run) if sign is None else sign.start()
+        between = run[at:end]
+        pieces.append(between.encode("utf-8", "replace"))
+        if between.isascii():
+            places += range(place + at, place + end)
+        else:
+            for number, char in enumerate(between):
+                places += [place + at + number] * len(char.encode("utf-8", "replace"))
+        if sign is not None:
+            pieces.append(bytes.fromhex(sign[1]))
+            places.append(place + end)
+            at = sign.end()
+    places.append(place + len(run))
+    return b"".join(pieces), places
 
 
 def _texts(data: bytes) -> Iterator[tuple[str, int, Sequence[int]]]:

@@ -41,6 +41,7 @@ class Trouble(Enum):
     REBUILDING = "the index is being rebuilt"
     REFUSED = "the index refused the query"
     TORN = "rows of the store are damaged"  # not the index, but what it leads to
+    STORE = "a page of the store cannot be read: see 'ctxrank doctor'"  # nothing that a new index helps against
 
 
 # What reading a damaged index raises: SQLite sees that a page is no page, but what stands on it is used as it is.

@@ -23,7 +23,7 @@ from ctxrank.ranking.closure import Reached
 from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import Query, Term
-from ctxrank.ranking.readiness import make_ready, recover
+from ctxrank.ranking.readiness import beyond_healing, make_ready, recover
 
 MAX_FOUND = 60  # as many as a budget of 8,000 tokens shows by their fields; measured with benchmarks/links
 # A plan keeps 32 terms; what a task begins with says what it is about, and every further word costs a look-up.
@@ -71,7 +71,7 @@ def find_more(
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
         else:
             return Found(tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best))
-    return Found((), readiness.trouble.value)
+    return Found((), beyond_healing(readiness).trouble.value)
 
 
 def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[Node]:

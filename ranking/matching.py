@@ -16,6 +16,8 @@ from ctxrank.ranking.plan import Plan
 
 BEST_BY_BM25 = 500  # rows that FTS5's own order picks where nothing else can
 _ALL_ROWIDS = (1, 2**63 - 1)
+# Every row of FTS5 has its forward list; a page that is not the list's own has others.
+_LOST = "the index holds rows without what they hold"
 
 Row = tuple[int, int, int, bytes]  # rowid, owner, length in tokens, forward list
 # From the scores so far, the best first: the score below which no row matters.
@@ -47,14 +49,17 @@ class Matcher:
     def rows(self, expression: str, limit: int = -1) -> list[Row]:
         """The first rows that match, in the index's order; all of them where no limit is given."""
         query = f"""
-            SELECT f.id, f.owner_id, f.length, f.terms
+            SELECT m.rowid, f.owner_id, f.length, f.terms
               FROM main.fts AS m
-             CROSS JOIN main.forward AS f ON f.id = m.rowid
+              {"CROSS" if self._is_joined else "LEFT"} JOIN main.forward AS f ON f.id = m.rowid
              {_join(self._scope)}
              WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {self._where.sql}
              LIMIT ?
         """
-        return cast("list[Row]", self._connection.execute(query, self._values(expression, limit)).fetchall())
+        rows = cast("list[Row]", self._connection.execute(query, self._values(expression, limit)).fetchall())
+        if any(row[3] is None for row in rows):
+            raise apsw.CorruptError(_LOST)
+        return rows
 
     def rowids(self, expression: str, limit: int) -> list[int]:
         """The same rows without what they hold: a fifth of the time."""

@@ -60,6 +60,11 @@ def recover(store: Store, error: Exception, *, bound_ms: int) -> Readiness:
     return make_ready(store, is_enabled=True, bound_ms=bound_ms)
 
 
+def beyond_healing(readiness: Readiness) -> Readiness:
+    """After a fresh index has failed as the one before it did: it is the store that cannot be read."""
+    return readiness._replace(trouble=fts.Trouble.STORE) if readiness.is_usable else readiness
+
+
 def _is_whole(index: fts.Index) -> bool:
     try:
         return index.is_usable and index.is_whole()

@@ -35,7 +35,7 @@ from ctxrank.ranking.owners import (
 )
 from ctxrank.ranking.plan import Plan, make_plan
 from ctxrank.ranking.query import Query, parse_query, plain_query
-from ctxrank.ranking.readiness import Readiness, make_ready, recover
+from ctxrank.ranking.readiness import Readiness, beyond_healing, make_ready, recover
 from ctxrank.ranking.reasons import explain_blend
 from ctxrank.ranking.refining import refined
 from ctxrank.ranking.snippets import snippet
@@ -80,6 +80,7 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
                 if attempt:
                     raise
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
+    readiness = beyond_healing(readiness)
     from ctxrank.ranking.fallback import search_truth  # only where the index cannot answer
 
     return search_truth(store, request, query, filters, readiness, config.redaction_mode)

@@ -148,8 +148,9 @@ def _number(truth: apsw.Connection, query: str, *values: int | str) -> int:
 
 
 def _texts(truth: apsw.Connection) -> Finding:
-    """SQLite checks where a text is, not what it says: a wiped overflow page reads as zeros."""
+    """SQLite checks where a text is, not what it says: a wiped overflow page reads as zeros, any bytes pass for text."""
     wiped: list[str] = []
+    undecodable: list[str] = []
     for table, column in truth.execute(
         """
         SELECT t.name, c.name
@@ -160,9 +161,25 @@ def _texts(truth: apsw.Connection) -> Finding:
         count = _number(truth, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
         if count:
             wiped.append(f"{count} in {table}.{column}")
+        # One such text keeps the index from taking in whatever comes behind it.
+        count = sum(not _is_utf8(text) for (text,) in truth.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"'))
+        if count:
+            undecodable.append(f"{count} in {table}.{column}")
     if wiped:
         return fail("texts", f"texts were wiped: {', '.join(wiped)}", SALVAGE_STEP, Repair.SALVAGE)
-    return ok("texts", "no text was wiped")
+    if undecodable:
+        return fail("texts", f"texts are no UTF-8 any more: {', '.join(undecodable)}", SALVAGE_STEP, Repair.SALVAGE)
+    return ok("texts", "no text was wiped, all are UTF-8")
+
+
+def _is_utf8(text: object) -> bool:
+    if not isinstance(text, bytes) or text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _feed(truth: apsw.Connection) -> Finding:

@@ -121,7 +121,7 @@ def _owner(file: PageFile, number: int, damaged: Collection[TableLayout]) -> Tab
         records = [record for record in file.records(number) if isinstance(record, Record)]
     except Unreadable:
         return None
-    if kind in INTERIOR or not records:
+    if kind is PageKind.TABLE_INTERIOR or not records:  # those of a table without rowids hold rows
         return None
     of_rowids = kind is PageKind.TABLE_LEAF
     fitting = [
