@@ -62,8 +62,8 @@ fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="que
 	  PYTHONPATH=fuzz $(BIN)/python fuzz/atheris_run.py $$target --seconds $(or $(SECONDS),60) || exit 1; \
 	done
 
-torture: $(STAMP) ## kill, cut off, starve and crowd the store for long; PARTS="kills crowd" SEED=7 LENGTH=10
-	PYTHONPATH=tests:benchmarks:torture $(BIN)/python torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))
+torture: $(STAMP) ## kill, cut off, starve, crowd and damage the store for long; PARTS="kills crowd" SEED=7 LENGTH=10
+	PYTHONPATH=tests:fixtures:benchmarks:torture $(BIN)/python torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))
 
 figures: $(WHEEL_STAMP) ## every table and picture of the benchmarks, from DATA=folder; QUICK=1 only shows that it runs
 	@PYTHON="$(WHEEL_VENV)/bin/python" sh scripts/figures.sh "$(DATA)" $(if $(QUICK),--quick)

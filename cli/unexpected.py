@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from ctxrank.indexer.errors import CtxrankError, DamagedError, UsageError
 
-
 # What comes of a value that is of another type than its column: SQLite hands out whatever stands on a page.
 _OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 

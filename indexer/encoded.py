@@ -3,8 +3,8 @@
     find_everywhere("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of what stands for it: 8, 18
 
 What is looked for is never spelt here: each part is decoded, looked through as any text is, and what was found is
-mapped back to where it stood. So it does not matter how a spelling was padded, where in it a word begins (base64 has three
-ways to write one, after what stands before it), or who wrote which letters of it as they are.
+mapped back to where it stood. So it does not matter how a spelling was padded, where in it a word begins (base64 has
+three ways to write one, after what stands before it), or which of its letters were left as they are.
 """
 
 import re
@@ -15,8 +15,8 @@ from ctxrank.indexer.records import NamedTuple
 
 Spans = Iterable[tuple[int, int]]
 
-# Six characters, as short as a secret may be, are eight of base64, however they stand: 48 bits that have to fit, which nothing
-# does by chance. So no secret is too short to be looked for.
+# Six characters, as short as a secret may be, are eight of base64, however they stand: 48 bits that have to fit, which
+# nothing does by chance. So no secret is too short to be looked for.
 _LEAST_CHARS = 6
 _LEAST_CODED = 8
 _QUAD = 4

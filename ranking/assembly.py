@@ -28,7 +28,7 @@ from ctxrank.ranking.eligibility import Asked, EligiblePackage, eligible_package
 from ctxrank.ranking.material import Chosen, Spawn, gather
 from ctxrank.ranking.placement import Shown, label, placed, shown_in
 from ctxrank.ranking.prices import Prices
-from ctxrank.ranking.readiness import Readiness, make_ready, recover
+from ctxrank.ranking.readiness import Readiness, beyond_healing, make_ready, recover
 from ctxrank.ranking.receipt import Seen, make_receipt
 from ctxrank.ranking.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.task_match import match_task, matched_words
@@ -233,6 +233,7 @@ def _choose(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[
                 if attempt and not isinstance(error, apsw.Error):
                     raise  # a fresh index raises it as well: it is not the index
                 readiness = recover(spawn.store, error, bound_ms=CATCH_UP_MS)
+        readiness = beyond_healing(readiness)
     shown = shown_in(spawn.zone, placed(eligible, None, spawn.group, spawn.now // DAY_US))
     if not spawn.request.is_explained:
         return readiness, shown, [Chosen(row, None, (), None) for row in shown.packages[:limit]]

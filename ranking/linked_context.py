@@ -84,7 +84,9 @@ def gather(store: Store, request: ContextRequest, config: "Config | None" = None
     return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), notes)
 
 
-def _found(store: Store, graph: Graph, task: Node, closure: Closure, config: "Config") -> tuple[tuple[Reached, ...], str]:
+def _found(
+    store: Store, graph: Graph, task: Node, closure: Closure, config: "Config"
+) -> tuple[tuple[Reached, ...], str]:
     from ctxrank.ranking.linked_search import find_more  # without search its modules are not needed
 
     taken = {one.node.id for one in closure.reached}

@@ -51,7 +51,7 @@ def find_more(
     *,
     most: int = MAX_FOUND,
 ) -> Found:
-    """What search finds for a task's words, best first, at most `most`; nothing, and why, where the index cannot answer."""
+    """What search finds for a task's words, best first, at most `most`; or why the index cannot answer."""
     allowed = {
         node.number: node
         for node in graph.nodes.values()

@@ -56,10 +56,10 @@ class Matcher:
              WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {self._where.sql}
              LIMIT ?
         """
-        rows = cast("list[Row]", self._connection.execute(query, self._values(expression, limit)).fetchall())
+        rows = self._connection.execute(query, self._values(expression, limit)).fetchall()
         if any(row[3] is None for row in rows):
             raise apsw.CorruptError(_LOST)
-        return rows
+        return cast("list[Row]", rows)
 
     def rowids(self, expression: str, limit: int) -> list[int]:
         """The same rows without what they hold: a fifth of the time."""

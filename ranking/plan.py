@@ -153,7 +153,7 @@ def make_plan(query: Query, index: Index, state: IndexState, tuning: Tuning = DE
 
 
 def _refuse_lost_terms(index: Index, unknown: Iterable[str]) -> None:
-    """Raises CorruptError where FTS5 has a word that our own list of terms has not: a page of the list is not its own."""
+    """Raises CorruptError where FTS5 has a word that our list of terms has not: a page of the list is another's."""
     words = " OR ".join(map(quoted, islice(unknown, MAX_TERMS)))
     query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
     if words and index.connection.execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():

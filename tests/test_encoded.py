@@ -37,17 +37,22 @@ def spans(text: str, secret: str) -> list[tuple[int, int]]:
 
 def spellings(secret: str) -> list[str]:
     data = secret.encode()
-    coded = [code(b"u:x"[:before] + data) for before in range(4) for code in (base64.b64encode, base64.urlsafe_b64encode)]
+    coded = [
+        code(b"u:x"[:before] + data) for before in range(4) for code in (base64.b64encode, base64.urlsafe_b64encode)
+    ]
     texts = [one.decode() for one in coded]
     return [
-        *texts, *(text.rstrip("=") for text in texts), quote(secret, safe=""), quote(secret), re.sub("%..", lambda sign: sign[0].lower(), quote(secret)),
-        quote_plus(secret), quote(secret, safe="!'()*~"), json.dumps(secret)[1:-1],
+        *texts, *(text.rstrip("=") for text in texts), quote(secret, safe=""), quote(secret),
+        re.sub("%..", lambda sign: sign[0].lower(), quote(secret)), quote_plus(secret),
+        quote(secret, safe="!'()*~"), json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1], json.dumps(secret)[1:-1].replace("/", "\\/"),
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("secret", [SECRET, SHORT])
-@pytest.mark.parametrize("frame", ["{}", "Authorization: Basic {}", "a={}&b=1", "x/{}/y", "[{}]", "Ü {} \\u00fc", "ab%{}"])
+@pytest.mark.parametrize(
+    "frame", ["{}", "Authorization: Basic {}", "a={}&b=1", "x/{}/y", "[{}]", "Ü {} \\u00fc", "ab%{}"]
+)
 def test_every_spelling_is_found_wherever_it_stands(secret: str, frame: str) -> None:
     for spelling in spellings(secret):
         text = frame.format(spelling)
@@ -63,6 +68,9 @@ def test_what_is_found_is_the_secret_and_nothing_before_or_behind_it() -> None:
     assert [path[start:end] for start, end in spans(path, SECRET)] == [quote(SECRET, safe="")]
 
 
+_SECRETS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=6, max_size=30)
+
+
 def test_its_padding_goes_with_it() -> None:
     coded = base64.b64encode(b"a" + SHORT.encode()).decode()
     assert coded.endswith("==")
@@ -70,8 +78,7 @@ def test_its_padding_goes_with_it() -> None:
 
 
 @settings(deadline=None, max_examples=300)
-@given(st.text(max_size=30), st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=6, max_size=30),
-       st.text(max_size=30))  # fmt: skip
+@given(st.text(max_size=30), _SECRETS, st.text(max_size=30))
 def test_a_secret_in_the_middle_of_an_encoded_text_is_found(before: str, secret: str, behind: str) -> None:
     data = f"{before}{secret}{behind}".encode("utf-8", "replace")
     assert spans(base64.b64encode(data).decode(), secret)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import acts
 import crowds
+import damaged_stores
 import disk_faults
 import kills
 import power_cuts
@@ -78,6 +79,12 @@ def test_in_a_crowd_no_call_fails_and_whoever_may_not_wait_is_told_that_it_is_lo
     assert outcome.failures == ()
     assert (outcome.waited_calls, outcome.locked_calls) == (4, 1)
     assert outcome.calls > 4
+
+
+def test_whichever_page_is_damaged_a_user_is_told_and_a_repair_saves_the_rest(work: str) -> None:
+    outcome = damaged_stores.damage_many(work, seed=SEED, length=1, count=12)
+    assert outcome.failures == ()
+    assert (outcome.cases, outcome.answers["right"] > 50) == (12, True)
 
 
 # The harness itself

@@ -49,7 +49,7 @@ def sorts_of(path: str) -> dict[int, str]:
         sorts = dict.fromkeys(range(1, file.count + 1), "freelist")
         for page, name, kind in rows:
             owner = f"index {name}" if name in indexes else str(name)
-            sorts[int(page)] = f"{owner} {_KINDS[str(kind)]}"
+            sorts[int(str(page))] = f"{owner} {_KINDS[str(kind)]}"
         for page, sort in sorts.items():
             if sort == "fts_data leaf" and any(
                 getattr(record, "rowid", 0) == _STRUCTURE_ROW for record in file.records(page)

@@ -4,6 +4,7 @@
     cuts     the power fails at recorded instants                      length sessions, 200 disks each
     disk     every operation of every act fails                        every (20 / length)-th operation, at least
     crowd    16 processes read and write, one of them holds the lock   length × 6 seconds
+    damage   a page of the truth or the index is damaged               length × 40 pages
 
 Each part prints its seed, and writes results/PART.json; the exit code is 1 where a promise was broken. The same seed
 and part give the same instances again (`--first` begins at one of them), as far as clocks and schedulers allow.
@@ -19,6 +20,7 @@ import tempfile
 from typing import Any
 
 import crowds
+import damaged_stores
 import disk_faults
 import kills
 import machine
@@ -77,7 +79,11 @@ def _crowd(work: str, seed: int, length: int, first: int) -> _Outcome:
     return crowds.crowd(work, seed=seed, seconds=length * 6, say=say)._asdict()
 
 
-_PARTS = {"kills": _kills, "cuts": _cuts, "disk": _disk, "crowd": _crowd}
+def _damage(work: str, seed: int, length: int, first: int) -> _Outcome:
+    return damaged_stores.damage_many(work, seed=seed, length=length, say=say)._asdict()
+
+
+_PARTS = {"kills": _kills, "cuts": _cuts, "disk": _disk, "crowd": _crowd, "damage": _damage}
 
 
 def _write(name: str, length: int, outcome: dict[str, object]) -> None:

@@ -15,6 +15,7 @@ from ctxrank.indexer.doctor.index_checks import examine_index, open_index_to_loo
 from ctxrank.indexer.doctor.surroundings import examine_surroundings
 from ctxrank.indexer.doctor.truth_checks import examine_truth, examine_truth_file, open_to_look
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.fts import BROKEN
 from ctxrank.indexer.location import Location
 from ctxrank.indexer.store import Store
 
@@ -54,7 +55,7 @@ def _configuration(location: Location, truth: apsw.Connection, busy_ms: int) -> 
         config = load_config(Store(location, truth, busy_ms))
     except UsageError as error:
         return fail("configuration", error.message, error.hint)
-    except apsw.Error as error:
+    except BROKEN as error:
         return fail("configuration", f"could not be looked at: {error}", "See the checks of the store above.")
     if config.notes:
         return warn("configuration", " ".join(config.notes), "Edit the file that is named.")
@@ -80,12 +81,12 @@ def _deep(location: Location, truth: apsw.Connection, busy_ms: int) -> Iterator[
                 connection.close()
         except (apsw.BusyError, apsw.LockedError):
             yield locked("index-proof", location.index_file)
-        except (apsw.Error, UnicodeDecodeError, LookupError, ValueError) as error:
+        except BROKEN as error:
             yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
     try:
         mode = load_config(Store(location, truth, busy_ms)).redaction_mode
         yield from examine_disk(truth, location, mode)
     except UsageError:
         return  # the configuration's own check has said so; without it no file can be read as it was
-    except (apsw.Error, UnicodeDecodeError) as error:
+    except BROKEN as error:
         yield fail("artifacts", f"could not be looked at: {error}", "See the checks of the store above.")

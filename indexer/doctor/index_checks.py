@@ -47,7 +47,7 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
         yield from _examine(connection, name, is_deep=is_deep)
     except (apsw.BusyError, apsw.LockedError):
         yield locked("index-sound", name)
-    except (apsw.Error, UnicodeDecodeError) as error:
+    except fts.BROKEN as error:
         yield fail("index-sound", f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
     finally:
         connection.close()

@@ -10,6 +10,7 @@ from ctxrank.indexer.connection import file_uri, snapshot, wait_for_locks
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.facets import KINDS
+from ctxrank.indexer.fts import BROKEN
 from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.location import Location
 from ctxrank.indexer.removal import TABLES
@@ -138,7 +139,7 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
             yield finding
         except (apsw.BusyError, apsw.LockedError):
             yield locked(id, truth.filename)
-        except (apsw.Error, UnicodeDecodeError) as error:
+        except BROKEN as error:  # values of a page that is not the table's are of any type
             yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
 
 
@@ -148,7 +149,7 @@ def _number(truth: apsw.Connection, query: str, *values: int | str) -> int:
 
 
 def _texts(truth: apsw.Connection) -> Finding:
-    """SQLite checks where a text is, not what it says: a wiped overflow page reads as zeros, any bytes pass for text."""
+    """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
     wiped: list[str] = []
     undecodable: list[str] = []
     for table, column in truth.execute(
