@@ -153,7 +153,7 @@ class User:
         Path(self._home, "artifacts", f"{other}.md").write_text(f"# About\n\nThe {other} is a finding.\n")
         acts = (
             ((text,), ("package", "save", f"{text}.md", "--session", SESSION, "--group", "AUTH", "--type", "research",
-                      "--producer", "investigator", "--summary", f"About {text}.")),
+                      "--producer", "investigator", "--summary", f"About {text}.", "--create-session")),
             ((other,), ("index",)),
             ((), ("assemble", *SPAWN, "--task", text)),
         )  # fmt: skip
