@@ -1,30 +1,16 @@
 """A project of the predecessor, and its commands as `ctxrank bazinga` runs them."""
 
-import contextlib
-import io
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from builders import open_again
+from builders import Answer, answer_of, open_again
 
 from ctxrank.cli.bazinga.run import run
 from ctxrank.cli.call import Call
 from ctxrank.indexer.store import Store, create_store
 
 SESSION = "bazinga_20261101_090000"
-
-
-class Answer(NamedTuple):
-    """What a command printed where, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        """What stdout says."""
-        return json.loads(self.out)
 
 
 class Project:
@@ -86,7 +72,4 @@ class Project:
 
 def bazinga(*arguments: str) -> Answer:
     """Run `ctxrank bazinga …` in this process."""
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run(Call(), arguments)
-    return Answer(code, out.getvalue(), err.getvalue())
+    return answer_of(lambda: run(Call(), arguments))

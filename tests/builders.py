@@ -1,11 +1,15 @@
 """Stores, files and packages for tests, each in one call."""
 
+import contextlib
+import io
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -15,6 +19,26 @@ from ctxrank.ranking.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval import search
 
 BUSY_MS = 2000  # long enough for two processes to take turns, short enough for a test that is wrong
+
+
+class Answer(NamedTuple):
+    """What a command printed where, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        """What stdout says."""
+        return json.loads(self.out)
+
+
+def answer_of(command: Callable[[], int]) -> Answer:
+    """Run a command in this process and keep what it prints."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = command()
+    return Answer(code, out.getvalue(), err.getvalue())
 
 
 def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from bazinga_project import SESSION, Answer, Project, bazinga
+from bazinga_project import SESSION, Project, bazinga
+from builders import Answer
 
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking.predecessor_block import context_budget

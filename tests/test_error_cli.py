@@ -1,12 +1,11 @@
 """`ctxrank error` as its users meet it."""
 
 import io
-import json
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
+from builders import Answer, answer_of
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.store import create_store
@@ -14,38 +13,23 @@ from ctxrank.indexer.store import create_store
 MODULE = "ModuleNotFoundError: No module named 'yaml'\n"
 
 
-class Answer(NamedTuple):
-    """What a command printed where, and its exit code."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        """What stdout says."""
-        return json.loads(self.out)
-
-
 class Shell:
     """Runs `ctxrank error …` in a folder with a store, with a text on stdin."""
 
-    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(folder)
         create_store(str(folder)).close()
         self.folder = folder
-        self._capsys = capsys
         self._monkeypatch = monkeypatch
 
     def __call__(self, *arguments: str, given: bytes = b"", group: str = "error") -> Answer:
         self._monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
-        code = run([group, *arguments])
-        printed = self._capsys.readouterr()
-        return Answer(code, printed.out, printed.err)
+        return answer_of(lambda: run([group, *arguments]))
 
 
 @pytest.fixture
-def error(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
-    return Shell(tmp_path, capsys, monkeypatch)
+def error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return Shell(tmp_path, monkeypatch)
 
 
 def test_an_unknown_failure_is_silence_with_a_reason_on_stderr_and_exit_code_1(error: Shell) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import math
 import re
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from typing import NamedTuple, Protocol
 
@@ -28,15 +29,15 @@ class Contender(Protocol):
         ...
 
 
-class Hashed:
+class Hashed(ABC):
     """Equal keys are equal errors."""
 
     def __init__(self) -> None:
         self._groups: dict[str, str] = {}
 
+    @abstractmethod
     def key(self, text: str) -> str:
         """What two texts must share."""
-        raise NotImplementedError
 
     def store(self, patterns: list[tuple[str, str]]) -> None:
         for group, text in patterns:
