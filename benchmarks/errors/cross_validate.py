@@ -12,12 +12,12 @@ import statistics
 import sys
 from typing import NamedTuple
 
-sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from errors.corpus import Row, load, make_round  # noqa: E402  # the path above makes these importable
-from errors.fit import FIELDS, Sample, fitted, print_tables, sampled  # noqa: E402
+from errors.corpus import Row, load, make_round
+from errors.fit import FIELDS, Sample, fitted, print_tables, sampled
 
-from ctxrank.ranking.error_calibration import logistic  # noqa: E402
+from ctxrank.ranking.error_calibration import logistic
 
 _THRESHOLDS = (0.86, 0.88, 0.90, 0.91, 0.92, 0.93, 0.935, 0.94, 0.945, 0.95, 0.96)
 _TESTED = 0.3

@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
-sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from errors.corpus import Field, Row, load, make_round, text_of  # noqa: E402  # the path above makes it importable
-from errors.ours import Ours  # noqa: E402
+from errors.corpus import Field, Row, load, make_round, text_of
+from errors.ours import Ours
 
-from ctxrank.ranking.error_calibration import Evidence  # noqa: E402
+from ctxrank.ranking.error_calibration import Evidence
 
 FIELDS: tuple[Field, ...] = ("text", "text_nocode")
 _PENALTY = 4.0

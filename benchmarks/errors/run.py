@@ -13,17 +13,17 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-import machine  # noqa: E402  # the path above makes these importable
-from errors import latency  # noqa: E402
-from errors.baselines import Bm25, Bm25ThenRatio, Contender, NaiveMasks, Predecessor  # noqa: E402
-from errors.corpus import Field, Part, Row, load  # noqa: E402
-from errors.fit import FIELDS, Sample, fitted, sampled  # noqa: E402
-from errors.ours import Ours  # noqa: E402
-from errors.protocol import Measures, Question, ask, by_source, calibration_error, measure  # noqa: E402
+import machine
+from errors import latency
+from errors.baselines import Bm25, Bm25ThenRatio, Contender, NaiveMasks, Predecessor
+from errors.corpus import Field, Part, Row, load
+from errors.fit import FIELDS, Sample, fitted, sampled
+from errors.ours import Ours
+from errors.protocol import Measures, Question, ask, by_source, calibration_error, measure
 
-from ctxrank.ranking.error_calibration import LEAST_RECOGNITION, logistic  # noqa: E402
+from ctxrank.ranking.error_calibration import LEAST_RECOGNITION, logistic
 
 _BASELINES: tuple[tuple[str, Callable[[], Contender]], ...] = (
     ("predecessor", Predecessor),

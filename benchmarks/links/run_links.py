@@ -14,15 +14,15 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import machine
+from link_curves import Panel, curves
+from link_gold import gold, said_otherwise
+from link_schemes import SCHEMES, Outcome, outcomes
+from link_world import Shape, World, generated, kept_share, paraphrased, without_links
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:1] = [_HERE, os.path.dirname(_HERE)]
-
-import machine  # noqa: E402  # the path above makes these importable
-from link_curves import Panel, curves  # noqa: E402
-from link_gold import gold, said_otherwise  # noqa: E402
-from link_schemes import SCHEMES, Outcome, outcomes  # noqa: E402
-from link_world import Shape, World, generated, kept_share, paraphrased, without_links  # noqa: E402
-
 SHARES = (0.0, 0.1, 0.3, 0.6)
 BUDGETS = (2000, 4000, 8000)
 GOLD_BUDGETS = (600, 1000, 2000)  # the whole gold world has about 4,000 tokens

@@ -17,16 +17,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import machine
+from scale_store import Asked, questions, write_store
+from timing import percentile
+
+from ctxrank.indexer import Store, open_store
+from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, candidates, search
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [_HERE, os.path.dirname(_HERE)]
-
-import machine  # noqa: E402 (beside this folder)
-from scale_store import Asked, questions, write_store  # noqa: E402
-from timing import percentile  # noqa: E402
-
-from ctxrank.indexer import Store, open_store  # noqa: E402
-from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, candidates, search  # noqa: E402
-
 _SIZES = (10_000, 100_000, 1_000_000)
 _WORDS = (1, 2, 4, 8, 16, 32)
 _LIMITS = (10, 30, 100, 300, 1000)

@@ -15,19 +15,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tests"))
+
+import click
+import machine
+from hostile import SIZE, hostile_texts, texts_for
+from labels import labelled
+from other_detectors import Redactor, public_formats, shown_rules, stored_rules
+from vectors import Vector, read_formats, vectors
+
+from ctxrank.indexer.redaction import find_rule, redact
+from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES
+
 _HERE = Path(__file__).resolve().parent
-sys.path += [str(_HERE.parent), str(_HERE.parent.parent / "tests")]
-
-import click  # noqa: E402
-import machine  # noqa: E402  # found by the line above
-from hostile import SIZE, hostile_texts, texts_for  # noqa: E402
-from labels import labelled  # noqa: E402
-from other_detectors import Redactor, public_formats, shown_rules, stored_rules  # noqa: E402
-from vectors import Vector, read_formats, vectors  # noqa: E402
-
-from ctxrank.indexer.redaction import find_rule, redact  # noqa: E402
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES  # noqa: E402
-
 _VECTORS_EACH = 8
 _LABELLED = 3800
 _LABEL_SEED = 1
