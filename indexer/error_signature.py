@@ -18,7 +18,7 @@ from ctxrank.indexer.error_units import ErrorUnit
 from ctxrank.indexer.error_vocabulary import is_ordinary
 from ctxrank.indexer.records import NamedTuple
 
-NORMALISER_VERSION: Final = 3  # 2: notes; 3: labels that begin as a help, summaries are no errors
+NORMALISER_VERSION: Final = 4  # 2: notes; 3: summaries are no errors; 4: advice and references are no notes
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -48,6 +48,10 @@ _DIAGNOSTIC = re.compile(
     r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
 )
 _LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
+# What a tool advises depends on the place: one error has several, and several errors share one.
+_ADVICE = re.compile(r"(?:[\s|0-9]*[|\s_^~+-]*[\^~+-])?\s*(?:= )?(?:help|hint|HINT): ")
+# Says where to read more, or that a macro was called.
+_REFERENCE = re.compile(r"in this macro invocation|\bfor more info(?:rmation)?\b|this error originates in ")
 _NOTE = re.compile(r"\s*(?:= )?(?:note|help|hint|DETAIL|HINT): *(.*)$")
 _LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Za-z`'].*)$")
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
@@ -66,7 +70,7 @@ class Signature(NamedTuple):
     values: tuple[str, ...]  # what was masked in the headline, in order
     frames: tuple[Frame, ...]  # of the project, outermost first
     details: tuple[str, ...]  # words of notes and labels below the headline, masked
-    notes: tuple[str, ...]  # the notes and labels that say something, masked, each a sentence
+    notes: tuple[str, ...]  # the notes and labels that say what is wrong, masked, each a sentence
     template: str
     instance: str
     message: str  # as it came
@@ -174,11 +178,11 @@ def _details(unit: ErrorUnit) -> tuple[str, ...]:
 
 
 def _notes(unit: ErrorUnit) -> tuple[str, ...]:
-    """What notes, helps and labels say, each masked; not what says too little to tell one error from another."""
+    """What notes and labels say is wrong, each masked; no advice, and nothing that tells no error from another."""
     notes: dict[str, None] = {}
     for line in unit.detail:
-        match = None if _is_boilerplate(line) else _NOTE.match(line) or _LABEL.match(line)
-        if match is None:
+        match = None if _is_boilerplate(line) or _ADVICE.match(line) else _NOTE.match(line) or _LABEL.match(line)
+        if match is None or _REFERENCE.search(match[1]):
             continue
         note = masked(match[1])
         ordinary = [

@@ -39,9 +39,10 @@ _LEAST_OUTSIDE = 2.0
 _LEAST_TEXT = 0.75  # share that wordings must agree by
 _TEXT_ALONE = 0.95  # the same, where nothing else agrees
 # Of a message about another kind of thing.
-_LEAST_TEXT_OF_KIND = 0.8
+_LEAST_TEXT_OF_KIND = 0.7
 _LEAST_SPECIFIC_OF_KIND = 4.0
 _LEAST_TEXT_WITH_NOTE = 0.6  # where a note or a label is the same, word for word
+_LEAST_TEXT_ADDED = 0.75  # there, where one message says more than the other
 _CODE_BONUS = 1.0
 _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
@@ -209,6 +210,7 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     least_content = _LEAST_SPECIFIC_OF_KIND if likeness.is_of_another_kind else _LEAST_SPECIFIC
     if likeness.notes and not likeness.is_of_another_kind:
         least_text = _LEAST_TEXT_WITH_NOTE
+    least_text_changed = _LEAST_TEXT_ADDED if likeness.is_added_to else _LEAST_TEXT_WITH_NOTE
     if likeness.vetoes:
         return likeness.vetoes[0]
     names_what_is_missing = asked.error_type in _NAMES_WHAT_IS_MISSING or asked.headline in _MISSING
@@ -217,7 +219,7 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     if (
         likeness.changed_word
         and not likeness.same_code
-        and not (likeness.notes and likeness.text >= _LEAST_TEXT_WITH_NOTE and not likeness.is_added_to)
+        and not (likeness.notes and likeness.text >= least_text_changed)
         and not (same_line and asked.error_type in _WORDED_BY_INTERPRETER)
     ):
         return f"another word: {likeness.changed_word}"

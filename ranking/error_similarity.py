@@ -83,12 +83,13 @@ def compare(asked: Signature, known: Signature) -> Likeness:
     alignment = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
     same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
     notes = _overlap(asked.notes, known.notes)
+    shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
     details = _overlap(asked.details, known.details)
     is_same_type = bool(asked.error_type) and asked.error_type == known.error_type
     return Likeness(
         text=alignment.share, content=alignment.weight,
         details=details,
-        notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and details < _NEARLY_THE_SAME,
+        notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values), has_values=bool(asked.values),
         frames=frames_agree(asked.frames, known.frames), same_code=same_code, same_type=is_same_type,
@@ -228,6 +229,10 @@ def _may_vary(word: str) -> bool:
 
 def _meaning(words: tuple[str, ...]) -> list[str]:
     return [w for w in words if w[0] == "'" or (w[0] != "<" and w not in STOPWORDS and is_ordinary(w))]
+
+
+def _words_of(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for note in notes for word in note.split() if word[0] != "<" and word not in STOPWORDS)
 
 
 def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> float:

@@ -225,6 +225,26 @@ def test_notes_that_say_something_else_leave_it_unsure(store: Store) -> None:
     assert grades(store, text + "the type is not a structure or enumeration\n") == []
 
 
+def test_what_the_tool_advises_speaks_neither_for_nor_against_a_match(store: Store) -> None:
+    text = "error: the type `A` does not fulfill the required lifetime\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ "
+    save(store, text + "type must outlive the static lifetime\n  = help: consider adding an explicit lifetime bound\n")
+    text = text.replace("`A`", "`B`")
+    assert grades(store, text + "help: consider an explicit lifetime bound\n") == []
+    assert grades(store, text + "required by this trait\n  = help: consider adding an explicit lifetime bound\n") == []
+
+
+def test_different_advice_leaves_the_same_message_known(store: Store) -> None:
+    text = "error: cannot find the binding `A` in this crate\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ help: "
+    save(store, text + "a local variable with a similar name exists\n")
+    assert grades(store, text.replace("`A`", "`B`") + "consider importing this constant instead\n") == ["template"]
+
+
+def test_a_longer_message_with_the_same_note_is_the_same_error(store: Store) -> None:
+    note = "\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ first implementation is declared here\n"
+    save(store, "error: conflicting implementations of trait `A`" + note)
+    assert grades(store, "error: conflicting implementations of trait `B` for type `C`" + note) == ["near"]
+
+
 def test_a_quoted_keyword_in_the_place_of_a_name_is_a_name(store: Store) -> None:
     save(store, "a.ts(1,2): error: Circular definition of import alias 'self'.")
     assert grades(store, "b.ts(3,4): error: Circular definition of import alias 'cjs'.") == ["near"]
