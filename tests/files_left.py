@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import apsw
 
@@ -50,7 +50,7 @@ sys.stdin.read()
 
 
 @contextlib.contextmanager
-def reading(store: Store) -> Iterator[None]:
+def reading(store: Store) -> Generator[None, None, None]:
     """While another process reads the truth, and so keeps its log from being cut."""
     command = [sys.executable, "-c", _READER, store.location.truth]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
