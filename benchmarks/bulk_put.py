@@ -10,8 +10,8 @@ import itertools
 import sys
 
 from ctxrank.indexer import create_store, documents
-from ctxrank.indexer.companion import companion
-from ctxrank.indexer.redaction import RULESET_VERSION, redact
+from ctxrank.indexer.fulltext.companion import companion
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
 
 _A_TRANSACTION = 1000
 _NUDGED_AFTER = 20  # transactions: some 6 MB

@@ -15,7 +15,7 @@ from ctxrank.indexer import artifacts, create_store
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.packages import PACKAGE_TYPES, NewPackage, insert
 from ctxrank.indexer.reading import FileText, read_text_file
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.store import Store
 

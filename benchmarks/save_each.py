@@ -11,7 +11,7 @@ import sys
 import time
 
 from ctxrank.indexer import documents, open_store
-from ctxrank.indexer.redaction import RULESET_VERSION, redact
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Store
 
 _FIRST_NUMBER = 1_000_000_000

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
-    from ctxrank.ranking.request import Assembly, IncludedPackage
+    from ctxrank.ranking.assembly.request import Assembly, IncludedPackage
 
 
 @declare.command()
@@ -94,7 +94,7 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
     from ctxrank.indexer.config import Config, load_config
     from ctxrank.indexer.errors import UsageError
     from ctxrank.indexer.store import open_store
-    from ctxrank.ranking.assembly import LOCK_WAIT_MS, assemble
+    from ctxrank.ranking.assembly.assemble import LOCK_WAIT_MS, assemble
 
     request = read_request(call, session, agent, options, is_explained=is_json)
     with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
@@ -114,7 +114,7 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
 
 def _print_fallback(call: Call, agent: str, error: Exception, *, is_json: bool) -> int:
     from ctxrank.indexer.errors import CtxrankError, NotFoundError
-    from ctxrank.ranking.block import fallback, nothing_known
+    from ctxrank.ranking.assembly.block import fallback, nothing_known
 
     if not isinstance(error, CtxrankError):
         from ctxrank.cli.unexpected import explained

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.linked_check import CheckReport
+    from ctxrank.indexer.linked.check import CheckReport
 
 
 @declare.command()
@@ -22,8 +22,8 @@ def command(call: Call, strict: bool) -> int:
     """
     from ctxrank.cli.linked_store_option import open_for_links
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.linked_check import check_tree
-    from ctxrank.indexer.linked_tree import require_tree
+    from ctxrank.indexer.linked.check import check_tree
+    from ctxrank.indexer.linked.tree import require_tree
 
     gc.enable()  # this may take a while: see cli/entry.py
     with open_for_links(call) as store:
@@ -47,7 +47,7 @@ def command(call: Call, strict: bool) -> int:
 
 
 def _print_text(report: "CheckReport", *, is_ok: bool) -> None:
-    from ctxrank.indexer.linked_check import counted
+    from ctxrank.indexer.linked.check import counted
 
     for finding in report.findings:
         place = shown(f"{finding.path}:{finding.line}")

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
-    from ctxrank.ranking.linked_receipt import Kept, MadeContext
+    from ctxrank.ranking.linked.receipt import Kept, MadeContext
 
 
 @declare.command()
@@ -49,8 +49,8 @@ def command(
     Example: ctxrank context TASK-042 --budget 4000
     """
     from ctxrank.cli.linked_store_option import open_for_links
-    from ctxrank.ranking.linked_context import ContextRequest
-    from ctxrank.ranking.linked_receipt import keep_receipt, make_context
+    from ctxrank.ranking.linked.context import ContextRequest
+    from ctxrank.ranking.linked.receipt import keep_receipt, make_context
 
     is_json = call.is_json or format_ == "json"
     form = "markdown" if format_ == "markdown" else "compact"

@@ -2,10 +2,10 @@
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.cli.error_words import record_words, times
-from ctxrank.indexer.error_patterns import title_of
-from ctxrank.indexer.failures import SeenBefore
-from ctxrank.ranking.error_answer import ErrorAnswer, Fix
-from ctxrank.ranking.error_match import ErrorMatch
+from ctxrank.indexer.known_errors.error_patterns import title_of
+from ctxrank.indexer.known_errors.failures import SeenBefore
+from ctxrank.ranking.known_errors.answer import ErrorAnswer, Fix
+from ctxrank.ranking.known_errors.match import ErrorMatch
 
 _MASKED_SHOWN = 6
 

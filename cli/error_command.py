@@ -43,8 +43,8 @@ def match(
     from ctxrank.cli.failure_input import GivenFailure, read_given
     from ctxrank.indexer.clock import now_us
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.failures import seen_before
-    from ctxrank.ranking.error_answer import Asked, ErrorAnswer, recognise
+    from ctxrank.indexer.known_errors.failures import seen_before
+    from ctxrank.ranking.known_errors.answer import Asked, ErrorAnswer, recognise
 
     with call.open() as store:
         mode = load_config(store).redaction_mode
@@ -102,11 +102,11 @@ def save(
     from ctxrank.cli.failure_input import GivenFailure, read_given
     from ctxrank.indexer.clock import now_us
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.error_patterns import title_of
-    from ctxrank.indexer.error_summaries import is_summary
+    from ctxrank.indexer.error_text.summaries import is_summary
     from ctxrank.indexer.errors import UsageError
-    from ctxrank.indexer.known_errors import NewKnownError, save_error
-    from ctxrank.ranking.error_answer import Asked, recognise
+    from ctxrank.indexer.known_errors.error_patterns import title_of
+    from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
+    from ctxrank.ranking.known_errors.answer import Asked, recognise
 
     with call.open() as store:
         mode = load_config(store).redaction_mode
@@ -189,7 +189,7 @@ def list_(call: Call, project: str | None, lang: str | None, state: str | None, 
     Example: ctxrank error list --project shop --state confirmed
     """
     from ctxrank.cli.error_view import error_json, print_error
-    from ctxrank.indexer.error_listing import list_errors
+    from ctxrank.indexer.known_errors.listing import list_errors
 
     with call.open() as store:
         found = list_errors(
@@ -225,7 +225,7 @@ def show(call: Call, error: str) -> None:
     """
     from ctxrank.cli.error_outcome import number_of
     from ctxrank.cli.error_view import error_json, print_details, recognition_json
-    from ctxrank.indexer.error_listing import get_error, recognition_of
+    from ctxrank.indexer.known_errors.listing import get_error, recognition_of
 
     with call.open() as store:
         found = get_error(store.truth, number_of(error))
@@ -271,7 +271,7 @@ def prune(call: Call, project: str | None, dry_run: bool) -> None:
 
     Example: ctxrank error prune --project shop --dry-run
     """
-    from ctxrank.indexer.error_listing import prune_errors
+    from ctxrank.indexer.known_errors.listing import prune_errors
 
     with call.open() as store:
         count = prune_errors(store, project=project, is_dry_run=dry_run)

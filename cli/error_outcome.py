@@ -6,9 +6,9 @@ from ctxrank.cli.call import Call
 def count_outcome(call: Call, error: str, *, has_helped: bool, session: str | None) -> None:
     """Count that a known error's solution helped, or did not, and say what that makes of it."""
     from ctxrank.cli.error_view import own_confidence
-    from ctxrank.indexer.error_listing import get_error
-    from ctxrank.indexer.failures import resolve
-    from ctxrank.indexer.known_errors import confirm as count
+    from ctxrank.indexer.known_errors.failures import resolve
+    from ctxrank.indexer.known_errors.listing import get_error
+    from ctxrank.indexer.known_errors.solutions import confirm as count
     from ctxrank.indexer.sessions import find_session
 
     with call.open() as store:

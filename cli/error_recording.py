@@ -7,7 +7,7 @@ if TYPE_CHECKING:  # what is written is loaded by who writes
     import apsw
 
     from ctxrank.indexer.store import Store
-    from ctxrank.ranking.error_answer import ErrorAnswer
+    from ctxrank.ranking.known_errors.answer import ErrorAnswer
 
 
 def project_of(truth: "apsw.Connection", project: str | None, session: str | None) -> str:
@@ -25,7 +25,7 @@ def record_sighting(
 ) -> None:
     """Record the failure; an answer that was found is not lost because recording fails."""
     from ctxrank.indexer.errors import LockedError, NotFoundError
-    from ctxrank.indexer.failures import Failure, Place, record_failure
+    from ctxrank.indexer.known_errors.failures import Failure, Place, record_failure
 
     assert answer.signature is not None, "a failure with text has a signature"
     known = answer.fixes[0].match if answer.fixes else None
@@ -39,7 +39,7 @@ def record_sighting(
 def sign_older_errors(call: Call, store: "Store") -> None:
     """Bring errors from before an upgrade up to date; a locked store is a note."""
     from ctxrank.indexer.errors import LockedError
-    from ctxrank.indexer.failures import sign_older
+    from ctxrank.indexer.known_errors.failures import sign_older
 
     try:
         sign_older(store)

@@ -11,12 +11,12 @@ from ctxrank.cli.call import Call
 from ctxrank.cli.passthrough import Finished, run_through
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Change, Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.tree_changes import TreeChanges
-    from ctxrank.ranking.error_answer import ErrorAnswer
+    from ctxrank.indexer.known_errors.tree_changes import TreeChanges
+    from ctxrank.ranking.known_errors.answer import ErrorAnswer
 
 _NAMES_TOLD = 8
 _MAX_COMMAND_CHARS = 200
@@ -76,7 +76,7 @@ def run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
 def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
     from ctxrank.cli.error_recording import project_of
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.error_signature import fingerprint
+    from ctxrank.indexer.error_text.signature import fingerprint
     from ctxrank.indexer.incoming_texts import IncomingTexts
 
     mode = load_config(store).redaction_mode
@@ -95,10 +95,10 @@ def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, fi
 
 
 def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished) -> None:
-    from ctxrank.indexer.failed_commands import FailedCommand, remember
-    from ctxrank.indexer.failure_text import read_failure_text
-    from ctxrank.indexer.failures import sign_older
-    from ctxrank.indexer.tree_changes import note_tree
+    from ctxrank.indexer.known_errors.failed_commands import FailedCommand, remember
+    from ctxrank.indexer.known_errors.failure_text import read_failure_text
+    from ctxrank.indexer.known_errors.failures import sign_older
+    from ctxrank.indexer.known_errors.tree_changes import note_tree
 
     # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
     failure = read_failure_text(finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr, run.mode)
@@ -121,14 +121,14 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
 
 
 def _recognised(store: Store, run: _Run, text: str) -> "ErrorAnswer":
-    from ctxrank.ranking.error_answer import Asked, recognise
+    from ctxrank.ranking.known_errors.answer import Asked, recognise
 
     return recognise(store.truth, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
 
 
 def _record_sighting(call: Call, store: Store, run: _Run, answer: "ErrorAnswer") -> None:
     from ctxrank.indexer.errors import NotFoundError
-    from ctxrank.indexer.failures import Failure, Place, record_failure
+    from ctxrank.indexer.known_errors.failures import Failure, Place, record_failure
 
     if run.place.session is None or answer.signature is None:
         return
@@ -142,9 +142,9 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: "ErrorAnswer")
 
 
 def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
-    from ctxrank.indexer.error_summaries import is_summary
-    from ctxrank.indexer.failed_commands import forget, recall
-    from ctxrank.indexer.tree_changes import changes_between
+    from ctxrank.indexer.error_text.summaries import is_summary
+    from ctxrank.indexer.known_errors.failed_commands import forget, recall
+    from ctxrank.indexer.known_errors.tree_changes import changes_between
 
     failed = recall(store.truth, run.key, now=run.span.ended_at)
     if failed is None:
@@ -172,7 +172,7 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
 
 def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: "TreeChanges") -> None:
     """Keep what changed between the failure and the success as a sighted solution."""
-    from ctxrank.indexer.known_errors import NewKnownError, save_error
+    from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 
     named = ", ".join(changes.names[:_NAMES_TOLD])
     more = len(changes.names) - _NAMES_TOLD
@@ -189,7 +189,7 @@ def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: "Tre
 
 def _resolve(change: Change, run: _Run, answer: "ErrorAnswer") -> None:
     """The session's failure is over."""
-    from ctxrank.indexer.failures import resolve
+    from ctxrank.indexer.known_errors.failures import resolve
 
     query = "SELECT id FROM sessions WHERE name = ?"
     row = change.connection.execute(query, (run.place.session or "",)).fetchone()

@@ -2,8 +2,8 @@
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.cli.error_words import record_words, times
-from ctxrank.indexer.error_listing import Recognition, StoredError
-from ctxrank.indexer.error_patterns import title_of
+from ctxrank.indexer.known_errors.error_patterns import title_of
+from ctxrank.indexer.known_errors.listing import Recognition, StoredError
 
 # Nothing speaks for or against a solution that nobody has tried.
 _UNTRIED = 0.5
@@ -74,7 +74,7 @@ def recognition_json(recognition: Recognition | None) -> dict[str, object] | Non
 
 def own_confidence(error: StoredError) -> float:
     """The posterior of the solution alone, without a match: what confirming and refuting move."""
-    from ctxrank.ranking.error_calibration import confidence
+    from ctxrank.ranking.known_errors.calibration import confidence
 
     return confidence(_UNTRIED, error.confirmations, error.refutations)
 

@@ -2,11 +2,11 @@
 
 import sys
 
-from ctxrank.indexer.capture import capture_file, capture_stream
+from ctxrank.indexer.error_text.capture import capture_file, capture_stream
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.failure_text import FailureText, read_failure_text, told_failure
+from ctxrank.indexer.known_errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 
 class GivenFailure(NamedTuple):

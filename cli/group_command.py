@@ -32,7 +32,7 @@ def create(
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.documents import parse_ref
     from ctxrank.indexer.packages import get_package
-    from ctxrank.indexer.redaction import redact
+    from ctxrank.indexer.redaction.engine import redact
     from ctxrank.indexer.sessions import create_group, require_session
 
     with call.open() as store:

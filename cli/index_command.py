@@ -9,7 +9,7 @@ from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.linked_index import LinkedReport
+    from ctxrank.indexer.linked.indexing import LinkedReport
     from ctxrank.indexer.scan import IndexReport
 
 _SHOWN_PATHS = 20
@@ -27,7 +27,7 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     """
     from ctxrank.cli.progress import progress_bar
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.linked_index import index_linked
+    from ctxrank.indexer.linked.indexing import index_linked
     from ctxrank.indexer.scan import index_artifacts
 
     gc.enable()  # this may take a while: see cli/entry.py

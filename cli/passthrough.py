@@ -17,7 +17,7 @@ import sys
 from collections.abc import Generator, Sequence
 from types import FrameType
 
-from ctxrank.indexer.capture import Capture
+from ctxrank.indexer.error_text.capture import Capture
 from ctxrank.indexer.records import NamedTuple
 
 NOT_FOUND, NOT_RUNNABLE, BY_SIGNAL = 127, 126, 128

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.retention import PruneReport
+    from ctxrank.indexer.forgetting.retention import PruneReport
 
 
 @declare.command()
@@ -32,7 +32,7 @@ def command(
     from ctxrank.indexer.clock import now_us, parse_time
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.errors import UsageError
-    from ctxrank.indexer.retention import prune_expired, prune_older
+    from ctxrank.indexer.forgetting.retention import prune_expired, prune_older
 
     if (older_than is None) == (not expired):
         raise UsageError(

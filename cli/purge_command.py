@@ -7,9 +7,9 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.forgetting import Forgot
-    from ctxrank.indexer.forgotten import KeptOut
-    from ctxrank.indexer.redaction_again import RedactedAgain
+    from ctxrank.indexer.forgetting.forgotten import KeptOut
+    from ctxrank.indexer.forgetting.purging import Forgot
+    from ctxrank.indexer.redaction.again import RedactedAgain
     from ctxrank.indexer.store import Store
 
 
@@ -47,8 +47,8 @@ def command(
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """
-    from ctxrank.indexer.erasing import are_secrets_left, delete_backups, is_redaction_unfinished
     from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.forgetting.erasing import are_secrets_left, delete_backups, is_redaction_unfinished
 
     asked = [document, session, path, secret, redact or None, is_list or None, allow or None]
     if sum(one is not None for one in asked) > 1:
@@ -87,8 +87,8 @@ def _told(call: Call, store: "Store", forgot: "Forgot") -> int:
 
 def _not_yet(call: Call, store: "Store") -> int:
     """Say what is in the way; the exit code."""
-    from ctxrank.indexer.erasing import backups_of
     from ctxrank.indexer.errors import LockedError
+    from ctxrank.indexer.forgetting.erasing import backups_of
 
     if folder := backups_of(store):
         call.note(f"not yet forgotten: {folder} has copies of the store; 'ctxrank purge --backups' deletes them.")
@@ -107,26 +107,26 @@ def _forget(
     backups: bool,
     dry_run: bool,
 ) -> "Forgot":
-    from ctxrank.indexer import forgetting
     from ctxrank.indexer.documents import parse_ref
-    from ctxrank.indexer.erasing import are_secrets_left, is_erasing_due
     from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.forgetting import purging
+    from ctxrank.indexer.forgetting.erasing import are_secrets_left, is_erasing_due
 
     if document is not None:
-        return forgetting.forget_document(store, parse_ref(document), is_dry_run=dry_run)
+        return purging.forget_document(store, parse_ref(document), is_dry_run=dry_run)
     if session is not None:
-        return forgetting.forget_session(store, session, is_dry_run=dry_run)
+        return purging.forget_session(store, session, is_dry_run=dry_run)
     if path is not None:
-        return forgetting.forget_path(store, path, is_dry_run=dry_run)
+        return purging.forget_path(store, path, is_dry_run=dry_run)
     if text is not None:
         from ctxrank.indexer.config import load_config
-        from ctxrank.indexer.forgetting_secrets import forget_secrets, read_secrets
+        from ctxrank.indexer.forgetting.forgetting_secrets import forget_secrets, read_secrets
 
         mode = load_config(store).redaction_mode
         return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
     if not is_erasing_due(store.truth):
         if backups:
-            return forgetting.Forgot({}, (), (), is_erased=True, is_dry_run=dry_run)
+            return purging.Forgot({}, (), (), is_erased=True, is_dry_run=dry_run)
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
@@ -136,8 +136,8 @@ def _forget(
             "A purge of a secret was interrupted before all of it was found.",
             "Give the same secret again: it is not kept, so nothing else can find the rest.",
         )
-    is_erased = not dry_run and forgetting.finish_forgetting(store)
-    return forgetting.Forgot({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
+    is_erased = not dry_run and purging.finish_forgetting(store)
+    return purging.Forgot({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
 
 
 def _read(name: str) -> str:
@@ -171,7 +171,7 @@ def _print_forgot(forgot: "Forgot") -> None:
 
 
 def _kept_out(call: Call, store: "Store", allow: tuple[int, ...]) -> int:
-    from ctxrank.indexer import forgotten
+    from ctxrank.indexer.forgetting import forgotten
 
     if allow:
         with store.write() as change:
@@ -199,8 +199,8 @@ def _print_kept_out(rows: "list[KeptOut]") -> None:
 
 def _redact(call: Call, store: "Store", *, dry_run: bool) -> int:
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.erasing import is_erasing_due
-    from ctxrank.indexer.redaction_again import redact_again
+    from ctxrank.indexer.forgetting.erasing import is_erasing_due
+    from ctxrank.indexer.redaction.again import redact_again
 
     config = load_config(store)
     for note in config.notes:

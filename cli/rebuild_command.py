@@ -14,7 +14,7 @@ def command(call: Call) -> int:
 
     Example: ctxrank rebuild
     """
-    from ctxrank.indexer.follower import rebuild
+    from ctxrank.indexer.fulltext.follower import rebuild
 
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:

@@ -77,7 +77,7 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> int:
     Example: ctxrank receipt replay 12
     """
     from ctxrank.indexer.receipts import get_receipt
-    from ctxrank.ranking.replay import replayed
+    from ctxrank.ranking.assembly.replay import replayed
 
     with call.open() as store:
         result = replayed(store, get_receipt(store.truth, receipt_id))
@@ -105,7 +105,7 @@ def diff(call: Call, one: int, other: int) -> int:
     Example: ctxrank receipt diff 12 15
     """
     from ctxrank.indexer.receipts import get_receipt
-    from ctxrank.ranking.replay import difference
+    from ctxrank.ranking.assembly.replay import difference
 
     with call.open() as store:
         found = difference(get_receipt(store.truth, one), get_receipt(store.truth, other))

@@ -27,7 +27,7 @@ def create(call: Call, name: str, project: str, mode: str, requirements: str, br
     """
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.errors import CtxrankError
-    from ctxrank.indexer.redaction import RedactionMode, redact
+    from ctxrank.indexer.redaction.engine import RedactionMode, redact
     from ctxrank.indexer.sessions import NewSession, create_session
 
     with call.open() as store:

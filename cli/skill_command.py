@@ -82,7 +82,7 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
     """
     from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.skills_config import skill_levels
-    from ctxrank.ranking.skill_advice import checklist as checklist_of
+    from ctxrank.ranking.assembly.skill_advice import checklist as checklist_of
 
     with call.open() as store:
         owner = _session(store, session)
@@ -186,7 +186,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
     from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.errors import UsageError
     from ctxrank.indexer.skills_config import skill_levels
-    from ctxrank.ranking.skill_advice import suggest_skills
+    from ctxrank.ranking.assembly.skill_advice import suggest_skills
 
     text = from_stdin(call) if task == ("-",) else " ".join(task)
     if not text.strip():

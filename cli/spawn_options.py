@@ -6,8 +6,8 @@ import sys
 from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors import UsageError
-from ctxrank.ranking.budget import REASONING_TOKENS
-from ctxrank.ranking.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.assembly.budget import REASONING_TOKENS
+from ctxrank.ranking.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
 
 _MAX_TASK_BYTES = 1_000_000
 

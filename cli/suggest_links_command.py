@@ -27,10 +27,10 @@ def command(call: Call, task: str | None, least: int) -> int:
     """
     from ctxrank.cli.linked_store_option import open_for_links
     from ctxrank.indexer.config import load_config
-    from ctxrank.indexer.linked_graph import load_graph
-    from ctxrank.indexer.linked_tree import require_tree
-    from ctxrank.ranking.closure import find_task
-    from ctxrank.ranking.link_suggestions import make_patch, suggest
+    from ctxrank.indexer.linked.graph import load_graph
+    from ctxrank.indexer.linked.tree import require_tree
+    from ctxrank.ranking.linked.closure import find_task
+    from ctxrank.ranking.linked.suggestions import make_patch, suggest
 
     with open_for_links(call) as store:
         tree = require_tree(store.location)

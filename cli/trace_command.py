@@ -18,10 +18,10 @@ def command(call: Call, path: str) -> int:
     from ctxrank.cli.linked_store_option import open_for_links
     from ctxrank.indexer.config import load_config
     from ctxrank.indexer.containment import contained_path
-    from ctxrank.indexer.linked_graph import load_graph
-    from ctxrank.indexer.linked_sync import sync_tree
-    from ctxrank.indexer.linked_trace import trace_path
-    from ctxrank.indexer.linked_tree import require_tree
+    from ctxrank.indexer.linked.graph import load_graph
+    from ctxrank.indexer.linked.sync import sync_tree
+    from ctxrank.indexer.linked.trace import trace_path
+    from ctxrank.indexer.linked.tree import require_tree
     from ctxrank.indexer.reading import FileText, read_text_file
 
     with open_for_links(call) as store:

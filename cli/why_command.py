@@ -9,7 +9,7 @@ from ctxrank.indexer.records import TYPE_CHECKING
 if TYPE_CHECKING:
     from ctxrank.indexer.receipts import Receipt
     from ctxrank.indexer.store import Store
-    from ctxrank.ranking.why import Why
+    from ctxrank.ranking.assembly.why import Why
 
 _LINKED = re.compile(r"linked:\d{1,15}|[A-Za-z]+(-[A-Za-z0-9]+)+")
 
@@ -70,7 +70,7 @@ def command(
 def _newest(receipts: "list[Receipt]", task: str | None, *, is_linked: bool) -> "Receipt":
     """The newest receipt that could name the document."""
     from ctxrank.indexer.errors import NotFoundError
-    from ctxrank.ranking.linked_why import task_of
+    from ctxrank.ranking.linked.why import task_of
 
     for receipt in receipts:
         if is_linked:
@@ -88,14 +88,14 @@ def _newest(receipts: "list[Receipt]", task: str | None, *, is_linked: bool) -> 
 
 def _why(store: "Store", document: str, receipt: "Receipt") -> "Why":
     from ctxrank.indexer.documents import parse_ref
-    from ctxrank.ranking.why import why
+    from ctxrank.ranking.assembly.why import why
 
     return why(store, parse_ref(document), receipt)
 
 
 def _why_linked(store: "Store", document: str, receipt: "Receipt") -> "Why":
     from ctxrank.indexer.errors import NotFoundError
-    from ctxrank.ranking.linked_why import why_linked
+    from ctxrank.ranking.linked.why import why_linked
 
     kind, _, number = document.strip().partition(":")
     if kind == "linked" and number:

@@ -19,32 +19,32 @@ import unicodedata
 from collections.abc import Callable, Generator
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.capture import capture_file
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.containment import contained_path, is_inside, portable_path
-from ctxrank.indexer.error_signature import sign, terms_of
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.capture import capture_file
+from ctxrank.indexer.error_text.signature import sign, terms_of
+from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.errors import CtxrankError
-from ctxrank.indexer.failure_text import read_failure_text
-from ctxrank.indexer.frontmatter import MAX_DEPTH, read_frontmatter
-from ctxrank.indexer.globs import matches, overlap
 from ctxrank.indexer.identifiers import split_identifiers
 from ctxrank.indexer.incoming_texts import IncomingTexts
+from ctxrank.indexer.known_errors.failure_text import read_failure_text
 from ctxrank.indexer.lines import is_one_line, one_line, printable, visible_json
-from ctxrank.indexer.linked_reading import parse_artifact
-from ctxrank.indexer.linked_text import level_texts
+from ctxrank.indexer.linked.frontmatter import MAX_DEPTH, read_frontmatter
+from ctxrank.indexer.linked.globs import matches, overlap
+from ctxrank.indexer.linked.reading import parse_artifact
+from ctxrank.indexer.linked.text import level_texts
 from ctxrank.indexer.packages import NewPackage, save_package
 from ctxrank.indexer.passages import split_passages
 from ctxrank.indexer.predecessor.source import read_predecessor
 from ctxrank.indexer.reading import FileText, read_text_file
-from ctxrank.indexer.redaction import redact
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store, create_store
 from ctxrank.indexer.transfer.import_jsonl import import_jsonl
-from ctxrank.ranking.assembly import assemble
+from ctxrank.ranking.assembly.assemble import assemble
+from ctxrank.ranking.assembly.request import AssembleRequest
 from ctxrank.ranking.hits import SearchRequest
 from ctxrank.ranking.query import parse_query
-from ctxrank.ranking.request import AssembleRequest
 from ctxrank.ranking.retrieval import search
 
 Target = Callable[[bytes], None]

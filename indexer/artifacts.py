@@ -13,7 +13,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.passages import Passage, split_passages
 from ctxrank.indexer.reading import FileText
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.walk import FoundFile
 

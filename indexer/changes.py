@@ -17,7 +17,7 @@ from ctxrank.indexer.artifacts import Artifact
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.file_stamp import CLOCK_TICK_US, COARSE_CLOCK_TICK_US
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.walk import FoundFile, Skipped, examine
 
 LINK_OUT = "a link out of the tree"

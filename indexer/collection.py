@@ -23,7 +23,7 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.passages import MAX_CHARS, Passage, split_passages
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import Change, Store
 
 MADE_AT = DAY_US  # all documents are of one age: a collection says nothing of time

@@ -17,11 +17,11 @@ from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.connection import wait_for_locks
 from ctxrank.indexer.errors import CtxrankError, UsageError
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.ruleset import REDACTION_MODES, RedactionMode
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.forgotten import ForgottenSecret
+    from ctxrank.indexer.forgetting.forgotten import ForgottenSecret
 
 IMPORTED_SKILLS_CONFIG = "imported_skills_config"
 DEFAULT_RETRIEVAL_LIMIT = 3
@@ -91,7 +91,7 @@ def load_config(store: Store) -> Config:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
     secrets = _forgotten_secrets(store)
     if config.redaction_mode.rules is not None:
-        from ctxrank.indexer.rules_since import note_rules  # as above
+        from ctxrank.indexer.redaction.rules_since import note_rules  # as above
 
         note_rules(store, config.redaction_mode.rules)
     if secrets:
@@ -103,14 +103,16 @@ def load_config(store: Store) -> Config:
 def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
     if store.truth.execute("SELECT 1 FROM forgotten WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
-    from ctxrank.indexer.forgotten import forgotten_secrets  # hashes: only a store that has purged one needs it
+    from ctxrank.indexer.forgetting.forgotten import (
+        forgotten_secrets,  # hashes: only a store that has purged one needs it
+    )
 
     return forgotten_secrets(store.truth)
 
 
 def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
-    from ctxrank.indexer.user_rules import UserRules
+    from ctxrank.indexer.redaction.user_rules import UserRules
 
     mode = config.redaction_mode
     rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
@@ -119,7 +121,7 @@ def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> C
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
     """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
-    from ctxrank.indexer.user_rules import UserRules, parse_user_rules  # patterns: only who has rules pays
+    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # patterns: only who has rules pays
 
     added = parse_user_rules(project, project_path, is_tried_out=False)
     rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
@@ -308,6 +310,6 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 def _try_rules(value: object, path: str) -> None:
     """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
     if isinstance(value, dict) and "redaction" in value:
-        from ctxrank.indexer.user_rules import parse_user_rules
+        from ctxrank.indexer.redaction.user_rules import parse_user_rules
 
         parse_user_rules(value["redaction"], path)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.facets import KINDS
+from ctxrank.indexer.fulltext.facets import KINDS
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 

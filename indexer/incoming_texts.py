@@ -8,7 +8,7 @@ import json
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.finite import finite
 from ctxrank.indexer.lines import one_line
-from ctxrank.indexer.redaction import RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RedactionMode, redact
 
 _WORDS_REMEMBERED = 100_000
 

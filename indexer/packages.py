@@ -12,7 +12,7 @@ from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.reading import FileText, read_text_file
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
@@ -161,7 +161,7 @@ def insert(
 
     Raises UsageError for a path that was purged.
     """
-    from ctxrank.indexer.forgotten import refuse_path  # writing only
+    from ctxrank.indexer.forgetting.forgotten import refuse_path  # writing only
 
     connection = change.connection
     refuse_path(connection, new.path)

@@ -11,7 +11,7 @@ from ctxrank.indexer.agents import fold_agent, normalise_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
@@ -181,7 +181,7 @@ def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
 
 def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: RedactionMode) -> tuple[str, ...]:
     """A sentence for each text that lost something."""
-    from ctxrank.indexer.redaction import redact
+    from ctxrank.indexer.redaction.engine import redact
 
     notes: list[str] = []
     if clean.content != plain.content:
@@ -196,7 +196,7 @@ def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: Redaction
 def insert(change: Change, entry: Reasoning) -> int:
     """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
     _check(entry.phase, entry.confidence)
-    from ctxrank.indexer.forgotten import refuse_text  # writing only
+    from ctxrank.indexer.forgetting.forgotten import refuse_text  # writing only
 
     refuse_text(change.connection, "reasoning", entry.content)
     change.connection.execute(

@@ -18,13 +18,13 @@ from ctxrank.indexer import artifacts
 from ctxrank.indexer.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.changes import Changes, Target, compare
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.companion import Companion, companion
 from ctxrank.indexer.containment import is_inside
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.forgotten import Forgotten
+from ctxrank.indexer.forgetting.forgotten import Forgotten
+from ctxrank.indexer.fulltext.companion import Companion, companion
 from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Change, Store
 from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.tokens import TokenCounter

@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode, may_hold_secret
+from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
 from ctxrank.indexer.store import Change
 
 MODES = ("simple", "parallel")
@@ -91,7 +91,7 @@ def create_session(change: Change, new: NewSession) -> int:
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
     _check_name(change, new.name, "a session's")
-    from ctxrank.indexer.forgotten import SESSION, refuse_text  # writing only
+    from ctxrank.indexer.forgetting.forgotten import SESSION, refuse_text  # writing only
 
     refuse_text(change.connection, SESSION, new.name)
     if new.status not in SESSION_STATUSES:
@@ -122,7 +122,7 @@ def _check_name(change: Change, name: str, whose: str) -> None:
         )
     mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
     if may_hold_secret(name, mode):
-        from ctxrank.indexer.redaction import redact  # most names are short words
+        from ctxrank.indexer.redaction.engine import redact  # most names are short words
 
         rules = redact(name, mode).rules
         if rules:

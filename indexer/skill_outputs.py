@@ -13,7 +13,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
@@ -223,7 +223,7 @@ def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = N
 
 def insert(change: Change, entry: SkillOutput) -> int:
     """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
-    from ctxrank.indexer.forgotten import refuse_text  # writing only
+    from ctxrank.indexer.forgetting.forgotten import refuse_text  # writing only
 
     refuse_text(change.connection, "skill", entry.output)
     change.connection.execute(

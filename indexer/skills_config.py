@@ -152,7 +152,7 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
     """What a value seeds, and its normalised JSON. Raises UsageError, which names agent, skill and levels."""
     import json
 
-    from ctxrank.indexer.redaction import redact
+    from ctxrank.indexer.redaction.engine import redact
     from ctxrank.indexer.skill_outputs import skill_name
 
     if not isinstance(value, dict):

@@ -3,12 +3,12 @@
 import apsw
 
 from ctxrank.indexer.config import load_config, says_no_fts5
-from ctxrank.indexer.erasing import is_erasing_due
-from ctxrank.indexer.follower import lag
-from ctxrank.indexer.fts import BROKEN, trouble_of
+from ctxrank.indexer.forgetting.erasing import is_erasing_due
+from ctxrank.indexer.fulltext.follower import lag
+from ctxrank.indexer.fulltext.fts import BROKEN, trouble_of
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.rules_since import rules_hold_since
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.rules_since import rules_hold_since
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Store
 
 

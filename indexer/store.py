@@ -16,9 +16,9 @@ from collections.abc import Generator
 
 import apsw
 
-from ctxrank.indexer import fts
 from ctxrank.indexer.connection import DAMAGED_STEP, busy_timeout_ms, immediate, open_database, sqlite_errors, translate
 from ctxrank.indexer.errors import CtxrankError, DamagedError
+from ctxrank.indexer.fulltext import fts
 from ctxrank.indexer.location import FOLDER, TRUTH_FILE, Location, at, find_store, refuse_unwritable_name
 from ctxrank.indexer.records import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from ctxrank.indexer.user_rules import UserRules
+    from ctxrank.indexer.redaction.user_rules import UserRules
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
@@ -120,7 +120,7 @@ class Store:
         index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
         at it. Raises CtxrankError where the truth cannot be read.
         """
-        from ctxrank.indexer.follower import follow  # a query that is up to date needs no follower
+        from ctxrank.indexer.fulltext.follower import follow  # a query that is up to date needs no follower
 
         with sqlite_errors(self.location.truth):
             return follow(self, bound_ms, wait_ms)

@@ -14,7 +14,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.lines import is_one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.sessions import find_session, is_session_wide
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
@@ -160,7 +160,7 @@ def upsert(change: Change, strategy: Strategy) -> int:
 
     Raises UsageError for one that was purged.
     """
-    from ctxrank.indexer.forgotten import refuse_text  # writing only
+    from ctxrank.indexer.forgetting.forgotten import refuse_text  # writing only
 
     refuse_text(change.connection, "strategy", strategy.insight)
     change.connection.execute(

@@ -22,9 +22,9 @@ from ctxrank.indexer.records import NamedTuple, cast
 # Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds and crowds out the rest.
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
-# Never entered and never reported, whether or not an ignore file names them: other programs' stores, our
-# own, linked artifacts (they have a reader of their own: linked.py), and other people's code. `.git` is a plain file
-# in a linked worktree, so the kind is not asked.
+# Never entered and never reported, whether or not an ignore file names them: other programs' stores, our own, linked
+# artifacts (they have a reader of their own: linked/reading.py), and other people's code. `.git` is a plain file in a
+# linked worktree, so the kind is not asked.
 ALWAYS_SKIPPED = frozenset(
     {".git", ".ctxrank", ".contextia", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"}
 )

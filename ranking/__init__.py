@@ -10,19 +10,19 @@ from ctxrank.indexer.records import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxrank.ranking.assembly import assemble
+    from ctxrank.ranking.assembly.assemble import assemble
+    from ctxrank.ranking.assembly.request import AssembleRequest, Assembly
     from ctxrank.ranking.hits import SearchRequest, SearchResult
-    from ctxrank.ranking.request import AssembleRequest, Assembly
     from ctxrank.ranking.retrieval import search
 
 __all__ = ["AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search"]
 
 _HOMES = {
-    "AssembleRequest": "ctxrank.ranking.request",
-    "Assembly": "ctxrank.ranking.request",
+    "AssembleRequest": "ctxrank.ranking.assembly.request",
+    "Assembly": "ctxrank.ranking.assembly.request",
     "SearchRequest": "ctxrank.ranking.hits",
     "SearchResult": "ctxrank.ranking.hits",
-    "assemble": "ctxrank.ranking.assembly",
+    "assemble": "ctxrank.ranking.assembly.assemble",
     "search": "ctxrank.ranking.retrieval",
 }
 

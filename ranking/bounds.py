@@ -2,9 +2,9 @@
 
     most(t) = qₜ · idf(t) · max over the levels of  sat(most occurrences of the level, its shortest document)
 
-The index keeps the shortest document of each level of each term (`indexer/prominence.py`), so a bound holds whatever
-the average length and the constants are. A row scores at most the sum of its terms' bounds. Rows that can score more
-than `least` are those that hold one of certain sets of terms, and that is an expression that FTS5 can answer:
+The index keeps the shortest document of each level of each term (`indexer/fulltext/prominence.py`), so a bound holds
+whatever the average length and the constants are. A row scores at most the sum of its terms' bounds. Rows that can
+score more than `least` are those that hold one of certain sets of terms, an expression that FTS5 can answer:
 
     bounds 9 5 4 2, least 8:    9 OR (5 AND (4 OR …)) …        no row with none of these sets can score 8
 
@@ -18,7 +18,7 @@ from itertools import accumulate
 
 import apsw
 
-from ctxrank.indexer.prominence import BODY, COLUMNS, IDENTIFIERS, LEVELS, NONE, PATH, TITLE
+from ctxrank.indexer.fulltext.prominence import BODY, COLUMNS, IDENTIFIERS, LEVELS, NONE, PATH, TITLE
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import saturated
 from ctxrank.ranking.plan import QueryTerm

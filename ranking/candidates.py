@@ -5,8 +5,8 @@ calls bm25(), which walks every posting list of the whole index. Where an unscop
 those are scored that may be among the best (selection.py).
 """
 
-from ctxrank.indexer.facets import index_rowid
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fulltext.facets import index_rowid
+from ctxrank.indexer.fulltext.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import saturated
 from ctxrank.ranking.matching import BEST_BY_BM25, Matcher, Mattering, Row, Scope

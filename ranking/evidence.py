@@ -8,7 +8,7 @@ higher first: a file is found by its best passage, and what is said of the file 
 
 from collections.abc import Iterable
 
-from ctxrank.indexer.facets import document_id_of
+from ctxrank.indexer.fulltext.facets import document_id_of
 from ctxrank.ranking.candidates import Candidate
 
 SHOWN_PASSAGES = 3

@@ -12,7 +12,7 @@ matching row was scored, since a hit may rest on rows that were not. H_max is wh
 store and the age of nothing give (a search knows of no group or agent).
 """
 
-from ctxrank.indexer.fts import Index
+from ctxrank.indexer.fulltext.fts import Index
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.blend import blended, calibrated, uncalibrated
 from ctxrank.ranking.candidates import Candidates

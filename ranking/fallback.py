@@ -11,7 +11,7 @@ import re
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.cleaning import cleaned

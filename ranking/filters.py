@@ -14,7 +14,7 @@ import apsw
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.facets import KINDS, kind_facet
+from ctxrank.indexer.fulltext.facets import KINDS, kind_facet
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.sessions import is_session_wide
 from ctxrank.ranking.hits import SearchRequest

@@ -1,9 +1,9 @@
 """A search of filters alone: what there is, by what is known of it, the newest first among equals."""
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.fts import Trouble
+from ctxrank.indexer.fulltext.fts import Trouble
 from ctxrank.indexer.lines import one_line
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.filters import Filters, documents_condition
 from ctxrank.ranking.heuristic import HeuristicParts, Signals, heuristic

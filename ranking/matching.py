@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 
 import apsw
 
-from ctxrank.indexer.facets import session_range
-from ctxrank.indexer.fts import Index
+from ctxrank.indexer.fulltext.facets import session_range
+from ctxrank.indexer.fulltext.fts import Index
 from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.ranking.bm25 import FieldWeights
 from ctxrank.ranking.plan import Plan

@@ -7,8 +7,8 @@ all that holds some of its parts. Within each the usual order holds.
 
 import re
 
-from ctxrank.indexer.fts import Index, IndexState
-from ctxrank.indexer.linked_store import KIND
+from ctxrank.indexer.fulltext.fts import Index, IndexState
+from ctxrank.indexer.linked.store import KIND
 from ctxrank.ranking.candidates import Candidate, Candidates, find_candidates
 from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan

@@ -6,7 +6,7 @@ import apsw
 
 from ctxrank.indexer.connection import DAMAGED_STEP
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.cleaning import cleaned
 from ctxrank.ranking.explanation import Explanation

@@ -14,8 +14,8 @@ with 1·whole 0.533, 0.901; with the neighbours 0.544, 0.907 (2026-11, locomo_tu
 from collections import Counter
 from math import fsum
 
-from ctxrank.indexer.facets import document_id_of
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fulltext.facets import document_id_of
+from ctxrank.indexer.fulltext.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency, saturated
 from ctxrank.ranking.candidates import Candidate

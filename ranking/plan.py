@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 import apsw
 
-from ctxrank.indexer.fts import TOKENIZER, Index, IndexState
+from ctxrank.indexer.fulltext.fts import TOKENIZER, Index, IndexState
 from ctxrank.indexer.identifiers import split_word
 from ctxrank.indexer.records import NamedTuple, cast
 from ctxrank.ranking.bm25 import asked, inverse_document_frequency

@@ -2,7 +2,7 @@
 
 import apsw
 
-from ctxrank.indexer import fts
+from ctxrank.indexer.fulltext import fts
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Store
 

@@ -1,6 +1,6 @@
 """The trees behind scores, built from the same terms as the scores themselves."""
 
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fulltext.fts import Index, IndexState
 from ctxrank.ranking.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.candidates import Bonus, term_scores
 from ctxrank.ranking.evidence import Evidence

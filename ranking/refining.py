@@ -9,8 +9,8 @@ with 20, 30 and 50 rows: the same within 0.001).
 from bisect import bisect_right
 from itertools import accumulate
 
-from ctxrank.indexer.facets import document_id_of
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fulltext.facets import document_id_of
+from ctxrank.indexer.fulltext.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bm25 import inverse_document_frequency, saturated
 from ctxrank.ranking.candidates import Bonus, Candidate, Candidates

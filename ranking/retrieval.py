@@ -10,10 +10,10 @@ import apsw
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.connection import snapshot
-from ctxrank.indexer.facets import document_id_of
-from ctxrank.indexer.fts import BROKEN, Index, IndexState, Trouble
+from ctxrank.indexer.fulltext.facets import document_id_of
+from ctxrank.indexer.fulltext.fts import BROKEN, Index, IndexState, Trouble
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.blend import blended, calibrated, half_score
 from ctxrank.ranking.candidates import Candidates, all_matter, find_candidates

@@ -11,7 +11,7 @@ from math import fsum
 
 import apsw
 
-from ctxrank.indexer.forward import (
+from ctxrank.indexer.fulltext.forward import (
     CHECK_BYTES,
     HEAD_BYTES,
     WHOLE,

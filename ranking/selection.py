@@ -12,7 +12,7 @@ Where that would be too many rows, a round goes as deep as MAX_SCORED allows, an
 
 from collections.abc import Callable
 
-from ctxrank.indexer.fts import Index, IndexState
+from ctxrank.indexer.fulltext.fts import Index, IndexState
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.ranking.bounds import BoundedTerm, Bounds, most_of
 from ctxrank.ranking.matching import BEST_BY_BM25, Matcher, Mattering, Row

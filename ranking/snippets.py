@@ -9,7 +9,7 @@ own `**` would be taken for marks: Markdown's bold is shown plain, any other pai
 import re
 from collections.abc import Collection, Iterator
 
-from ctxrank.indexer.fts import Index
+from ctxrank.indexer.fulltext.fts import Index
 from ctxrank.indexer.identifiers import split_word
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.records import NamedTuple

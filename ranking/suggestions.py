@@ -2,7 +2,7 @@
 
 from math import log2
 
-from ctxrank.indexer.fts import Index
+from ctxrank.indexer.fulltext.fts import Index
 
 MAX_SUGGESTIONS = 5
 _MIN_SIMILARITY = 70.0

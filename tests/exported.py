@@ -6,11 +6,12 @@ from typing import Any
 
 from builders import save, write_file
 
-from ctxrank.indexer import error_patterns, strategies
+from ctxrank.indexer import strategies
 from ctxrank.indexer.events import record_event
-from ctxrank.indexer.failures import insert as insert_failure
-from ctxrank.indexer.failures import sighting_of
-from ctxrank.indexer.known_errors import put_signature
+from ctxrank.indexer.known_errors import error_patterns
+from ctxrank.indexer.known_errors.failures import insert as insert_failure
+from ctxrank.indexer.known_errors.failures import sighting_of
+from ctxrank.indexer.known_errors.solutions import put_signature
 from ctxrank.indexer.packages import consume
 from ctxrank.indexer.reasoning import Reasoning
 from ctxrank.indexer.reasoning import insert as insert_reasoning

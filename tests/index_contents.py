@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from ctxrank.indexer.facets import index_rowid
-from ctxrank.indexer.forward import packed_counts, term_ids
+from ctxrank.indexer.fulltext.facets import index_rowid
+from ctxrank.indexer.fulltext.forward import packed_counts, term_ids
 from ctxrank.indexer.store import Store
 
 

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxrank.indexer.linked import Link
-from ctxrank.indexer.linked_graph import Graph, Node
-from ctxrank.indexer.linked_store import StoredTexts
-from ctxrank.indexer.linked_text import LevelTexts
-from ctxrank.indexer.linked_tree import Tree, require_tree
+from ctxrank.indexer.linked.artifact import Link
+from ctxrank.indexer.linked.graph import Graph, Node
+from ctxrank.indexer.linked.store import StoredTexts
+from ctxrank.indexer.linked.text import LevelTexts
+from ctxrank.indexer.linked.tree import Tree, require_tree
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import ESTIMATE
 

@@ -2,14 +2,15 @@
 
 from typing import Any
 
-from ctxrank.indexer import error_patterns, reasoning, strategies
+from ctxrank.indexer import reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.config import Config
-from ctxrank.indexer.known_errors import put_signature
+from ctxrank.indexer.known_errors import error_patterns
+from ctxrank.indexer.known_errors.solutions import put_signature
 from ctxrank.indexer.sessions import require_group, require_session
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.assembly import assemble
-from ctxrank.ranking.request import AssembleRequest, Assembly
+from ctxrank.ranking.assembly.assemble import assemble
+from ctxrank.ranking.assembly.request import AssembleRequest, Assembly
 
 TODAY = 20_000 * DAY_US  # a day for `as_of`, so that recency is arithmetic
 

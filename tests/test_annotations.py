@@ -7,8 +7,8 @@ import pytest
 from builders import make_store, write_file
 from linked_builders import age, copy_fixture, tree_of
 
-from ctxrank.indexer.annotations import Annotation, find_annotations, stored_annotations, sync_annotations
-from ctxrank.indexer.linked_store import tree_id
+from ctxrank.indexer.linked.annotations import Annotation, find_annotations, stored_annotations, sync_annotations
+from ctxrank.indexer.linked.store import tree_id
 from ctxrank.indexer.store import Store
 
 

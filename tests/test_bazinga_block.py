@@ -8,7 +8,7 @@ from bazinga_project import SESSION, Project, bazinga
 from builders import Answer
 
 from ctxrank.indexer.tokens import estimate_tokens
-from ctxrank.ranking.predecessor_block import context_budget
+from ctxrank.ranking.assembly.predecessor_block import context_budget
 
 WORDS = "The token refresh takes the lock of the session row and keeps it until the request is answered. "
 

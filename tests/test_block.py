@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from ranking_builders import TODAY, block_for, know_error, learn, think
 
 from ctxrank.indexer.store import Store
-from ctxrank.ranking import block
-from ctxrank.ranking.request import IncludedPassage
+from ctxrank.ranking.assembly import block
+from ctxrank.ranking.assembly.request import IncludedPassage
 
 _EVIL = [
     "# Heading",

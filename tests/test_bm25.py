@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.forward import encode, packed_counts
+from ctxrank.indexer.fulltext.forward import encode, packed_counts
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.bm25 import WEIGHTS, inverse_document_frequency, saturated
 from ctxrank.ranking.candidates import find_candidates, term_scores

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.ranking.budget import CLASSES, REASONING_TOKENS, Budget, Packed, Step, make_budget, pack
+from ctxrank.ranking.assembly.budget import CLASSES, REASONING_TOKENS, Budget, Packed, Step, make_budget, pack
 
 _STEPS = st.lists(st.tuples(st.sampled_from(CLASSES), st.integers(0, 5), st.integers(1, 400)), max_size=40).map(
     lambda parts: [Step(kind, key, "entry", cost) for kind, key, cost in parts]

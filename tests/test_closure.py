@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linked_builders import graph_of
 
-from ctxrank.indexer.annotations import Annotation
 from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.linked_graph import Graph
-from ctxrank.ranking.closure import MAX_CHAIN, Closure, find_task, reach
+from ctxrank.indexer.linked.annotations import Annotation
+from ctxrank.indexer.linked.graph import Graph
+from ctxrank.ranking.linked.closure import MAX_CHAIN, Closure, find_task, reach
 
 IDS = [f"{prefix}-{number}" for prefix in ("SPEC", "DEC", "NORM") for number in range(5)]
 GRAPHS = st.fixed_dictionaries(

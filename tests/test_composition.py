@@ -14,9 +14,9 @@ from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.tokens import cautious_tokens, model_factor, shape
 from ctxrank.indexer.vocabulary import local_counter
-from ctxrank.ranking.prices import Prices
-from ctxrank.ranking.request import Assembly
-from ctxrank.ranking.zones import WITH_PACKAGES
+from ctxrank.ranking.assembly.prices import Prices
+from ctxrank.ranking.assembly.request import Assembly
+from ctxrank.ranking.assembly.zones import WITH_PACKAGES
 
 _LEVELS = {"title": 0, "summary": 1, "passage": 2, "full": 3}
 _KINDS = {

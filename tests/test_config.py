@@ -12,8 +12,8 @@ from builders import found, make_store, open_again, run_child, save
 from ctxrank.indexer.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
 from ctxrank.indexer.config_file import read_config_file
 from ctxrank.indexer.errors import CtxrankError, UsageError
-from ctxrank.indexer.redaction import redact
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 
 LONG_AGO = 1_600_000_000
@@ -220,7 +220,7 @@ from ctxrank.indexer.store import open_store
 
 with open_store(sys.argv[1]) as store:
     load_config(store)
-    print("ctxrank.indexer.user_rules" in sys.modules)
+    print("ctxrank.indexer.redaction.user_rules" in sys.modules)
 """
 
 

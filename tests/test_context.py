@@ -11,11 +11,11 @@ from builders import make_store
 from linked_builders import copy_fixture, tree_of, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.linked_index import index_linked
+from ctxrank.indexer.linked.indexing import index_linked
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.vocabulary import local_counter
-from ctxrank.ranking.linked_context import ContextRequest, task_context
-from ctxrank.ranking.linked_pack import LinkedPart
+from ctxrank.ranking.linked.context import ContextRequest, task_context
+from ctxrank.ranking.linked.pack import LinkedPart
 
 HOSTILE = (
     "The connection pool hands out a stale handle. ",

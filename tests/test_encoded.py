@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxrank.indexer.config import load_config
-from ctxrank.indexer.encoded import find_everywhere
 from ctxrank.indexer.events import record_event
-from ctxrank.indexer.forgetting_secrets import forget_secrets
-from ctxrank.indexer.forgotten import Forgotten
+from ctxrank.indexer.forgetting.forgetting_secrets import forget_secrets
+from ctxrank.indexer.forgetting.forgotten import Forgotten
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.redaction import redact
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.encoded import find_everywhere
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
 
 SECRET = "Zq7/" * 3 + '"K v+é'

@@ -18,13 +18,15 @@ from builders import found, make_store, run_child, save, search_ids
 from failing_files import Fault, failing_files
 from index_contents import has_no_ghosts
 
-from ctxrank.indexer import failed_commands, fts, redaction_again
 from ctxrank.indexer.connection import translate
 from ctxrank.indexer.errors import CtxrankError, UsageError
-from ctxrank.indexer.follower import rebuild
+from ctxrank.indexer.fulltext import fts
+from ctxrank.indexer.fulltext.follower import rebuild
+from ctxrank.indexer.known_errors import failed_commands
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.redaction_again import redact_again
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction import again
+from ctxrank.indexer.redaction.again import redact_again
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store, create_store
 
 SAVE = ("reasoning", "save", "--session", "S", "--agent", "developer", "--phase", "risks", "The walrus is late.")
@@ -305,7 +307,7 @@ def test_a_purge_that_was_killed_is_finished_by_the_next_one(unclean: Store, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(redaction_again, "_note_ruleset", killed)
+        patch.setattr(again, "_note_ruleset", killed)
         redact_again(unclean, RedactionMode.PATTERN_ONLY)
     unclean.follow()
     terms = "SELECT count(*) FROM main.terms WHERE term LIKE '%a1b2%'"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.error_patterns import state_of
-from ctxrank.ranking.error_calibration import (
+from ctxrank.indexer.known_errors.error_patterns import state_of
+from ctxrank.ranking.known_errors.calibration import (
     LEAST_RECOGNITION,
     PRIOR_STRENGTH,
     WEIGHTS,

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.known_errors import NewKnownError, save_error
+from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.store import create_store
-from ctxrank.ranking.error_answer import Asked, recognise
-from ctxrank.ranking.error_calibration import LEAST_RECOGNITION
+from ctxrank.ranking.known_errors.answer import Asked, recognise
+from ctxrank.ranking.known_errors.calibration import LEAST_RECOGNITION
 
 
 def python_trace(folder: str, name: str, line: int, code: str, said: str) -> str:

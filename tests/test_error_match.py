@@ -7,12 +7,12 @@ import pytest
 from builders import make_store
 
 import ctxrank.indexer
-from ctxrank.indexer import error_index, error_patterns
-from ctxrank.indexer.error_signature import Signature, sign
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.signature import Signature, sign
+from ctxrank.indexer.error_text.units import error_units
+from ctxrank.indexer.known_errors import error_patterns, signature_index
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.error_match import MatchAnswer, match_errors
-from ctxrank.ranking.error_similarity import align, compare
+from ctxrank.ranking.known_errors.match import MatchAnswer, match_errors
+from ctxrank.ranking.known_errors.similarity import align, compare
 
 AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
 
@@ -38,7 +38,7 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
             change,
             error_patterns.ErrorPattern(project, signature.instance, signature.error_type, text[:60], "Fix it.", 1, 1),
         )
-        error_index.put(change, number, project, signature, unit.text)
+        signature_index.put(change, number, project, signature, unit.text)
         change.connection.execute(
             "UPDATE error_patterns SET confirmations = ?, refutations = ? WHERE id = ?",
             (confirmations, refutations, number),
@@ -167,8 +167,8 @@ def test_signatures_of_an_older_normaliser_are_signed_again(store: Store) -> Non
     save(store, text)
     with store.write() as change:
         change.connection.execute("UPDATE error_signatures SET normaliser = 0, template = 'old', instance = 'old'")
-        assert error_index.sign_again(change, 100) == 1
-        assert error_index.sign_again(change, 100) == 0
+        assert signature_index.sign_again(change, 100) == 1
+        assert signature_index.sign_again(change, 100) == 0
     assert grades(store, text) == ["exact"]
 
 
@@ -256,7 +256,7 @@ def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
             for number in range(first, last):
                 unit = error_units(f"error: the frob {'ab' if number % 2 else 'cd'}{number:o} is bent")[0]
                 pattern = error_patterns.ErrorPattern("default", f"p{number}", "", unit.message, "Fix it.", 1, 1)
-                error_index.put(change, error_patterns.upsert(change, pattern), "default", sign(unit), unit.text)
+                signature_index.put(change, error_patterns.upsert(change, pattern), "default", sign(unit), unit.text)
         steps = 0
 
         def step() -> bool:

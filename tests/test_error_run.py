@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from builders import make_store, obey_interrupts
 
-from ctxrank.indexer.error_listing import StoredError, list_errors
+from ctxrank.indexer.known_errors.listing import StoredError, list_errors
+from ctxrank.indexer.known_errors.tree_changes import Tree, changes_between, note_tree
 from ctxrank.indexer.store import open_store
-from ctxrank.indexer.tree_changes import Tree, changes_between, note_tree
 
 SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"
 BROKEN, FIXED = SCRIPT + "load({})\n", SCRIPT + "load({'retries': 1})\n"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxrank.indexer.error_masks import MAX_WORDS, masked
-from ctxrank.indexer.error_signature import NORMALISER_VERSION, Signature, predecessor_message, sign, terms_of
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.masks import MAX_WORDS, masked
+from ctxrank.indexer.error_text.signature import NORMALISER_VERSION, Signature, predecessor_message, sign, terms_of
+from ctxrank.indexer.error_text.units import error_units
 
 
 def signed(text: str) -> Signature:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxrank.indexer.console import MAX_HEAD_BYTES, MAX_TAIL_BYTES, read_failure
-from ctxrank.indexer.error_signature import sign
-from ctxrank.indexer.error_summaries import is_summary
-from ctxrank.indexer.error_units import MAX_UNITS, ErrorUnit, error_units
+from ctxrank.indexer.error_text.console import MAX_HEAD_BYTES, MAX_TAIL_BYTES, read_failure
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.indexer.error_text.summaries import is_summary
+from ctxrank.indexer.error_text.units import MAX_UNITS, ErrorUnit, error_units
 
 TRACEBACK = """\
 Traceback (most recent call last):

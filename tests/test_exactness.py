@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.documents import Document, put
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import Store
 from ctxrank.ranking import SearchRequest, SearchResult, candidates, search, selection
 from ctxrank.ranking.bounds import BoundedTerm, Bounds, most_of

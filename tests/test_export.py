@@ -11,7 +11,7 @@ from exported import ISO, exported, fill
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.transfer.export import export_lines
 

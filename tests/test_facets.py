@@ -4,8 +4,16 @@ import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.facets import KINDS, SENTINEL, document_id_of, index_rowid, kind_facet, scope_text, session_range
-from ctxrank.indexer.fts import TOKENIZER
+from ctxrank.indexer.fulltext.facets import (
+    KINDS,
+    SENTINEL,
+    document_id_of,
+    index_rowid,
+    kind_facet,
+    scope_text,
+    session_range,
+)
+from ctxrank.indexer.fulltext.fts import TOKENIZER
 
 _IDS = st.integers(1, 2**31 - 1)
 

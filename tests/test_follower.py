@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_contents import has_no_ghosts, index_contents
 
-from ctxrank.indexer import follower
 from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.follower import rebuild
+from ctxrank.indexer.fulltext import follower
+from ctxrank.indexer.fulltext.follower import rebuild
 from ctxrank.indexer.packages import supersede
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Store
@@ -89,7 +89,7 @@ def test_a_bounded_follow_does_a_part_and_says_what_is_left(tmp_path: Path) -> N
 
 def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_batches(store: Store) -> None:
     """The follower remembers the ids of terms; those of an index that was emptied in between are others."""
-    from ctxrank.indexer.follower import Follower
+    from ctxrank.indexer.fulltext.follower import Follower
 
     save(store, "0.md", "zebra")
     holder = hold_the_index(store)

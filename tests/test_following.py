@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from builders import found, hold_the_index, make_store, open_again, save, search_ids, start_child
 
-from ctxrank.indexer.following import FILE, Announcement, is_announced
+from ctxrank.indexer.fulltext.following import FILE, Announcement, is_announced
 from ctxrank.indexer.store import Store
 
 _TRANSACTIONS, _TOGETHER = 30, 20
@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from builders import found, hold_the_index, make_store, open_again, save, search_ids, start_child
 from ctxrank.indexer import documents
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 
 def write(store, word, count):
     with store.write() as change:
@@ -80,7 +80,7 @@ def test_a_bounded_follow_stops_where_another_process_begins_to_do_it_all(store:
         return next(asked)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ctxrank.indexer.follower.is_announced", begins_meanwhile)
+        patched.setattr("ctxrank.indexer.fulltext.follower.is_announced", begins_meanwhile)
         assert store.follow(60_000) > 0
     assert store.follow(60_000) == 0
 

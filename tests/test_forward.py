@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.forward import (
+from ctxrank.indexer.fulltext.forward import (
     BODY_MAX,
     IDENTIFIERS_MAX,
     PATH_MAX,

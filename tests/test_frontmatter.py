@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.frontmatter import MAX_BYTES, MAX_DEPTH, MAX_NODES, read_frontmatter
+from ctxrank.indexer.linked.frontmatter import MAX_BYTES, MAX_DEPTH, MAX_NODES, read_frontmatter
 
 
 def _problems(yaml: str) -> list[tuple[str, int]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.globs import GlobTable, covered, matches, overlap
+from ctxrank.indexer.linked.globs import GlobTable, covered, matches, overlap
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from builders import found, make_store, open_again, run_child, save, search_ids, start_child
 from index_contents import has_no_ghosts, index_contents
 
-from ctxrank.indexer import fts
-from ctxrank.indexer.follower import rebuild
+from ctxrank.indexer.fulltext import fts
+from ctxrank.indexer.fulltext.follower import rebuild
 from ctxrank.indexer.store import Store
 
 

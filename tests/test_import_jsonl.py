@@ -13,10 +13,10 @@ from index_contents import has_no_ghosts
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.failures import insert as insert_failure
-from ctxrank.indexer.failures import last_failure, sighting_of
+from ctxrank.indexer.forgetting.retention import prune_older
+from ctxrank.indexer.known_errors.failures import insert as insert_failure
+from ctxrank.indexer.known_errors.failures import last_failure, sighting_of
 from ctxrank.indexer.packages import consume, consumers_of, get_package, list_packages, supersede
-from ctxrank.indexer.retention import prune_older
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import list_groups, list_sessions
 from ctxrank.indexer.store import Store

@@ -9,29 +9,29 @@ import pytest
 from builders import make_store, run_child, search_ids, start_child
 from exported import bring, exported_bytes
 
-from ctxrank.indexer import error_index, error_patterns
-from ctxrank.indexer.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.error_index import Whose
-from ctxrank.indexer.error_listing import get_error, list_errors, prune_errors, recognition_of
-from ctxrank.indexer.error_patterns import ErrorPattern
-from ctxrank.indexer.error_signature import sign
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
-from ctxrank.indexer.failures import Failure, Place, last_failure, record_failure, resolve, seen_before
-from ctxrank.indexer.known_errors import NewKnownError, SavedKnownError, confirm, put_signature, save_error
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.known_errors import error_patterns, signature_index
+from ctxrank.indexer.known_errors.error_patterns import ErrorPattern
+from ctxrank.indexer.known_errors.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
+from ctxrank.indexer.known_errors.failures import Failure, Place, last_failure, record_failure, resolve, seen_before
+from ctxrank.indexer.known_errors.listing import get_error, list_errors, prune_errors, recognition_of
+from ctxrank.indexer.known_errors.signature_index import Whose
+from ctxrank.indexer.known_errors.solutions import NewKnownError, SavedKnownError, confirm, put_signature, save_error
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.error_answer import Asked, ErrorAnswer, recognise
-from ctxrank.ranking.error_calibration import record_bound
+from ctxrank.ranking.known_errors.answer import Asked, ErrorAnswer, recognise
+from ctxrank.ranking.known_errors.calibration import record_bound
 
 LOCKFILE = "error: the lockfile of '{}' cannot be read by this version"
 MODE = RedactionMode.PATTERN_ONLY
 _SAVE = """
 import sys
-from ctxrank.indexer.known_errors import NewKnownError, save_error
+from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.store import open_store
 with open_store(sys.argv[1]) as store:
     for _ in range(10):
@@ -335,7 +335,10 @@ def test_a_told_failure_reads_as_a_program_prints_it() -> None:
 
 
 def test_the_matcher_is_not_loaded_where_nothing_failed(tmp_path: Path) -> None:
-    code = "import sys, ctxrank.ranking.assembly; print([m for m in sys.modules if 'error_match' in m or 'units' in m])"
+    code = (
+        "import sys, ctxrank.ranking.assembly.assemble;"
+        " print([m for m in sys.modules if 'known_errors.match' in m or 'error_text' in m])"
+    )
     assert run_child(code) == "[]\n"
 
 
@@ -350,7 +353,7 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
             put_signature(change, copied, "default", text.format("x").replace("program", "programs today"))
     answer = recognise(store.truth, text.format("x"), Asked("default", now_us(), "python"))
     assert [fix.match.pattern_id for fix in answer.fixes] == [number]
-    similar = error_index.similar(
+    similar = signature_index.similar(
         store.truth, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
     )
     assert [known.pattern_id for known in similar] == [number]

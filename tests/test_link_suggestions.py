@@ -9,9 +9,9 @@ from builders import make_store
 from linked_builders import copy_fixture, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.linked_index import index_linked
-from ctxrank.indexer.linked_patch import unified_diff, with_link
-from ctxrank.indexer.linked_reading import parse_artifact
+from ctxrank.indexer.linked.indexing import index_linked
+from ctxrank.indexer.linked.patch import unified_diff, with_link
+from ctxrank.indexer.linked.reading import parse_artifact
 from ctxrank.indexer.store import Store
 
 PATH = ".contextia/work/tasks/a.md"

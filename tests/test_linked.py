@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.linked import Link, LinkedArtifact
-from ctxrank.indexer.linked_graph import Node
-from ctxrank.indexer.linked_reading import parse_artifact
-from ctxrank.indexer.linked_text import first_section, level_texts, safe
+from ctxrank.indexer.linked.artifact import Link, LinkedArtifact
+from ctxrank.indexer.linked.graph import Node
+from ctxrank.indexer.linked.reading import parse_artifact
+from ctxrank.indexer.linked.text import first_section, level_texts, safe
 
 SPEC = ".contextia/system/specs/a.md"
 

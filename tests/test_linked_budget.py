@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.errors import UsageError
-from ctxrank.ranking.linked_budget import Footer, Offer, Spent, linked_limit, spend
+from ctxrank.ranking.linked.budget import Footer, Offer, Spent, linked_limit, spend
 
 _LEVELS = ("meta", "summary", "full")
 _PRICES = st.lists(st.integers(1, 300), min_size=1, max_size=3).map(sorted)

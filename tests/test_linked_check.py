@@ -9,7 +9,7 @@ from builders import make_store, write_file
 from linked_builders import copy_fixture, tree_of, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.linked_check import check_tree
+from ctxrank.indexer.linked.check import check_tree
 from ctxrank.indexer.store import Store
 
 CLEAN = {

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from linked_builders import graph_of, texts_of
 
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.linked_graph import Graph
-from ctxrank.indexer.linked_reading import parse_artifact
-from ctxrank.indexer.linked_store import StoredTexts
-from ctxrank.indexer.linked_text import LEVELS, level_texts
+from ctxrank.indexer.linked.graph import Graph
+from ctxrank.indexer.linked.reading import parse_artifact
+from ctxrank.indexer.linked.store import StoredTexts
+from ctxrank.indexer.linked.text import LEVELS, level_texts
 from ctxrank.indexer.tokens import ESTIMATE, estimate_tokens
 from ctxrank.indexer.vocabulary import local_counter
-from ctxrank.ranking.closure import Reached, reach
-from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked
-from ctxrank.ranking.prices import Prices
+from ctxrank.ranking.assembly.prices import Prices
+from ctxrank.ranking.linked.closure import Reached, reach
+from ctxrank.ranking.linked.pack import LinkedPart, Wanted, pack_linked
 
 IDS = [f"{prefix}-{number}" for prefix in ("SPEC", "DEC", "NORM") for number in range(4)]
 _MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer

@@ -13,13 +13,13 @@ from ranking_builders import block_for
 from ctxrank.cli.main import run
 from ctxrank.indexer import receipts
 from ctxrank.indexer.config import Config
-from ctxrank.indexer.linked_index import index_linked
+from ctxrank.indexer.linked.indexing import index_linked
 from ctxrank.indexer.receipts import KEPT_PER_GROUP, Receipt, list_receipts
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.linked_context import ContextRequest
-from ctxrank.ranking.linked_receipt import Kept, MadeContext, keep_receipt, make_context
-from ctxrank.ranking.replay import difference, replayed
+from ctxrank.ranking.assembly.replay import difference, replayed
+from ctxrank.ranking.linked.context import ContextRequest
+from ctxrank.ranking.linked.receipt import Kept, MadeContext, keep_receipt, make_context
 
 
 @pytest.fixture

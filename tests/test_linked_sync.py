@@ -11,19 +11,19 @@ import pytest
 from builders import make_store, search_ids, write_file
 from linked_builders import age, copy_fixture, tree_of, write_artifact
 
-from ctxrank.indexer import linked_sync
 from ctxrank.indexer.errors import CtxrankError
-from ctxrank.indexer.linked_graph import load_graph
-from ctxrank.indexer.linked_index import count_tokens, index_linked
-from ctxrank.indexer.linked_store import stored_texts
-from ctxrank.indexer.linked_sync import sync_tree
-from ctxrank.indexer.linked_tree import find_tree
+from ctxrank.indexer.linked import sync
+from ctxrank.indexer.linked.graph import load_graph
+from ctxrank.indexer.linked.indexing import count_tokens, index_linked
+from ctxrank.indexer.linked.store import stored_texts
+from ctxrank.indexer.linked.sync import sync_tree
+from ctxrank.indexer.linked.tree import find_tree
 from ctxrank.indexer.reading import FileText, ReadSkip
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.redaction.user_rules import UserRule, UserRules
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import cautious_tokens
-from ctxrank.indexer.user_rules import UserRule, UserRules
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def test_changing_one_of_ten_thousand_reads_that_one(tmp_path: Path, monkeypatch
         assert sync_tree(store, tree_of(store)).files == 10_000
         path = write_artifact(tmp_path, "NORM-N-77", "scope: [src]\n")
         opened: list[str] = []
-        real = linked_sync.read_tree_file
+        real = sync.read_tree_file
 
         def read(place: str) -> FileText | ReadSkip:
             opened.append(place)
             return real(place)
 
-        monkeypatch.setattr(linked_sync, "read_tree_file", read)
+        monkeypatch.setattr(sync, "read_tree_file", read)
         report = sync_tree(store, tree_of(store))
         assert opened == [str(path)]
         assert report.written == (".contextia/system/norms/norm-n-77.md",)

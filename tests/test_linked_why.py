@@ -11,13 +11,13 @@ from ranking_builders import block_for
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.errors import NotFoundError
-from ctxrank.indexer.linked_index import index_linked
+from ctxrank.indexer.linked.indexing import index_linked
 from ctxrank.indexer.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.linked_context import ContextRequest
-from ctxrank.ranking.linked_receipt import keep_receipt, make_context
-from ctxrank.ranking.linked_why import why_linked
-from ctxrank.ranking.why import Why
+from ctxrank.ranking.assembly.why import Why
+from ctxrank.ranking.linked.context import ContextRequest
+from ctxrank.ranking.linked.receipt import keep_receipt, make_context
+from ctxrank.ranking.linked.why import why_linked
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import pytest
 from builders import BUSY_MS, make_store, open_again
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.failures import sign_older
+from ctxrank.indexer.known_errors.failures import sign_older
 from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION, Store
-from ctxrank.ranking.error_answer import Asked, recognise
 from ctxrank.ranking.hits import SearchRequest
+from ctxrank.ranking.known_errors.answer import Asked, recognise
 from ctxrank.ranking.retrieval import search
 
 SQL_FILES = sorted((Path(__file__).parent.parent / "indexer").glob("truth_*.sql"))

@@ -5,7 +5,7 @@ from pathlib import Path
 from builders import found, make_store, save
 from linked_builders import tree_of, write_artifact
 
-from ctxrank.indexer.linked_sync import sync_tree
+from ctxrank.indexer.linked.sync import sync_tree
 from ctxrank.indexer.packages import supersede
 
 

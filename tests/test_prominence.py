@@ -7,9 +7,9 @@ import apsw
 from builders import make_store, save
 
 from ctxrank.indexer import documents
-from ctxrank.indexer.follower import rebuild
-from ctxrank.indexer.forward import pack_counts
-from ctxrank.indexer.prominence import COLUMNS, NONE, Shortest
+from ctxrank.indexer.fulltext.follower import rebuild
+from ctxrank.indexer.fulltext.forward import pack_counts
+from ctxrank.indexer.fulltext.prominence import COLUMNS, NONE, Shortest
 
 
 def _lengths(connection: apsw.Connection, term: str) -> list[int]:

@@ -15,23 +15,23 @@ from predecessor import SESSION, PredecessorDb
 
 from ctxrank.cli.command import whole_cli
 from ctxrank.cli.main import COMMANDS, run
-from ctxrank.indexer import erasing, forgetting, forgetting_secrets
-from ctxrank.indexer.annotations import sync_annotations
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.documents import parse_ref
-from ctxrank.indexer.error_signature import sign
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.errors import LockedError, NotFoundError, UsageError
 from ctxrank.indexer.events import record_event
-from ctxrank.indexer.failures import Failure, Place, record_failure
-from ctxrank.indexer.forgetting import Forgot, forget_document, forget_path, forget_session
-from ctxrank.indexer.forgetting_secrets import forget_secrets, read_secrets
-from ctxrank.indexer.known_errors import NewKnownError, save_error
-from ctxrank.indexer.linked_sync import sync_tree
-from ctxrank.indexer.linked_tree import require_tree
+from ctxrank.indexer.forgetting import erasing, forgetting_secrets, purging
+from ctxrank.indexer.forgetting.forgetting_secrets import forget_secrets, read_secrets
+from ctxrank.indexer.forgetting.purging import Forgot, forget_document, forget_path, forget_session
+from ctxrank.indexer.known_errors.failures import Failure, Place, record_failure
+from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.linked.annotations import sync_annotations
+from ctxrank.indexer.linked.sync import sync_tree
+from ctxrank.indexer.linked.tree import require_tree
 from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.skill_outputs import save_skill_output
@@ -258,11 +258,11 @@ def test_a_crash_after_the_deletion_is_ended_by_the_next_purge(store: Store, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(forgetting, "erase", crash)
+        patched.setattr(purging, "erase", crash)
         with pytest.raises(KeyboardInterrupt):
             forget_session(store, "S")
     assert erasing.is_erasing_due(store.truth)
-    assert forgetting.finish_forgetting(store)
+    assert purging.finish_forgetting(store)
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
 
 
@@ -284,11 +284,11 @@ def test_another_process_may_write_meanwhile(store: Store) -> None:
     fill(store)
     with start_child(_WRITER, store.location.truth) as writer:
         assert writer.stdout is not None and writer.stdout.readline() == "writing\n"
-        with open_store(store.location.truth, busy_ms=20_000) as purging:
-            forgot = forget_session(purging, "S")
+        with open_store(store.location.truth, busy_ms=20_000) as patient:
+            forgot = forget_session(patient, "S")
             writer.communicate(timeout=60)
             assert writer.returncode == 0
-            assert forgot.is_erased or forgetting.finish_forgetting(purging)
+            assert forgot.is_erased or purging.finish_forgetting(patient)
     store.follow()
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
     assert store.truth.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40

@@ -11,22 +11,22 @@ from files_left import bytes_left, reading, vocabulary
 
 from ctxrank.cli.command import whole_cli
 from ctxrank.cli.main import COMMANDS, run
-from ctxrank.indexer import redaction_again
 from ctxrank.indexer.config import load_config
-from ctxrank.indexer.erasing import is_erasing_due
 from ctxrank.indexer.errors import LockedError, UsageError
 from ctxrank.indexer.events import record_event
-from ctxrank.indexer.known_errors import NewKnownError, save_error
+from ctxrank.indexer.forgetting.erasing import is_erasing_due
+from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.redaction_again import RedactedAgain, redact_again
-from ctxrank.indexer.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction import again
+from ctxrank.indexer.redaction.again import RedactedAgain, redact_again
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.user_rules import parse_user_rules
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.skill_outputs import save_skill_output
 from ctxrank.indexer.status import read_status
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.strategies import NewStrategy, save_strategy
-from ctxrank.indexer.user_rules import parse_user_rules
 
 SECRET = "zq7x" * 3
 RULES = {"rules": [{"name": "mine", "pattern": "zq7x[a-z0-9]{8}"}]}
@@ -250,7 +250,7 @@ def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(redaction_again, step, killed)
+        patched.setattr(again, step, killed)
         redact_again(ruled, MODE)
     assert is_erasing_due(ruled.truth) and bytes_left(ruled, SECRET) != []
     assert run([*again, "--db", ruled.location.truth, "--dry-run"]) == 0 and is_erasing_due(ruled.truth)
@@ -265,7 +265,7 @@ def test_a_purge_of_something_else_does_not_end_a_redaction_that_was_killed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(redaction_again, "_document_passes", killed)
+        patched.setattr(again, "_document_passes", killed)
         redact_again(ruled, MODE)
     db = ["--db", ruled.location.truth]
     assert run(["purge", "reasoning:1", *db]) == 0

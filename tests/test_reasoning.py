@@ -19,7 +19,7 @@ from ctxrank.indexer.reasoning import (
     list_reasoning,
     save_reasoning,
 )
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.sessions import list_groups, list_sessions
 from ctxrank.indexer.store import Store
 

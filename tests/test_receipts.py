@@ -11,12 +11,12 @@ from ranking_builders import TODAY, block_for, learn, think
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.documents import parse_ref
 from ctxrank.indexer.errors import NotFoundError
+from ctxrank.indexer.forgetting.retention import prune_older
 from ctxrank.indexer.packages import supersede
 from ctxrank.indexer.receipts import KEPT_PER_GROUP, Receipt, get_receipt, list_receipts
-from ctxrank.indexer.retention import prune_older
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.replay import difference, replayed
-from ctxrank.ranking.why import why
+from ctxrank.ranking.assembly.replay import difference, replayed
+from ctxrank.ranking.assembly.why import why
 
 SECRET = "ghp" + "_" + "a1B2" * 9
 

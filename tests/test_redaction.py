@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ctxrank.indexer.redaction import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
-from ctxrank.indexer.redaction_rules import CONTEXT_REACH, FORMAT_RULES
-from ctxrank.indexer.ruleset import REDACTION_MODES
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
+from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES
 
 _LETTERS = string.ascii_letters + string.digits
 
@@ -275,7 +275,7 @@ def test_the_version_of_the_rules_says_that_they_grew() -> None:
 
 
 def test_importing_the_rules_compiles_none_of_them() -> None:
-    code = "import re, ctxrank.indexer; re.compile = None; import ctxrank.indexer.redaction"
+    code = "import re, ctxrank.indexer; re.compile = None; import ctxrank.indexer.redaction.engine"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -9,11 +9,11 @@ import string
 import pytest
 from matching import sample
 
-from ctxrank.indexer.credential_formats import TOKENS, VALUES
-from ctxrank.indexer.redaction import redact
-from ctxrank.indexer.redaction_guards import entropy, looks_like_key
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES
-from ctxrank.indexer.ruleset import may_hold_secret
+from ctxrank.indexer.redaction.credential_formats import TOKENS, VALUES
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.guards import entropy, looks_like_key
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES
+from ctxrank.indexer.redaction.ruleset import may_hold_secret
 
 _LETTERS = string.ascii_letters + string.digits
 

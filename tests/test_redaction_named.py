@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.indexer.redaction import redact
-from ctxrank.indexer.ruleset import may_hold_secret
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import may_hold_secret
 
 _LETTERS = string.ascii_letters + string.digits
 

@@ -13,13 +13,13 @@ import pytest
 from ahocorasick_rs import AhoCorasick
 from matching import sample
 
-from ctxrank.indexer.kubernetes_secrets import ANCHOR, find_kubernetes
-from ctxrank.indexer.named_values import ANCHORS, find_named
-from ctxrank.indexer.random_words import find_random
-from ctxrank.indexer.redaction import find_rule, redact
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES, Rule
-from ctxrank.indexer.ruleset import RedactionMode
-from ctxrank.indexer.vendor_values import find_vendor_values, vendors
+from ctxrank.indexer.redaction.engine import find_rule, redact
+from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR, find_kubernetes
+from ctxrank.indexer.redaction.named_values import ANCHORS, find_named
+from ctxrank.indexer.redaction.random_words import find_random
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, Rule
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
 
 # A quarter of what the promise is about: growth is looked at by itself, below.
 CHARS = 25_000

@@ -11,16 +11,17 @@ from index_contents import index_contents
 from predecessor import PredecessorDb
 
 from ctxrank.cli.main import run
-from ctxrank.indexer import error_patterns, strategies
+from ctxrank.indexer import strategies
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.events import record_event
+from ctxrank.indexer.forgetting.retention import prune_expired, prune_older
+from ctxrank.indexer.known_errors import error_patterns
 from ctxrank.indexer.packages import consume, get_package, link_versions, list_packages
 from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.reasoning import Reasoning
 from ctxrank.indexer.reasoning import insert as insert_reasoning
-from ctxrank.indexer.retention import prune_expired, prune_older
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import NewSession, create_group, create_session, list_groups, list_sessions
 from ctxrank.indexer.skill_outputs import SkillOutput

@@ -8,8 +8,8 @@ import pytest
 
 from ctxrank.indexer import scan
 from ctxrank.indexer.changes import LINK_OUT
-from ctxrank.indexer.companion import companion
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.fulltext.companion import companion
 from ctxrank.indexer.packages import NewPackage, save_package
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.store import Store, create_store

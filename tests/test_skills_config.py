@@ -20,7 +20,7 @@ from ctxrank.indexer.skills_config import (
     skill_levels,
 )
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.skill_advice import MAX_LINES, checklist, suggest_skills
+from ctxrank.ranking.assembly.skill_advice import MAX_LINES, checklist, suggest_skills
 
 # As the predecessor ships it, but for the settings of other things.
 SHIPPED = {

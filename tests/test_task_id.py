@@ -16,8 +16,8 @@ from ctxrank.indexer.receipts import get_receipt
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.indexer.vocabulary import local_counter
-from ctxrank.ranking.replay import replayed
-from ctxrank.ranking.request import Assembly
+from ctxrank.ranking.assembly.replay import replayed
+from ctxrank.ranking.assembly.request import Assembly
 
 _MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer
 TREE = Path(__file__).parent.parent / "fixtures" / "contextia"

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from promises import Ledger, Promise, Shape, State
 from recorded_files import Kind, Operation
 
-from ctxrank.indexer import forgetting
+from ctxrank.indexer.forgetting import purging
 from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.store import Store
 
@@ -117,7 +117,7 @@ def test_a_purge_that_only_says_that_it_has_erased_is_found_out(
     def lying(_: Store) -> bool:
         return True
 
-    monkeypatch.setattr(forgetting, "erase", lying)
+    monkeypatch.setattr(purging, "erase", lying)
     with make_store(tmp_path / "home") as store, store.write() as change:
         create_session(change, NewSession("S"))
     ledger = Ledger()

@@ -3,9 +3,9 @@
 import pytest
 
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.redaction import Redacted, RedactionMode, redact
-from ctxrank.indexer.ruleset import REDACTION_MODES, may_hold_secret
-from ctxrank.indexer.user_rules import UserRules, parse_user_rules
+from ctxrank.indexer.redaction.engine import Redacted, RedactionMode, redact
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, may_hold_secret
+from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules
 
 WORD = "hunter" + "2" * 2
 ACME = {"name": "acme-key", "pattern": "ACME-[0-9a-f]{8}", "keywords": ["acme-"]}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.ranking.zones import SUMMARY_CHARS, Zone, truncated, usage
+from ctxrank.ranking.assembly.zones import SUMMARY_CHARS, Zone, truncated, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 

@@ -20,7 +20,7 @@ from promises import NAMED, SECRET, Promise, Promises, Shape, State, promise_as_
 from ctxrank.cli import main
 from ctxrank.indexer.connection import sqlite_errors
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import Store, open_store
 
 SESSION, GROUP = "S", "G"

@@ -9,9 +9,9 @@ import apsw
 from index_contents import has_no_ghosts, index_contents
 from promises import SECRETS, Ledger, Promises, Shape, State, broken
 
-from ctxrank.indexer import fts
 from ctxrank.indexer.errors import CtxrankError
-from ctxrank.indexer.follower import rebuild
+from ctxrank.indexer.fulltext import fts
+from ctxrank.indexer.fulltext.follower import rebuild
 from ctxrank.indexer.store import Store, open_store
 from ctxrank.ranking.hits import SearchRequest
 from ctxrank.ranking.retrieval import search

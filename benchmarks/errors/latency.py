@@ -16,10 +16,10 @@ from errors.corpus import Row
 from errors.ours import PROJECT, open_with_signatures, save
 from timing import percentile
 
-from ctxrank.indexer.error_signature import sign
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.store import Store
-from ctxrank.ranking.error_match import match_errors
+from ctxrank.ranking.known_errors.match import match_errors
 
 SIZES = (10_000, 100_000)
 LIMITS_MS = {10_000: 5.0, 100_000: 25.0}
@@ -37,10 +37,10 @@ _COLD = """
 import sys, time
 start = time.perf_counter()
 from ctxrank.indexer.store import open_store
-from ctxrank.indexer.console import read_failure
-from ctxrank.indexer.error_units import error_units
-from ctxrank.indexer.error_signature import sign
-from ctxrank.ranking.error_match import match_errors
+from ctxrank.indexer.error_text.console import read_failure
+from ctxrank.indexer.error_text.units import error_units
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.ranking.known_errors.match import match_errors
 loaded = time.perf_counter()
 store = open_store(start=sys.argv[1])
 text = read_failure(sys.stdin.buffer.read())

@@ -6,12 +6,12 @@ from typing import NamedTuple
 from errors.baselines import Answer
 
 import ctxrank.indexer
-from ctxrank.indexer import error_index, error_patterns
-from ctxrank.indexer.error_index import Whose
-from ctxrank.indexer.error_signature import Signature, sign
-from ctxrank.indexer.error_units import error_units
+from ctxrank.indexer.error_text.signature import Signature, sign
+from ctxrank.indexer.error_text.units import error_units
+from ctxrank.indexer.known_errors import error_patterns, signature_index
+from ctxrank.indexer.known_errors.signature_index import Whose
 from ctxrank.indexer.store import Change, Store, create_store
-from ctxrank.ranking.error_match import consider, evidence_of, family_of, match_errors
+from ctxrank.ranking.known_errors.match import consider, evidence_of, family_of, match_errors
 
 PROJECT = "default"
 _SOLUTION = "What fixed it."
@@ -68,7 +68,7 @@ def save(change: Change, name: str, text: str) -> int:
         change,
         error_patterns.ErrorPattern(PROJECT, name, signature.error_type, signature.headline, _SOLUTION, 1, 1),
     )
-    error_index.put(change, number, PROJECT, signature, unit.text)
+    signature_index.put(change, number, PROJECT, signature, unit.text)
     return number
 
 

@@ -16,16 +16,16 @@ from typing import NamedTuple
 from link_world import World, write_world
 
 from ctxrank.indexer.config import Config
-from ctxrank.indexer.linked_graph import load_graph
-from ctxrank.indexer.linked_store import stored_texts
-from ctxrank.indexer.linked_sync import sync_tree
-from ctxrank.indexer.linked_tree import require_tree
+from ctxrank.indexer.linked.graph import load_graph
+from ctxrank.indexer.linked.store import stored_texts
+from ctxrank.indexer.linked.sync import sync_tree
+from ctxrank.indexer.linked.tree import require_tree
 from ctxrank.indexer.store import Store, create_store
-from ctxrank.ranking.closure import Closure, Reached
-from ctxrank.ranking.linked_context import ContextRequest, gather
-from ctxrank.ranking.linked_pack import LinkedPart, Wanted, pack_linked
-from ctxrank.ranking.linked_search import find_more
-from ctxrank.ranking.prices import Prices
+from ctxrank.ranking.assembly.prices import Prices
+from ctxrank.ranking.linked.closure import Closure, Reached
+from ctxrank.ranking.linked.context import ContextRequest, gather
+from ctxrank.ranking.linked.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.linked.search import find_more
 
 SCHEMES = ("links", "BM25", "BM25 top 10", "tiers")
 _AS_MANY_AS_FIT = 200

@@ -7,7 +7,7 @@ import sys
 import time
 
 from ctxrank.indexer import documents, open_store
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 
 _BATCH = 500
 

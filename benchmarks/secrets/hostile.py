@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from ahocorasick_rs import AhoCorasick
 from matching import sample
 
-from ctxrank.indexer.credential_formats import VALUES
-from ctxrank.indexer.named_values import ANCHORS
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES, Rule
+from ctxrank.indexer.redaction.credential_formats import VALUES
+from ctxrank.indexer.redaction.named_values import ANCHORS
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES, Rule
 
 SIZE = 100_000  # characters
 _FILLERS = ("a", "A", "0", "-", "_", "/", ".", "=", ":", '"', "'", "\\", " ", "\n", "a.", "a-", "a/", "a ", "\\n", "é")

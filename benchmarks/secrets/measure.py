@@ -25,8 +25,8 @@ from labels import labelled
 from other_detectors import Redactor, public_formats, shown_rules, stored_rules
 from vectors import Vector, read_formats, vectors
 
-from ctxrank.indexer.redaction import find_rule, redact
-from ctxrank.indexer.redaction_rules import FORMAT_RULES, RULES
+from ctxrank.indexer.redaction.engine import find_rule, redact
+from ctxrank.indexer.redaction.rules import FORMAT_RULES, RULES
 
 _HERE = Path(__file__).resolve().parent
 _VECTORS_EACH = 8

@@ -12,7 +12,7 @@ from ctxrank.indexer.records import TYPE_CHECKING
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place
     from ctxrank.indexer.predecessor.views import Rows
-    from ctxrank.indexer.ruleset import RedactionMode
+    from ctxrank.indexer.redaction.ruleset import RedactionMode
     from ctxrank.indexer.store import Store
 
 

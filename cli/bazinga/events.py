@@ -10,7 +10,7 @@ def save_event(call: BazingaCall) -> int:
     """Save an event once: a known key gives the first one again."""
     from ctxrank.indexer.events import record_event
     from ctxrank.indexer.incoming_texts import IncomingTexts
-    from ctxrank.indexer.ruleset import RedactionMode
+    from ctxrank.indexer.redaction.ruleset import RedactionMode
     from ctxrank.indexer.sessions import require_group, require_session
 
     flags = ("--payload-file", "--idempotency-key", "--group-id")

@@ -68,7 +68,7 @@ def recover_db(call: BazingaCall) -> int:
 
 
 def _recover_index(call: BazingaCall) -> int:
-    from ctxrank.indexer.follower import rebuild
+    from ctxrank.indexer.fulltext.follower import rebuild
     from ctxrank.indexer.status import read_status
 
     before = read_status(call.store)

@@ -15,7 +15,7 @@ from ctxrank.indexer.location import Location
 from ctxrank.indexer.passages import content_digest
 from ctxrank.indexer.reading import FileText, read_text_file
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.walk import FoundFile, walk
 
 _SHOWN = 4

@@ -15,7 +15,7 @@ from ctxrank.indexer.doctor.index_checks import examine_index, open_index_to_loo
 from ctxrank.indexer.doctor.surroundings import examine_surroundings
 from ctxrank.indexer.doctor.truth_checks import examine_truth, examine_truth_file, open_to_look
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.fts import BROKEN
+from ctxrank.indexer.fulltext.fts import BROKEN
 from ctxrank.indexer.location import Location
 from ctxrank.indexer.store import Store
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer import fts
 from ctxrank.indexer.connection import file_uri
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.doctor.truth_checks import open_to_look
+from ctxrank.indexer.fulltext import fts
 from ctxrank.indexer.location import Location
 
 HEALS_STEP = "The next search heals it; 'ctxrank rebuild' does it now."

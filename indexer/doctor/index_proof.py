@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer import forward, fts
 from ctxrank.indexer.connection import snapshot
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.doctor.index_checks import HEALS_STEP
-from ctxrank.indexer.facets import SENTINEL, document_id_of, index_rowid, scope_text
-from ctxrank.indexer.prominence import COLUMNS, Shortest
+from ctxrank.indexer.fulltext import forward, fts
+from ctxrank.indexer.fulltext.facets import SENTINEL, document_id_of, index_rowid, scope_text
+from ctxrank.indexer.fulltext.prominence import COLUMNS, Shortest
 from ctxrank.indexer.records import NamedTuple
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}

@@ -113,7 +113,7 @@ def _copied(location: Location) -> str:
 def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
     if is_dry_run:
         return "would make the index anew"
-    from ctxrank.indexer.follower import rebuild
+    from ctxrank.indexer.fulltext.follower import rebuild
     from ctxrank.indexer.store import open_store
 
     with open_store(location.truth, root=location.root) as store:

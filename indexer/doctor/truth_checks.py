@@ -8,13 +8,13 @@ import apsw
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.connection import file_uri, snapshot, wait_for_locks
 from ctxrank.indexer.doctor.finding import Finding, Repair, fail, locked, ok, warn
-from ctxrank.indexer.erasing import is_erasing_due
-from ctxrank.indexer.facets import KINDS
-from ctxrank.indexer.fts import BROKEN
+from ctxrank.indexer.forgetting.erasing import is_erasing_due
+from ctxrank.indexer.forgetting.removal import TABLES
+from ctxrank.indexer.fulltext.facets import KINDS
+from ctxrank.indexer.fulltext.fts import BROKEN
 from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.location import Location
-from ctxrank.indexer.removal import TABLES
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION
 
 SALVAGE_STEP = (

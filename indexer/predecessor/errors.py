@@ -9,11 +9,11 @@ import apsw
 
 from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.error_patterns import put_document, record_outcome, refuse_purged, title_of
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.known_errors.error_patterns import put_document, record_outcome, refuse_purged, title_of
 from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
 from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.ruleset import RedactionMode
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
     assert row is not None, "an upsert returns its row"
     put_document(change, int(row[0]))
     if is_new:
-        from ctxrank.indexer.known_errors import put_signature
+        from ctxrank.indexer.known_errors.solutions import put_signature
 
         put_signature(change, int(row[0]), clean.project, title_of(clean.error_type, clean.message))
     return int(row[1])

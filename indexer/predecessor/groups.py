@@ -10,7 +10,7 @@ import apsw
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.sessions import GROUP_STATUSES, find_group, require_group, require_session
 from ctxrank.indexer.store import Store
 

@@ -16,7 +16,7 @@ from ctxrank.indexer.predecessor.lessons import LessonImport
 from ctxrank.indexer.predecessor.package_import import PackageImport
 from ctxrank.indexer.predecessor.session_import import SessionImport
 from ctxrank.indexer.predecessor.source import read_predecessor
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store import Change, Store
 from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.transfer.ledger import digest_of, row_key

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Iterable
 
-from ctxrank.indexer import error_patterns, known_errors, reasoning, skill_outputs, strategies
+from ctxrank.indexer import reasoning, skill_outputs, strategies
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.known_errors import error_patterns, solutions
 from ctxrank.indexer.predecessor.rows import ErrorRow, ReasoningRow, SkillRow, StrategyRow
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
@@ -102,7 +103,7 @@ class LessonImport:
             return kept
         number = error_patterns.upsert(change, pattern)
         failure = error_patterns.title_of(pattern.error_type, pattern.message)
-        known_errors.put_signature(change, number, pattern.project, failure)
+        solutions.put_signature(change, number, pattern.project, failure)
         return Written(number)
 
     def _signature(self, text: str) -> _Signature:

@@ -11,7 +11,7 @@ from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.rows import ConsumerRow, DeliveryRow, PackageRow, Predecessor
 from ctxrank.indexer.reading import FileText, read_text_file
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.ledger import digest_of, row_key
 from ctxrank.indexer.transfer.run import CHUNK_ROWS, ImportRun, Incoming, Written

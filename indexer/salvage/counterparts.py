@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer import documents, error_patterns
+from ctxrank.indexer import documents
+from ctxrank.indexer.known_errors import error_patterns
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.salvage.pages import Value
 from ctxrank.indexer.store import Change
 

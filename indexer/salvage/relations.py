@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer import documents
-from ctxrank.indexer.facets import KINDS
+from ctxrank.indexer.fulltext.facets import KINDS
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.salvage.counterparts import (
     RECORD_TABLES,

@@ -11,10 +11,10 @@ from ctxrank.indexer import artifacts, documents
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.containment import contained_path, portable_path
 from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.forgotten import refuse_path
+from ctxrank.indexer.forgetting.forgotten import refuse_path
 from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.arrivals import Arrivals
 from ctxrank.indexer.transfer.fields import Fields

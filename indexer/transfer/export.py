@@ -20,7 +20,7 @@ from ctxrank.indexer.connection import snapshot, sqlite_errors
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.lines import visible_json
-from ctxrank.indexer.redaction import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.sessions import find_session
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.transfer.exported_records import EXPORTED_KINDS, OF_A_SESSION, Choice, Fields, RecordReader

@@ -11,7 +11,7 @@ import apsw
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.ruleset import RULESET_VERSION
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 
 # Errors come before the failures that name them.
 EXPORTED_KINDS = ("package", "reasoning", "error", "failure", "strategy", "skill", "event", "artifact")

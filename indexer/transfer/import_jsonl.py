@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from ctxrank.indexer.lines import one_line
 from ctxrank.indexer.predecessor.package_import import Files
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.transfer.arrivals import Arrivals

@@ -13,7 +13,7 @@ from ctxrank.indexer.containment import portable_path
 from ctxrank.indexer.errors import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.sessions import is_session_wide
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.arrivals import Arrivals, key_of, shown

@@ -8,7 +8,7 @@ from ctxrank.indexer import documents
 from ctxrank.indexer.artifacts import Owner
 from ctxrank.indexer.passages import content_digest
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RULESET_VERSION
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.fields import Fields
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer import error_patterns, failures, known_errors, reasoning, skill_outputs, strategies
+from ctxrank.indexer import reasoning, skill_outputs, strategies
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.known_errors import error_patterns, failures, solutions
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.store import Change
 from ctxrank.indexer.transfer.arrivals import Arrivals
@@ -125,7 +126,7 @@ class RecordImport:
         if kept is not None:
             return kept
         number = error_patterns.upsert(change, pattern)
-        known_errors.put_signature(change, number, pattern.project, known.unit)
+        solutions.put_signature(change, number, pattern.project, known.unit)
         return Written(number)
 
     def bring_failures(self, lines: Iterable[Line]) -> None:

@@ -14,7 +14,7 @@ from ctxrank.indexer import artifacts
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.redaction import RedactionMode
+from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.sessions import is_session_wide, require_group
 from ctxrank.indexer.store import Change, Store
 from ctxrank.indexer.transfer.ledger import Entry, Ledger

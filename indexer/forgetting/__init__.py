@@ -1,0 +1,1 @@
+"""What goes from the store, by age or by name, and what keeps it from coming back."""

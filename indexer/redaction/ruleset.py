@@ -1,0 +1,127 @@
+"""Which redaction rules there are, and how they are applied: what a query needs to know of them."""
+
+from ctxrank.indexer.records import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import ClassVar
+
+    # Only a configuration that has rules of its own loads what they are
+    from ctxrank.indexer.redaction.user_rules import UserRules
+
+# Grows by one when a rule changes what is found; a store redacts again what an older one let through.
+RULESET_VERSION: int = 3
+
+
+class RedactionMode:
+    """How secrets are recognised: by known forms, by looking random where a value stands, or by both.
+
+    It carries the user's own rules, so that whoever is handed a mode redacts by them, too. Two modes are equal that
+    redact alike. An enum could carry nothing, so this is a value: it does not change, and compares by what it says.
+    """
+
+    __slots__ = ("_rules", "_value")
+
+    if TYPE_CHECKING:
+        PATTERN_ONLY: ClassVar["RedactionMode"]
+        ENTROPY: ClassVar["RedactionMode"]
+        BOTH: ClassVar["RedactionMode"]
+        OFF: ClassVar["RedactionMode"]
+
+    def __init__(self, value: str, rules: "UserRules | None" = None) -> None:
+        self._value = value
+        self._rules = rules
+
+    @classmethod
+    def of(cls, value: str) -> "RedactionMode":
+        """The mode of this name. Raises ValueError."""
+        for mode in REDACTION_MODES:
+            if mode.value == value:
+                return mode
+        raise ValueError(f"{value!r} is no redaction mode")
+
+    @property
+    def value(self) -> str:
+        """The mode's name, as the configuration has it."""
+        return self._value
+
+    @property
+    def rules(self) -> "UserRules | None":
+        """The rules that the configuration adds, and what it allows."""
+        return self._rules
+
+    @property
+    def described(self) -> str:
+        """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
+        if self._rules is None:
+            return self._value
+        from ctxrank.indexer.receipts import digest_of
+
+        rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self._rules.rules]
+        allowed = sorted(self._rules.allowed_values), [one.pattern for one in self._rules.allowed_patterns]
+        return f"{self._value} with rules {digest_of(repr((rules, allowed)))[:8]}"
+
+    @property
+    def is_off(self) -> bool:
+        """Whether every text is left as it is. Secrets that were purged go even where nothing else does."""
+        return self._value == "off" and (self._rules is None or not self._rules.never_rests)
+
+    @property
+    def sees_forms(self) -> bool:
+        """Whether secrets are known by their form, or by a name before them."""
+        return self._value in ("pattern_only", "both")
+
+    @property
+    def sees_randomness(self) -> bool:
+        """Whether secrets are known by looking random."""
+        return self._value in ("entropy", "both")
+
+    def with_rules(self, rules: "UserRules | None") -> "RedactionMode":
+        """The same mode with these rules instead of the ones it had."""
+        return RedactionMode(self._value, rules)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RedactionMode):
+            return NotImplemented
+        return (self._value, self._rules) == (other._value, other._rules)
+
+    def __hash__(self) -> int:
+        return hash((self._value, self._rules))
+
+    def __repr__(self) -> str:
+        return f"RedactionMode({self._value!r}{'' if self._rules is None else ', with rules'})"
+
+
+RedactionMode.PATTERN_ONLY = RedactionMode("pattern_only")
+RedactionMode.ENTROPY = RedactionMode("entropy")
+RedactionMode.BOTH = RedactionMode("both")
+RedactionMode.OFF = RedactionMode("off")
+REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH, RedactionMode.OFF)
+
+# What stands near a secret of few characters. Every other secret is a word of many, which no sentence has.
+_NEAR_SECRETS = (
+    "pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer", "sql",
+    "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----",
+)  # fmt: skip
+_SIGNS = ("=", ":", '"', "'", "<", ">", "||", "--", " -p")
+_MARKS = ("<private>", "xox", "xapp-")
+_SHORTEST_WORD = 14
+
+
+def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> bool:
+    """False only where no rule could find anything: spares a plain sentence the rules, and their import.
+
+    A user's own rules may find anything anywhere.
+    """
+    if mode.is_off:
+        return False
+    if mode.rules is not None and (mode.rules.rules or mode.rules.never_rests):
+        return True
+    # As the rules do it: a dotted capital I is an i to them.
+    lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
+    # A comma parts a name from its value, too; but then the value has a digit.
+    is_signed = any(sign in text for sign in _SIGNS) or ("," in text and any(char.isdigit() for char in text))
+    if is_signed and any(name in lower for name in _NEAR_SECRETS):
+        return True
+    if any(mark in lower for mark in _MARKS) or ("machine" in lower and "login" in lower):
+        return True
+    return any(len(word) >= _SHORTEST_WORD for word in text.split())

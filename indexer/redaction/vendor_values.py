@@ -1,0 +1,81 @@
+r"""Values that only their vendor's name gives away: `ALGOLIA_KEY = "<32 letters and digits>"`.
+
+vendor, up to 32 characters of a name, an operator, quotes, and a value in one of the vendor's formats
+"""
+
+import re
+from functools import cache
+
+from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.redaction.credential_formats import VALUES, Value
+from ctxrank.indexer.redaction.guards import are_many, compiled, entropy, looks_like_key
+
+
+class VendorValue(NamedTuple):
+    """Where a vendor's secret stands, and the format it has."""
+
+    start: int
+    end: int
+    id: str
+
+
+# The rest of the name and the operator. `commit`, `sha` and the like say that no secret follows.
+_LINK = (
+    r"(?i)(?P<name>[ \t\w.-]{0,32}+)[\s'\"\])]{0,3}+(?:=>|:{1,3}=|\|\||[=>:,]|\?=)"
+    r"(?=[`'\"\s=]{0,5}+[\w./%+=:-]{8})"
+)
+_NOT_SECRET_NAME = (
+    r"(?i).*(?:^|[_\W])(?:commit|sha\d*|md5|hash|digest|rev|revision|checksum|etag|integrity|uuid|trace|span)"
+)
+_DIGIT = r"(?=[^\s'\"`;]{0,80}?\d)"  # a word has none
+_END = r"(?:(?=[`'\"\s;,)\]}<&]|\\[nrt\"']|\Z))"
+
+
+@cache
+def vendors() -> dict[str, tuple[Value, ...]]:
+    """For each name of a vendor, in lower case, the formats of its values."""
+    formats: dict[str, tuple[Value, ...]] = {}
+    for value in VALUES:
+        for vendor in value.vendors.split():
+            formats[vendor] = (*formats.get(vendor, ()), value)
+    return formats
+
+
+def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[VendorValue]:
+    """The secrets behind a vendor's name, given where it stands."""
+    found: list[VendorValue] = []
+    seen: dict[str, VendorValue | None] | None = {} if are_many(places) else None
+    for place in places:
+        surroundings = "" if seen is None else text[place : place + _REACH]
+        if seen is not None and surroundings in seen:
+            known = seen[surroundings]
+            value = known and VendorValue(place + known.start, place + known.end, known.id)
+        else:
+            value = _value(text, vendor, place)
+            if seen is not None:
+                seen[surroundings] = value and VendorValue(value.start - place, value.end - place, value.id)
+        if value is not None:
+            found.append(value)
+    return found
+
+
+_REACH = 480  # the longest name, link and value together
+
+
+def _value(text: str, vendor: str, place: int) -> VendorValue | None:
+    link = compiled(_LINK).match(text, place + len(vendor))
+    if link is None or compiled(_NOT_SECRET_NAME).match(link["name"]):
+        return None
+    for value, pattern in _patterns(vendor):
+        match = pattern.match(text, link.end())
+        if match and entropy(match["secret"]) >= value.least_entropy and looks_like_key(match["secret"]):
+            return VendorValue(*match.span("secret"), value.id)
+    return None
+
+
+@cache
+def _patterns(vendor: str) -> tuple[tuple[Value, re.Pattern[str]], ...]:
+    return tuple(
+        (value, compiled(rf"(?i)[`'\"\s=]{{0,5}}(?P<secret>{_DIGIT}{value.pattern}){_END}"))
+        for value in vendors()[vendor]
+    )
