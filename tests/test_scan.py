@@ -166,9 +166,9 @@ def test_of_two_equal_files_the_one_of_the_same_name_has_moved(store: Store, tmp
     for path in ("a/one.md", "a/two.md"):
         put(tmp_path, path, "the zebra")
     index_artifacts(store)
+    put(tmp_path, "b/two.md", "the zebra")  # while both are there: it has the inode of neither
     for path in ("a/one.md", "a/two.md"):
         (tmp_path / path).unlink()
-    put(tmp_path, "b/two.md", "the zebra")
     report = index_artifacts(store)
     assert (report.moved, report.removed) == ((("a/two.md", "b/two.md"),), ("a/one.md",))
 
