@@ -240,9 +240,9 @@ def test_a_purge_of_nothing_ends_what_a_reader_delayed(ruled: Store, monkeypatch
 
 
 @pytest.mark.parametrize("step", ["_document_passes", "_note_ruleset", "erase"])
-@pytest.mark.parametrize("again", [["purge", "--redact"], ["purge"]])
+@pytest.mark.parametrize("ending", [["purge", "--redact"], ["purge"]])
 def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
-    ruled: Store, monkeypatch: pytest.MonkeyPatch, step: str, again: list[str]
+    ruled: Store, monkeypatch: pytest.MonkeyPatch, step: str, ending: list[str]
 ) -> None:
     """Where it had not seen all texts yet, the next call redacts the rest of them, too."""
 
@@ -253,8 +253,8 @@ def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
         patched.setattr(again, step, killed)
         redact_again(ruled, MODE)
     assert is_erasing_due(ruled.truth) and bytes_left(ruled, SECRET) != []
-    assert run([*again, "--db", ruled.location.truth, "--dry-run"]) == 0 and is_erasing_due(ruled.truth)
-    assert run([*again, "--db", ruled.location.truth]) == 0
+    assert run([*ending, "--db", ruled.location.truth, "--dry-run"]) == 0 and is_erasing_due(ruled.truth)
+    assert run([*ending, "--db", ruled.location.truth]) == 0
     assert is_all_erased(ruled)
 
 
