@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 from builders import make_store, open_again, save, search_ids, start_child, word, write_file
 from click.testing import CliRunner
@@ -19,11 +20,12 @@ from ctxrank.indexer.config import load_config
 from ctxrank.indexer.documents import parse_ref
 from ctxrank.indexer.error_text.signature import sign
 from ctxrank.indexer.error_text.units import error_units
-from ctxrank.indexer.errors import LockedError, NotFoundError, UsageError
+from ctxrank.indexer.errors import CtxrankError, LockedError, NotFoundError, UsageError
 from ctxrank.indexer.events import record_event
 from ctxrank.indexer.forgetting import erasing, forgetting_secrets, purging
 from ctxrank.indexer.forgetting.forgetting_secrets import forget_secrets, read_secrets
 from ctxrank.indexer.forgetting.purging import Forgot, forget_document, forget_path, forget_session
+from ctxrank.indexer.fulltext import follower
 from ctxrank.indexer.known_errors.failures import Failure, Place, record_failure
 from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.linked.annotations import sync_annotations
@@ -264,6 +266,31 @@ def test_a_crash_after_the_deletion_is_ended_by_the_next_purge(store: Store, mon
     assert erasing.is_erasing_due(store.truth)
     assert purging.finish_forgetting(store)
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
+
+
+def test_an_index_that_cannot_be_read_for_a_moment_is_not_called_erased(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others(store)
+    fill(store)
+
+    def fail(_: object) -> None:
+        raise apsw.IOError("disk I/O error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(follower, "clear", fail)
+        with pytest.raises(CtxrankError):
+            forget_session(store, "S")
+    assert erasing.is_erasing_due(store.truth)
+    assert purging.finish_forgetting(store)
+    assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
+
+
+def test_an_index_that_was_not_made_anew_is_removed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store)
+    monkeypatch.setattr(follower, "rebuild", lambda _: 0)
+    assert forget_session(store, "S").is_erased
+    assert bytes_left(store, WORD) == []
 
 
 _WRITER = """

@@ -130,14 +130,17 @@ def delete_backups(store: Store) -> None:
 def _make_index_anew(store: Store) -> bool:
     from ctxrank.indexer.fulltext.follower import rebuild
 
+    before = store.index().generation
     rebuild(store)
     index = store.index()
-    if index.is_usable:
+    if index.is_usable and before is not None:
         with sqlite_errors(index.path):
-            index.connection.execute("VACUUM main")
-        return _cut_log(index.connection, index.path)
+            # One that could not be read for a moment may be the old one: emptied, it is of another generation.
+            if index.state().generation != before:
+                index.connection.execute("VACUUM main")
+                return _cut_log(index.connection, index.path)
     store.close_index()
-    for suffix in ("", "-wal", "-shm"):  # derived, and of no use as it is
+    for suffix in ("", "-wal", "-shm"):  # derived, and made when it is next needed
         with contextlib.suppress(FileNotFoundError):
             os.unlink(store.location.index_file + suffix)
     return True

@@ -30,6 +30,10 @@ _BOUNDED_BATCH_DOCUMENTS = 100
 _MERGED_AFTER_DOCUMENTS = 20_000
 _MERGED_AT_ONCE_PAGES = 1000
 _SHORTENED = ", ".join(f"{column} = min({column}, ?)" for column in COLUMNS)
+# What the system says no to: an index that could not be emptied is not damaged, and as it was.
+_REFUSED = (
+    apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, apsw.PermissionsError, apsw.BusyError,
+)  # fmt: skip
 _EVERYTHING = 1 << 62  # beyond any number of a change
 
 
@@ -89,7 +93,7 @@ def rebuild(store: fts.IndexHolder) -> int:
             if not index.is_file_sound():  # asked of an empty index, whatever its size
                 index = store.reopen_index()  # as it is since it was emptied
                 index.trouble = fts.Trouble.DAMAGED
-    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.PermissionsError, apsw.BusyError) as error:
+    except _REFUSED as error:
         raise translate(error, index.path) from error
     except apsw.Error as error:
         index.trouble = fts.trouble_of(error)
