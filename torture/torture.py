@@ -2,7 +2,7 @@
 
     kills    writers are killed at random instants                     length × 100 kills, and 25 of old stores
     cuts     the power fails at recorded instants                      length sessions, 200 disks each
-    disk     every operation of every act fails                        every (20 / length)-th operation, at least
+    disk     every operation of every act fails                        every (60 / length)-th operation, at least
     crowd    16 processes read and write, one of them holds the lock   length × 6 seconds
     damage   a page of the truth or the index is damaged               length × 40 pages
 
@@ -72,7 +72,7 @@ def _cuts(work: str, seed: int, length: int, first: int) -> _Outcome:
 
 
 def _disk(work: str, seed: int, length: int, first: int) -> _Outcome:
-    return disk_faults.fail_everywhere(work, seed=seed, step=max(1, 20 // length), say=say)._asdict()
+    return disk_faults.fail_everywhere(work, seed=seed, step=max(1, 60 // length), say=say)._asdict()
 
 
 def _crowd(work: str, seed: int, length: int, first: int) -> _Outcome:
