@@ -142,7 +142,8 @@ def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]
                 before = (str(term), int(rowid))
                 rows[before[0]] += 1
     finally:
-        connection.execute("DROP TABLE temp.doctor_instances")
+        # Where reading failed, SQLite has taken back the transaction, and the table with it.
+        connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
     return sums, rows
 
 
