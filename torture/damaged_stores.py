@@ -130,7 +130,11 @@ def choose(base: str, seed: int, count: int) -> list[Case]:
     """Every page once, in each way some of them, then each sort in each way, then anything; the first `count`."""
     rng = random.Random(f"{seed} damages")
     sorts = {name: sorts_of(file_of(base, name)) for name in (TRUTH, INDEX)}
-    everything = [(name, page, way) for name, found in sorts.items() for page in found for way in Way]
+    # A file that is cut off before its first page is empty, and no damaged one: of the truth, nothing can be saved.
+    everything = [
+        (name, page, way) for name, found in sorts.items() for page in found for way in Way
+        if (page, way) != (1, Way.CUT_BEFORE)
+    ]  # fmt: skip
     rng.shuffle(everything)
     chosen: dict[tuple[str, int, Way], None] = {}
     for key_of in (_sort_key, _page_key, _way_key, _own_key):
