@@ -288,7 +288,11 @@ def test_an_index_that_cannot_be_read_for_a_moment_is_not_called_erased(
 
 def test_an_index_that_was_not_made_anew_is_removed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store)
-    monkeypatch.setattr(follower, "rebuild", lambda _: 0)
+
+    def nothing(_: object) -> int:
+        return 0
+
+    monkeypatch.setattr(follower, "rebuild", nothing)
     assert forget_session(store, "S").is_erased
     assert bytes_left(store, WORD) == []
 
