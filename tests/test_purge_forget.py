@@ -440,14 +440,7 @@ def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(store, SECRET)
-
-    def crash(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(forgetting_secrets, "redact_again", crash)
-        with pytest.raises(KeyboardInterrupt):
-            forget_secrets(store, [SECRET], PLAIN)
+    interrupt_a_search(store, monkeypatch)
     save(store, "a.md", session="T")
     assert forget_session(store, "T").is_erased
     db = ["--db", store.location.truth]
@@ -456,8 +449,8 @@ def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
     assert read_status(store).notes == ()
 
 
-def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    fill(store, SECRET)
+def interrupt_a_search(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks for the secret is gone before a text was seen."""
 
     def crash(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -465,6 +458,11 @@ def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeyp
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(forgetting_secrets, "redact_again", crash)
         forget_secrets(store, [SECRET], PLAIN)
+
+
+def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store, SECRET)
+    interrupt_a_search(store, monkeypatch)
     assert forget_secrets(store, ["other-secret"], PLAIN).is_erased
     assert erasing.are_secrets_left(store.truth) and read_status(store).notes != ()
     assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
@@ -473,13 +471,7 @@ def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeyp
 
 def test_a_secret_that_is_allowed_is_not_looked_for_any_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store, SECRET)
-
-    def crash(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(forgetting_secrets, "redact_again", crash)
-        forget_secrets(store, [SECRET], PLAIN)
+    interrupt_a_search(store, monkeypatch)
     db = ["--db", store.location.truth]
     assert run(["purge", "--allow", "1", *db]) == 0
     assert run(["purge", *db]) == 0 and not erasing.is_erasing_due(store.truth)

@@ -9,7 +9,7 @@ settings too. Files whose path holds one are forgotten, and are not indexed unde
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
@@ -20,7 +20,7 @@ from ctxrank.indexer.forgetting.purging import Forgot
 from ctxrank.indexer.forgetting.removal import unchecked_references
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.redaction.again import redact_again
-from ctxrank.indexer.redaction.encoded import find_everywhere
+from ctxrank.indexer.redaction.encoded import find_everywhere, stands_anywhere
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import FORGOTTEN_LABEL, UserRules
 from ctxrank.indexer.store import Change, Store
@@ -89,18 +89,18 @@ def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
     return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
 
-def _spans(text: str, pattern: "re.Pattern[str]") -> Iterator[tuple[int, int]]:
-    return find_everywhere(text, lambda part: (match.span() for match in pattern.finditer(part)))
+def _finder(pattern: "re.Pattern[str]") -> Callable[[str], Iterator[tuple[int, int]]]:
+    return lambda part: (match.span() for match in pattern.finditer(part))
 
 
 def _is_in(text: str, pattern: "re.Pattern[str]") -> bool:
-    return any(True for _ in _spans(text, pattern))
+    return stands_anywhere(text, _finder(pattern))
 
 
 def _without(text: str, pattern: "re.Pattern[str]") -> str:
     pieces: list[str] = []
     done = 0
-    for start, end in sorted(_spans(text, pattern)):
+    for start, end in sorted(find_everywhere(text, _finder(pattern))):
         if start >= done:
             pieces += text[done:start], FORGOTTEN_LABEL
         done = max(done, end)  # of two that overlap, the rest of the second goes, too

@@ -61,9 +61,9 @@ class Forgotten:
         )
 
     def _holds_secret(self, text: str) -> bool:
-        from ctxrank.indexer.redaction.encoded import find_everywhere  # only a store that has purged a secret needs it
+        from ctxrank.indexer.redaction.encoded import stands_anywhere  # only a store that has purged a secret needs it
 
-        return any(True for _ in find_everywhere(text, lambda part: find_forgotten(part, self._secrets)))
+        return stands_anywhere(text, lambda part: find_forgotten(part, self._secrets))
 
     def holds(self, kind: str, text: str) -> bool:
         """Whether a session of this name, or a record of this text, was purged."""

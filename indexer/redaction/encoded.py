@@ -38,6 +38,11 @@ def find_everywhere(text: str, find: Callable[[str], Spans]) -> Iterator[tuple[i
             yield reading.starts[start], reading.ends[end - 1]
 
 
+def stands_anywhere(text: str, find: Callable[[str], Spans]) -> bool:
+    """Whether `find` sees anything in the text, or in a decoded part of it."""
+    return any(True for _ in find_everywhere(text, find))
+
+
 def readings(text: str) -> Iterator[Reading]:
     """The parts of a text that are spelt otherwise, decoded."""
     for run in _pattern(_BASE64).finditer(text):
