@@ -24,7 +24,7 @@ TTL_DAYS = 90
 INJECTABLE_FROM = 0.3  # below it a pattern is kept and watched, but shown to nobody
 
 # By days, as there: a pattern lives through the last day of its time.
-_IS_ALIVE = "date(last_seen / 1000000, 'unixepoch', '+' || ttl_days || ' days') >= date('now')"
+_IS_ALIVE = "date(last_seen / 1000000, 'unixepoch', '+' || ttl_days || ' days') >= date(:now / 1000000, 'unixepoch')"
 
 
 class NewError(NamedTuple):
@@ -160,10 +160,12 @@ def list_errors(
         SELECT pattern_hash, error_type, message, context_hints, stack_pattern, solution,
                round(bazinga_confidence, 4), occurrences, lang, last_seen
           FROM error_patterns
-         WHERE project = ?1 AND (?2 IS NULL OR lang = ?2) AND round(bazinga_confidence, 4) >= ?3 AND {_IS_ALIVE}
-         ORDER BY bazinga_confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT ?4
+         WHERE project = :project AND (:lang IS NULL OR lang = :lang) AND round(bazinga_confidence, 4) >= :least
+           AND {_IS_ALIVE}
+         ORDER BY bazinga_confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT :limit
     """
-    return [KnownError(*row) for row in truth.execute(query, (project, lang, min_confidence, limit))]
+    values = {"project": project, "lang": lang, "least": min_confidence, "limit": limit, "now": now_us()}
+    return [KnownError(*row) for row in truth.execute(query, values)]
 
 
 def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped: bool) -> MovedConfidence | None:
@@ -185,8 +187,9 @@ def remove_expired(store: Store, project: str | None = None) -> int:
     """Remove the patterns (of one project, or all) whose time is over; returns how many there were."""
     with store.write() as change:
         expired = change.connection.execute(
-            f"DELETE FROM error_patterns WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE}) RETURNING id",
-            (project,),
+            f"DELETE FROM error_patterns WHERE (:project IS NULL OR project = :project) AND NOT ({_IS_ALIVE})"
+            " RETURNING id",
+            {"project": project, "now": now_us()},
         ).fetchall()
         for (number,) in expired:
             row = change.connection.execute(
