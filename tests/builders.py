@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from ctxrank.indexer.location import Location, at
 from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store import Store, create_store, open_store
 from ctxrank.ranking.hits import SearchRequest, SearchResult
@@ -44,6 +46,12 @@ def answer_of(command: Callable[[], int]) -> Answer:
 def make_store(tmp_path: Path, *, busy_ms: int = BUSY_MS) -> Store:
     """A new store in `tmp_path/.ctxrank`, or the one that is there."""
     return create_store(str(tmp_path), busy_ms=busy_ms)
+
+
+def copy_store(home: Path, folder: Path) -> Location:
+    """A copy of a folder with a closed store and its files; where several tests begin alike, it is made once."""
+    shutil.copytree(home, folder, dirs_exist_ok=True)
+    return at(str(folder / ".ctxrank" / "ctxrank.db"))
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

@@ -1,17 +1,54 @@
-"""Every test runs without the settings of whoever runs it."""
+"""Every test runs without the settings of whoever runs it; the fixture store is loaded once and copied."""
 
+import itertools
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from builders import copy_store
+from damage import closed
+from load import load
+
+from ctxrank.indexer.location import Location
+
+_homes = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("homes")
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings_from_outside(_no_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's configuration is in a folder that is each test's own, and that a test makes if it wants one."""
     for name in [name for name in os.environ if name.startswith("CTXRANK_")]:
         monkeypatch.delenv(name)
-    empty: Path = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(empty))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(_no_home / str(next(_homes))))
+
+
+@pytest.fixture(scope="session")
+def loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The fixture store, closed; it is copied and never written."""
+    folder = tmp_path_factory.mktemp("loaded")
+    closed(load(str(folder)))
+    return folder
+
+
+@pytest.fixture
+def loaded(loaded_once: Path, tmp_path: Path) -> Location:
+    """The fixture store in `tmp_path`, closed: a copy, which takes a fortieth of the time of loading."""
+    return copy_store(loaded_once, tmp_path)
+
+
+@pytest.fixture
+def for_anyone() -> Iterator[Path]:
+    """A folder that another user can reach; pytest's own are closed to all but whoever runs it."""
+    with tempfile.TemporaryDirectory(prefix="ctxrank-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

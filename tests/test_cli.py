@@ -10,19 +10,19 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import obey_interrupts
-from load import load
+from builders import copy_store, obey_interrupts
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.location import Location
 
 SESSION = "shop-2026-10"
 ASSEMBLE = ("assemble", "--session", SESSION, "--agent", "developer", "--group", "AUTH")
 
 
 @pytest.fixture(scope="module")
-def shop_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shop_folder(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
-    load(str(folder)).close()
+    copy_store(loaded_once, folder)
     return folder
 
 
@@ -34,8 +34,7 @@ def shop(shop_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def own_shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    load(str(tmp_path)).close()
+def own_shop(loaded: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

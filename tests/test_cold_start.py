@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from linked_builders import copy_fixture
-from load import load
 
+from ctxrank.indexer.location import Location
 from ctxrank.indexer.store import create_store
 
 # Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
@@ -31,8 +31,7 @@ def _imported(folder: Path, *arguments: str) -> set[str]:
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    load(str(tmp_path)).close()
+def shop(loaded: Location, tmp_path: Path) -> Path:
     return tmp_path
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import found, make_store, save
+from builders import copy_store, found, make_store, save
 from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, retype, root_of, without_logs, zeroed
 from index_contents import has_no_ghosts
-from load import load
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.doctor.examination import examine
@@ -28,12 +27,11 @@ _QUESTIONS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+@pytest.fixture(scope="module")
+def large_shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fixture store with enough beside it for trees of two levels, and one text of many pages."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "2000")
-    store = load(str(tmp_path))
+    home = tmp_path_factory.mktemp("large")
+    store = open_store(copy_store(loaded_once, home).truth)
     words = " ".join(f"v{number}" for number in range(900))
     for number in range(30):
         text = f"# Note {number}\n\n" + " ".join(f"w{number}x{word} shared{word % 7}" for word in range(60))
@@ -42,7 +40,16 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
     with store.write() as change:
         rows = [("elsewhere", "package", f"{number:040}", "cafe" * 16, number) for number in range(90)]
         change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)
-    return closed(store)
+    closed(store)
+    return home
+
+
+@pytest.fixture
+def shop(large_shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    """A copy of it, as the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "2000")
+    return copy_store(large_shop, tmp_path)
 
 
 @pytest.fixture

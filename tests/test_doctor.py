@@ -12,8 +12,7 @@ from typing import Any
 import apsw
 import pytest
 from builders import run_child, save, search_ids, start_child, write_file
-from damage import closed, rows_of, spoil
-from load import load
+from damage import rows_of, spoil
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.connection import immediate
@@ -25,9 +24,9 @@ from ctxrank.indexer.store import open_store
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Location:
+def shop(loaded: Location) -> Location:
     """The fixture store, closed."""
-    return closed(load(str(tmp_path)))
+    return loaded
 
 
 @pytest.fixture

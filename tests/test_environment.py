@@ -166,8 +166,11 @@ for words in CALLS:
     ],
 )
 def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
-    home: Path, tmp_path: Path, folder_mode: int, file_mode: int, codes: list[int]
+    for_anyone: Path, tmp_path: Path, folder_mode: int, file_mode: int, codes: list[int]
 ) -> None:
+    home = for_anyone
+    with make_store(home) as store:
+        save(store, "a.md", "A zebra.")
     with make_store(tmp_path / "warm") as warm:
         save(warm, "a.md", "A zebra.")
     inside = home / ".ctxrank"
@@ -175,8 +178,6 @@ def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
     for path in inside.iterdir():
         path.chmod(file_mode)
     inside.chmod(folder_mode)
-    for parent in (home, tmp_path, *tmp_path.parents[:2]):
-        parent.chmod(0o755)
     printed = run_child(_AS_NOBODY, warm.location.truth, inside / "ctxrank.db", home, folder_mode)
     answers = printed.split("\0")[:-1]
     assert [int(answer.split(" ")[0]) for answer in answers] == codes, answers

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import found
-from load import load
+from builders import copy_store, found
 
 from ctxrank.indexer.clock import parse_time
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store import Store, open_store
 
 GOLDEN = Path(__file__).parent / "golden"
 QUESTIONS = sorted(path for path in GOLDEN.glob("*.txt") if path.name != "totals.txt")
@@ -21,8 +20,8 @@ _DEPTH = 10
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with load(str(tmp_path_factory.mktemp("shop"))) as store:
+def shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with open_store(copy_store(loaded_once, tmp_path_factory.mktemp("shop")).truth) as store:
         yield store
 
 

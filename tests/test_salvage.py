@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import make_store, open_again, run_child, save, search_ids, start_child
+from builders import copy_store, make_store, open_again, run_child, save, search_ids, start_child
 from damage import (
     DAMAGES,
     PAGE,
@@ -22,7 +22,6 @@ from damage import (
     zeroed,
 )
 from index_contents import has_no_ghosts
-from load import load
 
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.errors import DamagedError, LockedError
@@ -37,15 +36,22 @@ from ctxrank.ranking import AssembleRequest, assemble
 BUSY_MS = 300
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Location:
+@pytest.fixture(scope="module")
+def full_shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fixture store, with a delivery, a receipt, an event, and one body that needs overflow pages."""
-    store = load(str(tmp_path))
+    home = tmp_path_factory.mktemp("full")
+    store = open_store(copy_store(loaded_once, home).truth)
     with store.write() as change:
         record_event(change, 1, None, "note", "[1]")
     save(store, "long.md", None, session="shop-2026-10", group="AUTH", summary="A long story. " * 900)
     assemble(store, AssembleRequest("shop-2026-10", "developer", "AUTH", task="token refresh"))
-    return closed(store)
+    closed(store)
+    return home
+
+
+@pytest.fixture
+def shop(full_shop: Path, tmp_path: Path) -> Location:
+    return copy_store(full_shop, tmp_path)
 
 
 def salvaged(tmp_path: Path, data: bytes) -> tuple[SalvageReport, str]:
