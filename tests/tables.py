@@ -5,7 +5,8 @@
         assert split(text) == parts
 
 It is written like `pytest.mark.parametrize`, which makes a test of each row: the better choice where a row takes long
-or needs a fixture of its own. Here the other arguments are fixtures that all rows share.
+or needs a fixture of its own. Here the other arguments are fixtures that all rows share. A row may not be skipped: that
+would skip those behind it.
 """
 
 import functools
@@ -34,7 +35,7 @@ def each_row(names: str, rows: Iterable[Any]) -> Callable[[Callable[..., None]],
             for row in table:
                 try:
                     test(**fixtures, **dict(zip(wanted, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
                     failures.append((row, error))
             if failures:
                 listed = "\n".join(_said(wanted, *failure) for failure in failures)

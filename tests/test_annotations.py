@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, write_file
 from linked_builders import age, copy_fixture, tree_of
+from tables import each_row
 
 from ctxrank.indexer.linked.annotations import Annotation, find_annotations, stored_annotations, sync_annotations
 from ctxrank.indexer.linked.store import tree_id
@@ -24,8 +25,8 @@ def stored(store: Store) -> list[tuple[str, int, str]]:
     return [(one.path, one.line, one.id) for one in found]
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@each_row(
+    "text, wanted",
     [
         ("# @spec SPEC-A-1", [("spec", "SPEC-A-1", "")]),
         ("x = 1  // see @decision DEC-A-1", [("decision", "DEC-A-1", "")]),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from bazinga_project import SESSION, Project, bazinga
 from builders import Answer
+from tables import each_row
 
 from ctxrank.indexer.tokens import estimate_tokens
 from ctxrank.ranking.assembly.predecessor_block import context_budget
@@ -66,8 +67,8 @@ def test_nothing_is_printed_where_there_is_nothing_and_for_a_project_manager(pro
     assert block(project, "project_manager") == (0, "", "")
 
 
-@pytest.mark.parametrize("model", ["haiku", "sonnet", "opus"])
-@pytest.mark.parametrize("agent", ["developer", "qa_expert", "tech_lead", "investigator"])
+@each_row("model", ["haiku", "sonnet", "opus"])
+@each_row("agent", ["developer", "qa_expert", "tech_lead", "investigator"])
 def test_a_block_stays_in_the_predecessors_budget(full: Project, agent: str, model: str) -> None:
     text = block(full, agent, "--model", model, "--iteration", "1").out
     assert 0 < estimate_tokens(text) <= context_budget(agent, model)

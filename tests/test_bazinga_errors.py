@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from bazinga_project import Project
 from builders import run_child, search_ids, start_child
+from tables import each_row
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.predecessor.signature import masked, signature, signature_hash
@@ -26,8 +27,8 @@ def test_the_signature_and_its_hash_are_the_predecessors() -> None:
     assert signature_hash(signed._replace(context_hints=("venv", "import"))) == signature_hash(signed)
 
 
-@pytest.mark.parametrize(
-    ("message", "pattern"),
+@each_row(
+    "message, pattern",
     [
         (r"cannot open C:\Users\me\x.txt", r"cannot open ...\x.txt"),
         ("Line 4, line 5: \"a\" and 'b'", "Line 4, line N: \"...\" and '...'"),
@@ -69,7 +70,7 @@ def test_a_saved_error_is_found_by_a_search(project: Project) -> None:
         assert search_ids(store, "install module") == ["error:1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "flags",
     [("--colour", "red"), ("--context_hints", "nope"), ("--context_hints", '{"a": 1}'), ("--lang",), ("one more",)],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from bazinga_project import SESSION, Project
+from tables import each_row
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_reasoning_comes_from_a_file_below_the_root_and_loses_its_secrets(projec
     assert secret not in project.bazinga("get-reasoning", SESSION).out
 
 
-@pytest.mark.parametrize(
+@each_row(
     "arguments",
     [
         (SESSION, "AUTH", "developer", "musing", "x"), (SESSION, "AUTH", "developer", "approach"),
@@ -79,9 +80,7 @@ def test_a_group_filter_is_exact_and_a_negative_limit_is_none(project: Project) 
     assert project.json("get-reasoning", SESSION, "--phase", "completion") == []
 
 
-@pytest.mark.parametrize(
-    "extra", [("AUTH",), ("--phase", "musing"), ("--format", "xml"), ("--limit", "x"), ("--since", "1")]
-)
+@each_row("extra", [("AUTH",), ("--phase", "musing"), ("--format", "xml"), ("--limit", "x"), ("--since", "1")])
 def test_reading_reasoning_with_bad_values_is_refused(project: Project, extra: tuple[str, ...]) -> None:
     assert project.bazinga("get-reasoning", SESSION, *extra).code == 1
 

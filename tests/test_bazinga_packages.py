@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from bazinga_project import SESSION, Project
 from builders import search_ids
+from tables import each_row
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_a_task_group_is_made_then_changed_where_something_is_said(project: Proj
     assert (changed["name"], changed["status"], changed["assigned_to"]) == ("Tokens, again", "in_progress", "dev_1")
 
 
-@pytest.mark.parametrize("group", ["", "GLOBAL", "all", "two words", "x" * 65])
+@each_row("group", ["", "GLOBAL", "all", "two words", "x" * 65])
 def test_d13_a_task_group_that_is_refused_is_a_failure(project: Project, group: str) -> None:
     answer = project.bazinga("create-task-group", group, SESSION, "Tokens")
     assert answer.code == 1 and answer.json()["success"] is False
@@ -105,8 +106,8 @@ def test_the_size_of_a_file_that_is_no_text_is_known_too(project: Project) -> No
     assert project.json("get-context-packages", SESSION, "AUTH", "developer")[0]["size_bytes"] == 1024
 
 
-@pytest.mark.parametrize(
-    ("place", "value"),
+@each_row(
+    "place, value",
     [
         (2, "gossip"), (3, "/etc/passwd"), (3, "bazinga/artifacts/other/a.md"), (3, "../a.md"), (4, "wizard"),
         (5, "[]"), (5, "developer"), (5, '["wizard"]'), (6, "urgent"), (0, "NO-SUCH"), (1, "two words"),

@@ -9,6 +9,7 @@ import pytest
 from bazinga_project import SESSION, Project, bazinga
 from builders import make_store
 from predecessor import PredecessorDb
+from tables import each_row
 
 from ctxrank.cli.bazinga import bazinga_db
 from ctxrank.cli.bazinga.run import COMMANDS
@@ -89,7 +90,7 @@ def test_paths_start_at_the_project_of_a_store_in_its_own_folder(tmp_path: Path)
     assert bazinga("--db", str(file), "--quiet", "save-context-package", *arguments).json()["file_path"] == path
 
 
-@pytest.mark.parametrize("arguments", [(), ("--quiet",), ("--db",), ("--colour", "list-sessions"), ("nonsense",)])
+@each_row("arguments", [(), ("--quiet",), ("--db",), ("--colour", "list-sessions"), ("nonsense",)])
 def test_a_call_without_a_command_of_ours_is_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     answer = bazinga(*arguments)
     assert (answer.code, answer.out) == (2, "") and answer.err.startswith("Error: ")
@@ -119,7 +120,7 @@ def test_every_command_is_in_the_help_and_on_the_page(project: Project) -> None:
     assert [name for name in COMMANDS if f"`{name}" not in page] == []
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - {"help", "query", "list-sessions"}))
+@each_row("name", sorted(set(COMMANDS) - {"help", "query", "list-sessions"}))
 def test_every_command_without_arguments_ends_with_a_sentence_or_an_answer(project: Project, name: str) -> None:
     answer = project.bazinga(name)
     assert (answer.code == 0 and answer.out) or (answer.code in (1, 2) and answer.err)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from bazinga_project import SESSION, Project, bazinga
+from tables import each_row
 
 from ctxrank.indexer.predecessor import views
 from ctxrank.indexer.predecessor.views import VIEWS
@@ -65,7 +66,7 @@ def test_words_without_quotes_are_one_query(project: Project) -> None:
     assert project.json("query", "SELECT", "count(*)", "AS", "n", "FROM", "sessions") == [{"n": 1}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "DELETE FROM sessions", "WITH a AS (SELECT 1) SELECT * FROM a", "", "SELECT 1; DELETE FROM main.sessions",

@@ -9,6 +9,7 @@ from builders import make_store, save
 from hypothesis import given
 from hypothesis import strategies as st
 from ranking_builders import TODAY, block_for, know_error, learn, think
+from tables import each_row
 
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.assembly import block
@@ -99,14 +100,12 @@ def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
     assert all(line.count("\n") == 1 and len(line.splitlines()) == 1 for line in lines)
 
 
-@pytest.mark.parametrize(
-    "start", ["#", ">", "```", "~~~", "| a |", "- a", "* a", "+ a", "---", "***", "===", "___", "<div>"]
-)
+@each_row("start", ["#", ">", "```", "~~~", "| a |", "- a", "* a", "+ a", "---", "***", "===", "___", "<div>"])
 def test_what_begins_like_markdown_is_escaped_in_a_quotation(start: str) -> None:
     assert block.quoted_line(start) == f"\\{start}"
 
 
-@pytest.mark.parametrize("start", ["plain", "-flag", "*.py files", "[WIP] auth", "2**8", "_private", "+1"])
+@each_row("start", ["plain", "-flag", "*.py files", "[WIP] auth", "2**8", "_private", "+1"])
 def test_what_only_looks_a_little_like_markdown_is_left_alone(start: str) -> None:
     assert block.quoted_line(start) == start
 

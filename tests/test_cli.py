@@ -11,6 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import copy_store, obey_interrupts
+from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.location import Location
@@ -99,8 +100,8 @@ def test_show_gives_a_document_in_three_depths(shop: Path, capsys: pytest.Captur
         assert isinstance(document, dict) and {"body", "passages"} & set(document) == keys
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
+@each_row(
+    "arguments, code, sentence",
     [
         (["show", "package:999"], 1, "There is no package:999"),
         (["show", "thing:1"], 2, "kinds are package"),
@@ -324,8 +325,8 @@ def test_filters_alone_list_what_there_is(shop: Path, capsys: pytest.CaptureFixt
     assert run(["search", "kind:strategy", "group:none-such"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
+@each_row(
+    "option, value",
     [("--limit", "x"), ("--budget", "x"), ("--reach", "moon"), ("--detail", "all"), ("--as-of", "yesterday")],
 )
 def test_assemble_gives_a_whole_block_whatever_an_option_says(

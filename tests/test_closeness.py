@@ -6,6 +6,7 @@ import pytest
 from builders import found, make_store, save, search_ids
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.config import Config
 from ctxrank.indexer.errors import UsageError
@@ -101,9 +102,7 @@ def test_every_setting_is_a_field_of_the_tuning_and_the_other_way() -> None:
     assert all(least <= value <= most for value, (least, most) in zip(Tuning(), RANGES.values(), strict=True))
 
 
-@pytest.mark.parametrize(
-    "given", [{"title": "high"}, {"b": 2}, {"size": 1}, {"near": True}, "fast", {"k1": float("nan")}]
-)
+@each_row("given", [{"title": "high"}, {"b": 2}, {"size": 1}, {"near": True}, "fast", {"k1": float("nan")}])
 def test_a_setting_that_means_nothing_is_refused_with_what_is_allowed(given: object) -> None:
     with pytest.raises(UsageError, match="ranking"):
         checked_settings(given, "config.yaml")

@@ -9,6 +9,7 @@ from builders import make_store, save
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
+from tables import each_row
 
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.token_backfill import backfill_counts
@@ -142,7 +143,7 @@ def test_exact_counts_are_used_where_they_were_taken(rich: Store, counter: Calla
     assert counter(after.text) <= after.used
 
 
-@pytest.mark.parametrize("kind", list(_KINDS))
+@each_row("kind", list(_KINDS))
 def test_a_price_is_not_below_the_exact_count(kind: str, counter: Callable[[str], int]) -> None:
     assert cautious_tokens(_KINDS[kind] * 6) >= counter(_KINDS[kind] * 6)
 

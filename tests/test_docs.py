@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tables import each_row
 
 from ctxrank.cli.command import whole_cli
 from ctxrank.cli.main import COMMANDS as TABLE
@@ -32,26 +33,26 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 COMMANDS = dict(_commands(whole_cli(TABLE)))
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each_row("path", COMMANDS)
 def test_every_command_has_one_sentence_and_one_example(path: tuple[str, ...]) -> None:
     text = COMMANDS[path].help or ""
     assert text.split("\n")[0].endswith((".", ":")) and f"Example: ctxrank {' '.join(path)}" in text
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each_row("path", COMMANDS)
 def test_every_option_says_what_it_does(path: tuple[str, ...]) -> None:
     silent = [p.name for p in COMMANDS[path].params if isinstance(p, click.Option) and not p.help]
     assert silent == []
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each_row("path", COMMANDS)
 def test_every_command_is_documented(path: tuple[str, ...]) -> None:
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     row = next(line for line in page.split("\n") if line.startswith("|") and f"`{path[0]}" in line)
     assert all(re.search(rf"\b{word}\b", row) for word in path)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@each_row("page", PAGES)
 def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
@@ -63,7 +64,7 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
         assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@each_row("path", COMMANDS)
 def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*path, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")

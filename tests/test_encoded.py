@@ -11,6 +11,7 @@ import pytest
 from builders import make_store, save
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.config import load_config
 from ctxrank.indexer.events import record_event
@@ -49,10 +50,8 @@ def spellings(secret: str) -> list[str]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("secret", [SECRET, SHORT])
-@pytest.mark.parametrize(
-    "frame", ["{}", "Authorization: Basic {}", "a={}&b=1", "x/{}/y", "[{}]", "Ü {} \\u00fc", "ab%{}"]
-)
+@each_row("secret", [SECRET, SHORT])
+@each_row("frame", ["{}", "Authorization: Basic {}", "a={}&b=1", "x/{}/y", "[{}]", "Ü {} \\u00fc", "ab%{}"])
 def test_every_spelling_is_found_wherever_it_stands(secret: str, frame: str) -> None:
     for spelling in spellings(secret):
         text = frame.format(spelling)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.known_errors.error_patterns import state_of
 from ctxrank.ranking.known_errors.calibration import (
@@ -90,8 +91,8 @@ def test_one_lucky_success_does_not_prove_a_solution() -> None:
     assert record_bound(9, 1) > record_bound(1, 0)
 
 
-@pytest.mark.parametrize(
-    ("good", "bad", "state"),
+@each_row(
+    "good, bad, state",
     [
         (0, 0, "sighted"),
         (1, 0, "confirmed"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import Answer, answer_of
+from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.store import create_store
@@ -83,8 +84,8 @@ def test_a_log_of_fifty_megabytes_is_read_at_both_ends(error: Shell) -> None:
     assert error("match", given=b"x" * 5_000_000 + b"\n" + MODULE.encode()).code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each_row(
+    "arguments, said",
     [
         (("match", "nowhere.log"), "nowhere.log cannot be read"), (("match", "--type", "E"), "--type needs --message"),
         (("match", "a", "--message", "b"), "given twice"), (("save", "--message", "x"), "--solution"),

@@ -1,8 +1,8 @@
 """A signature stays the same where only names, numbers and places change, and differs where the error does."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.error_text.masks import MAX_WORDS, masked
 from ctxrank.indexer.error_text.signature import NORMALISER_VERSION, Signature, predecessor_message, sign, terms_of
@@ -50,14 +50,14 @@ DIFFERENT_TEMPLATE = {
 }
 
 
-@pytest.mark.parametrize("kind", SAME_TEMPLATE)
+@each_row("kind", SAME_TEMPLATE)
 def test_a_template_survives_other(kind: str) -> None:
     one, other = map(signed, SAME_TEMPLATE[kind])
     assert one.headline == other.headline
     assert one.template == other.template
 
 
-@pytest.mark.parametrize("kind", DIFFERENT_TEMPLATE)
+@each_row("kind", DIFFERENT_TEMPLATE)
 def test_a_template_differs_with(kind: str) -> None:
     one, other = map(signed, DIFFERENT_TEMPLATE[kind])
     assert one.template != other.template

@@ -1,8 +1,8 @@
 """Console output is cut into errors, the one that explains the rest first; whatever is fed in, it ends well."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.error_text.console import MAX_HEAD_BYTES, MAX_TAIL_BYTES, read_failure
 from ctxrank.indexer.error_text.signature import sign
@@ -104,7 +104,7 @@ OUTPUTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OUTPUTS)
+@each_row("name", OUTPUTS)
 def test_the_error_of_each_tool_is_found(name: str) -> None:
     text, (tool, error_type, code, message) = OUTPUTS[name]
     unit = first(text)
@@ -113,7 +113,7 @@ def test_the_error_of_each_tool_is_found(name: str) -> None:
     assert not code or unit.codes[0] == code
 
 
-@pytest.mark.parametrize("text", [*(text for text, _ in OUTPUTS.values()), TRACEBACK])
+@each_row("text", [*(text for text, _ in OUTPUTS.values()), TRACEBACK])
 def test_what_is_kept_of_an_error_signs_to_the_same_signature(text: str) -> None:
     """A newer normaliser has nothing else to sign again."""
     for unit in error_units(text):
@@ -177,14 +177,14 @@ SAYING = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("text", SUMMARIES)
+@each_row("text", SUMMARIES)
 def test_a_summary_says_only_that_something_failed_and_gives_way_to_what_says_more(text: str) -> None:
     assert is_summary(first(text).message)
     for both in (f"{text}\n\na.c:1:2: error: the cause\n", f"a.c:1:2: error: the cause\n{text}\n"):
         assert [unit.message for unit in error_units(both)] == ["the cause"]
 
 
-@pytest.mark.parametrize("text", SAYING)
+@each_row("text", SAYING)
 def test_a_line_that_says_what_failed_is_no_summary(text: str) -> None:
     assert not is_summary(first(text).message)
 
@@ -220,9 +220,7 @@ def test_long_output_keeps_beginning_and_end() -> None:
     assert {unit.message for unit in error_units(text)} == {"at the start", "at the end"}
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x00\xff\xfe" * 3000, b"\x1b]0;" * 2000, b"error: " * 900_000, b"\r\b" * 50_000]
-)
+@each_row("data", [b"", b"\x00\xff\xfe" * 3000, b"\x1b]0;" * 2000, b"error: " * 900_000, b"\r\b" * 50_000])
 def test_odd_bytes_end_well(data: bytes) -> None:
     assert len(error_units(read_failure(data))) <= MAX_UNITS
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.fulltext.forward import (
     BODY_MAX,
@@ -50,7 +51,7 @@ def test_a_document_with_more_large_counts_than_can_be_told_keeps_every_term() -
     assert dict(packed_counts(blob, frozenset({1, 69_999}))) == {1: 2, 69_999: 2}
 
 
-@pytest.mark.parametrize("at", [0, 3, 5, 12, -5, -1])
+@each_row("at", [0, 3, 5, 12, -5, -1])
 def test_bytes_that_turned_over_are_no_forward_list(at: int) -> None:
     blob = bytearray(encode({7: pack_counts(0, 2, 0, 0), 70_000: pack_counts(0, 20, 0, 0)}))
     blob[at] ^= 0x10

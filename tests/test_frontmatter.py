@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.linked.frontmatter import MAX_BYTES, MAX_DEPTH, MAX_NODES, read_frontmatter
 
@@ -34,8 +35,8 @@ def test_text_without_frontmatter_is_all_body(text: str, said: str) -> None:
     assert (read.values, read.body) == ({}, text) and said in read.problems[0].message
 
 
-@pytest.mark.parametrize(
-    ("yaml", "line"),
+@each_row(
+    "yaml, line",
     [
         ("id: A-1\ntitle: [one, two\nstatus: x", 4),
         ("id: A-1\nother: &x 1\ncopy: *x", 4),
@@ -55,7 +56,7 @@ def test_an_alias_bomb_is_refused_at_its_first_alias() -> None:
     assert _problems(bomb) == [("malformed-frontmatter", 3)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "yaml",
     [
         "a: " + "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1),

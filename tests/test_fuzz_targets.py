@@ -6,6 +6,7 @@ import pytest
 from fuzz_targets import TARGETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 _CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
 _SEEDS = sorted(path for path in _CORPUS.glob("*/*") if path.is_file())
@@ -13,12 +14,12 @@ _FEW = settings(max_examples=25, deadline=None)  # of those that make a store
 _SLOW = ("block", "json_lines", "arguments")
 
 
-@pytest.mark.parametrize("seed", _SEEDS, ids=lambda seed: f"{seed.parent.name}-{seed.name[:12]}")
+@each_row("seed", _SEEDS)
 def test_a_seed_is_answered(seed: Path) -> None:
     TARGETS[seed.parent.name](seed.read_bytes())
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@each_row("name", TARGETS)
 def test_every_target_has_seeds(name: str) -> None:
     assert any(seed.parent.name == name for seed in _SEEDS)
 

@@ -1,14 +1,14 @@
 """Path patterns: what matches, what could meet, and that no pattern takes for ever."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.linked.globs import GlobTable, covered, matches, overlap
 
 
-@pytest.mark.parametrize(
-    ("glob", "path"),
+@each_row(
+    "glob, path",
     [
         ("src/billing/**", "src/billing/api/post.py"),
         ("src/**/*.{ts,tsx}", "src/cart.tsx"),
@@ -27,8 +27,8 @@ def test_a_pattern_covers(glob: str, path: str) -> None:
     assert overlap(glob, path)
 
 
-@pytest.mark.parametrize(
-    ("glob", "path"),
+@each_row(
+    "glob, path",
     [
         ("src/billing/**", "src/billing"),
         ("src/billing/**", "src/billing2/a.py"),
@@ -42,8 +42,8 @@ def test_a_pattern_does_not_cover(glob: str, path: str) -> None:
     assert not matches(glob, path)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "wanted"),
+@each_row(
+    "one, other, wanted",
     [
         ("src/billing/**", "src/*/invoice.py", True),
         ("src/a/**", "src/b/**", False),

@@ -1,14 +1,15 @@
 """The heuristic: the specification's own numbers."""
 
 import pytest
+from tables import each_row
 
 from ctxrank.ranking.explanation import Explanation
 from ctxrank.ranking.heuristic import MAXIMUM, Signals, heuristic
 from ctxrank.ranking.reasons import explain_heuristic
 
 
-@pytest.mark.parametrize(
-    ("signals", "total"),
+@each_row(
+    "signals, total",
     [
         (Signals("critical", True, True, 0), 16 + 2 + 1.5 + 1),
         (Signals("high", True, False, 0), 12 + 2 + 1),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hostile_store import HOSTILE, hidden_in, hostile_store
+from tables import each_row
 
 from ctxrank.cli.main import run
 
@@ -132,7 +133,7 @@ def printed(truth: Path, words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-@pytest.mark.parametrize("call", CALLS)
+@each_row("call", CALLS)
 def test_nothing_that_is_shown_drives_a_terminal(truth: Path, call: str) -> None:
     code, out, err = printed(truth, _words(call))
     assert 0 <= code <= 7 and "should not" not in err
@@ -141,7 +142,7 @@ def test_nothing_that_is_shown_drives_a_terminal(truth: Path, call: str) -> None
         assert "\nforged: line" not in out + err
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if not call.startswith(("bazinga", "export"))])
+@each_row("call", [call for call in CALLS if not call.startswith(("bazinga", "export"))])
 def test_json_holds_every_character_and_shows_none_that_hides(truth: Path, call: str) -> None:
     _, out, err = printed(truth, [*_words(call), "--json"])
     assert hidden_in(out + err) == set()

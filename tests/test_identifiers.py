@@ -2,17 +2,17 @@
 
 import sqlite3
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.identifiers import MAX_PARTS, MAX_REPEATS, split_identifiers, split_word
 
 HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, max_size=MAX_PARTS)
 
 
-@pytest.mark.parametrize(
-    ("word", "parts"),
+@each_row(
+    "word, parts",
     [
         ("getUserById", "get user by id"),
         ("HTTPServer2", "http server 2"),
@@ -32,7 +32,7 @@ def test_a_compound_is_cut_into_its_parts(word: str, parts: str) -> None:
     assert split_word(word) == tuple(parts.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "word",
     [
         "",
@@ -54,7 +54,7 @@ def test_what_the_tokenizer_splits_or_keeps_whole_itself_adds_nothing(word: str)
     assert split_word(word) == ()
 
 
-@pytest.mark.parametrize("word", ["21T22", "10ms", "0cc175b9", "d41d8cd98f00b204e9800998ecf8427e", "aB" * 60])
+@each_row("word", ["21T22", "10ms", "0cc175b9", "d41d8cd98f00b204e9800998ecf8427e", "aB" * 60])
 def test_times_sizes_and_hashes_are_not_names(word: str) -> None:
     assert split_word(word) == ()
 

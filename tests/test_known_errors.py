@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, run_child, search_ids, start_child
 from exported import bring, exported_bytes
+from tables import each_row
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.error_text.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
@@ -308,8 +309,8 @@ def test_a_long_file_reads_as_the_same_stream_would(tmp_path: Path) -> None:
     assert capture_file(str(tmp_path / "log")).data() == capture_stream(io.BytesIO(data)).data()
 
 
-@pytest.mark.parametrize(
-    ("data", "trouble"),
+@each_row(
+    "data, trouble",
     [
         (b"", NOTHING_PRINTED), (b" \n\0\n", NOTHING_PRINTED), (b"\x1b[31m\x1b[0m\n", NOTHING_PRINTED),
         (bytes(range(256)) * 50, NO_TEXT), (b"\x7fELF\x02\x01\x01" + b"\0" * 200 + b"\x90\x0f" * 99, NO_TEXT),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from builders import make_store
 from linked_builders import copy_fixture, write_artifact
+from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.linked.indexing import index_linked
@@ -34,8 +35,8 @@ def linked(fields: str, kind: str = "decisions", id_: str = "DEC-9") -> str | No
     return None if made is None else made.removeprefix(f"---\n{HEAD}").removesuffix("---\nBody.\n")
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
+@each_row(
+    "before, after",
     [
         ("", "links:\n  decisions: [DEC-9]\n"),
         ("links:\n", "links:\n  decisions: [DEC-9]\n"),

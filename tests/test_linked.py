@@ -2,9 +2,9 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.linked.artifact import Link, LinkedArtifact
 from ctxrank.indexer.linked.graph import Node
@@ -22,8 +22,8 @@ def rules(artifact: LinkedArtifact) -> list[tuple[str, int]]:
     return [(problem.rule, problem.line) for problem in artifact.problems]
 
 
-@pytest.mark.parametrize(
-    ("yaml", "wanted"),
+@each_row(
+    "yaml, wanted",
     [
         (
             "links:\n  specs: [SPEC-B-1]\n  norms: [NORM-A-1]",
@@ -39,8 +39,8 @@ def test_links_may_be_nested_flat_or_at_the_top(yaml: str, wanted: list[Link]) -
     assert list(parsed(f"id: SPEC-A-1\ntitle: A\n{yaml}").links) == wanted
 
 
-@pytest.mark.parametrize(
-    ("path", "yaml", "wanted"),
+@each_row(
+    "path, yaml, wanted",
     [
         (SPEC, "id: DEC-A-1", "spec"),
         (".contextia/system/rationale/deep/a.md", "id: X-1", "decision"),
@@ -53,8 +53,8 @@ def test_the_type_is_the_folders_else_the_files_else_the_ids(path: str, yaml: st
     assert parsed(yaml, path=path).type == wanted
 
 
-@pytest.mark.parametrize(
-    ("path", "typed", "wanted"),
+@each_row(
+    "path, typed, wanted",
     [
         (SPEC, "approved", "current"),
         (SPEC, "Implemented", "current"),
@@ -105,8 +105,8 @@ def test_three_levels_each_say_more() -> None:
     assert texts.full == "title: A\npaths: x, y\n\nFirst.\n\n## More\n\nRest.\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "wanted"),
+@each_row(
+    "body, wanted",
     [
         ("# T\n\n## One\n\na\n\n### Deeper\n\nb\n\n## Two\n\nc", "## One\n\na\n\n### Deeper\n\nb"),
         ("Text.\n\n# Later\n", "Text."),
@@ -118,9 +118,7 @@ def test_the_first_section_is_what_stands_under_the_title(body: str, wanted: str
     assert first_section(body) == wanted
 
 
-@pytest.mark.parametrize(
-    "line", ["=== SPEC: X ===", "  === END", "====x", "\uff1d\uff1d\uff1d TASK: X", "\u2550\u2550\u2550 NORM"]
-)
+@each_row("line", ["=== SPEC: X ===", "  === END", "====x", "\uff1d\uff1d\uff1d TASK: X", "\u2550\u2550\u2550 NORM"])
 def test_a_line_that_looks_like_a_header_is_escaped(line: str) -> None:
     assert "\\" in safe(f"before\n{line}\nafter\n").split("\n")[1]
 

@@ -8,6 +8,7 @@ from typing import Any
 import apsw
 import pytest
 from builders import make_store, save, search_ids, write_file
+from tables import each_row
 
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.containment import contained_path
@@ -42,8 +43,8 @@ def counts(store: Store) -> dict[str, int]:
     return {table: int(row[0]) for table, row in found.items() if row}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named", "allowed"),
+@each_row(
+    "wrong, named, allowed",
     [
         ({"type": "rumour"}, "'rumour'", PACKAGE_TYPES),
         ({"priority": "urgent"}, "'urgent'", PRIORITIES),
@@ -92,7 +93,7 @@ def test_a_path_that_is_none_or_leaves_the_root_is_refused(store: Store, path: s
     assert counts(store) == before
 
 
-@pytest.mark.parametrize("path", ["..odd/a.md", "a b/ü.md", "...", "deep/../a.md", "a\\b.md", "./a.md"])
+@each_row("path", ["..odd/a.md", "a b/ü.md", "...", "deep/../a.md", "a\\b.md", "./a.md"])
 def test_an_odd_path_inside_the_root_is_fine(tmp_path: Path, path: str) -> None:
     assert not contained_path(str(tmp_path), path).startswith(("/", "./"))
 

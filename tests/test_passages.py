@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.passages import MAX_CHARS, TARGET_CHARS, Passage, split_passages
 
@@ -91,9 +92,7 @@ def test_restructured_text_takes_levels_in_order_of_appearance() -> None:
     assert headings(text, "a.rst") == ["Guide", "Guide > Setup", "Guide > Use"]
 
 
-@pytest.mark.parametrize(
-    ("fence", "end"), [("```", "```"), ("~~~~", "~~~~~"), ("  ```python", "  ```"), ("- ```sh", "  ```")]
-)
+@each_row("fence, end", [("```", "```"), ("~~~~", "~~~~~"), ("  ```python", "  ```"), ("- ```sh", "  ```")])
 def test_a_heading_inside_a_code_fence_is_none(fence: str, end: str) -> None:
     text = f"# Real\n{paragraphs(1)}{fence}\n# not a heading\n``\n{end}\n# Next\n{paragraphs(2)}"
     assert headings(text, "a.md") == ["Real", "Next"]
@@ -109,8 +108,8 @@ def test_python_is_cut_at_definitions_with_their_decorators_and_comments() -> No
     assert passages[2].text.startswith("    @property\n")
 
 
-@pytest.mark.parametrize(
-    ("line", "heading"),
+@each_row(
+    "line, heading",
     [
         ("func (s *Store) Open(path string) error {", "func Open"),
         ("impl<T> Display for Tree<T> {", "impl Display for Tree"),
@@ -127,7 +126,7 @@ def test_other_languages_are_cut_at_definitions_too(line: str, heading: str) -> 
     assert headings(f"int x;\n{line}\n{paragraphs(1)}", "a.c") == ["", heading]
 
 
-@pytest.mark.parametrize("line", ["    return load(x)", "print(x)", "struct stat info;", "if (x) {", "// class of"])
+@each_row("line", ["    return load(x)", "print(x)", "struct stat info;", "if (x) {", "// class of"])
 def test_calls_and_declarations_are_no_definitions(line: str) -> None:
     assert headings(f"int x;\n{line}\n", "a.c") == [""]
 

@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call
@@ -93,7 +94,7 @@ def _ordinary(path: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["--db", "x.db", "--json", *path, *needed, "--", *places]
 
 
-@pytest.mark.parametrize("path", DECLARED, ids=" ".join)
+@each_row("path", DECLARED)
 def test_ordinary_calls_are_read_without_click_and_as_click_reads_them(path: tuple[str, ...]) -> None:
     for words in _ordinary(path):
         plain = _plainly(path, words)
@@ -114,7 +115,7 @@ def test_whatever_is_read_without_click_is_read_as_click_reads_it(data: st.DataO
     assert plain is None or plain == _by_click(path, words)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "words",
     [
         ["search"],

@@ -5,6 +5,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.ranking.query import FILTER_FIELDS, Filter, Query, Term, parse_query
 from ctxrank.ranking.stopwords import STOPWORDS
@@ -64,7 +65,7 @@ def test_a_column_narrows_a_word_a_phrase_a_prefix_and_an_exclusion() -> None:
     assert query.excluded == (Term("mock", column="body"),)
 
 
-@pytest.mark.parametrize("field", FILTER_FIELDS)
+@each_row("field", FILTER_FIELDS)
 def test_every_filter_takes_a_bare_and_a_quoted_value_and_collects(field: str) -> None:
     assert parse_query(f'{field}:one {field}:"two words"').filters == (
         Filter(field, "one"),
@@ -79,7 +80,7 @@ def test_a_filter_value_keeps_case_and_punctuation_exactly() -> None:
     )
 
 
-@pytest.mark.parametrize("text", [
+@each_row("text", [
     "https://x.org/a?b=c", "std::vector", "error:", "C:\\path", "12:30", "path::join", "type::new", "Kind:x",
     "kind:", "title:", "->", "--flag", "a-b", 'don"t', "a*b", "=>", "NEAR(a,", "-=", "(x",
 ])  # fmt: skip
@@ -87,9 +88,7 @@ def test_what_only_looks_like_syntax_is_a_plain_word(text: str) -> None:
     assert parse_query(text) == Query(terms=(Term(text),))
 
 
-@pytest.mark.parametrize(
-    "text", ["", " ", "-", "*", '"', '""', "--", "-*", '- * "', '-""', 'title:""', 'kind:""', "\x00"]
-)
+@each_row("text", ["", " ", "-", "*", '"', '""', "--", "-*", '- * "', '-""', 'title:""', 'kind:""', "\x00"])
 def test_marks_alone_are_nothing(text: str) -> None:
     query = parse_query(text)
     assert query == Query() or _words(query) in (["title:"], ["kind:"])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tables import each_row
 
 from ctxrank.indexer import reading
 from ctxrank.indexer.reading import FileText, ReadSkip, read_text_file
@@ -47,8 +48,8 @@ def test_every_kind_of_line_end_becomes_one_line_feed(written: Callable[[bytes],
     assert text_of(written(b"a\nb\r\nc\rd\r\r\ne")).text == "a\nb\nc\nd\n\ne"
 
 
-@pytest.mark.parametrize(
-    ("data", "text", "encoding"),
+@each_row(
+    "data, text, encoding",
     [
         (b"", "", "utf-8"),
         ("Größe 漢字 🔶".encode(), "Größe 漢字 🔶", "utf-8"),
@@ -72,8 +73,8 @@ def test_utf8_with_one_broken_character_stays_utf8(written: Callable[[bytes], st
     assert (found.text, found.encoding) == ("Größe, Länge, Höhe, Tür, übrig\ufffd", "utf-8-replace")
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
+@each_row(
+    "data, reason",
     [
         (b"\x7fELF\x02\x01\x01\0\0\0", "binary"),
         (b"text, then a zero\0", "binary"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from builders import found, make_store, search_ids
+from tables import each_row
 
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
@@ -42,8 +43,8 @@ def ids(store: Store, session: str = "S", **filters: Any) -> list[int]:
     return [entry.id for entry in list_reasoning(store.truth, session, **filters)]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named", "allowed"),
+@each_row(
+    "wrong, named, allowed",
     [
         ({"phase": "musing"}, "'musing'", PHASES),
         ({"agent": "intern"}, "'intern'", AGENTS),

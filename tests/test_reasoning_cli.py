@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
+from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.cli.reasoning_view import fenced
@@ -65,8 +66,8 @@ def test_bytes_that_are_no_text_do_not_stop_a_save(folder: Path, monkeypatch: py
     assert contents(folder) == ["zebra \ufffd here"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each_row(
+    "arguments, said",
     [
         (["--phase", "musing", "text"], "Phases are understanding, approach"),
         (["--phase", "risks"], "There is no text."),

@@ -11,6 +11,7 @@ import time
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES
@@ -42,8 +43,8 @@ def _pem(kind: str) -> str:
     return f"{_begin(kind)}\n{PEM_LINES}{_begin(kind).replace('BEGIN', 'END')}"
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
+@each_row(
+    "text, clean",
     [
         (f"password={WORD}", "password=REDACTED"),
         (f"passwd = '{WORD}'", "passwd = 'REDACTED'"),
@@ -69,8 +70,8 @@ def test_what_was_redacted_when_stored_keeps_its_label(text: str, clean: str) ->
     assert redact(f"see {text} here").text == f"see {clean} here"
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
+@each_row(
+    "text, clean",
     [
         (f"my_secret={WORD}", "my_secret=[REDACTED]"),
         (f"client_secret: {WORD}", "client_secret: [REDACTED]"),
@@ -93,7 +94,7 @@ def test_what_was_redacted_when_shown_keeps_its_label(text: str, clean: str) -> 
     assert redact(f"see {text} here").text == f"see {clean} here"
 
 
-@pytest.mark.parametrize("tail", ["", "\n", " x", "&user=me", '"'])
+@each_row("tail", ["", "\n", " x", "&user=me", '"'])
 def test_a_password_that_is_a_plain_word_is_seen_where_an_equals_sign_is_tight(tail: str) -> None:
     assert redact(f"--password={GUESS}{tail}").text == f"--password=REDACTED{tail}"
 
@@ -113,7 +114,7 @@ def test_an_aws_secret_with_slashes_is_removed_whole() -> None:
         assert not any(part in clean for part in secret.split("/")), clean
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "secret management is required",
@@ -156,7 +157,7 @@ def test_prose_code_names_and_placeholders_stay_as_they_are(text: str) -> None:
     assert redact(text) == Redacted(text, ())
 
 
-@pytest.mark.parametrize("value", [WORD, 'a"b' + WORD, "back\\" + WORD, 123456, -1.5e30])
+@each_row("value", [WORD, 'a"b' + WORD, "back\\" + WORD, 123456, -1.5e30])
 def test_json_stays_json_and_loses_only_the_value(value: object) -> None:
     document = {"a": 1, "password": value, "list": [{"client_secret": value}, "x"]}
     for text in (

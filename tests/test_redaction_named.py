@@ -7,6 +7,7 @@ import string
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import may_hold_secret
@@ -22,8 +23,8 @@ KEY = _fake(24)
 WORD = "hunter" + "2" * 2
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
+@each_row(
+    "text, clean",
     [
         (f'settings["api_secret"] = "{KEY}"', 'settings["api_secret"] = "[REDACTED]"'),
         (f"const clientSecret: string = '{KEY}';", "const clientSecret: string = '[REDACTED]';"),
@@ -60,7 +61,7 @@ def test_the_value_goes_and_everything_around_it_stays(text: str, clean: str) ->
     assert may_hold_secret(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "token_url = 'https://h.example/oauth2/token1'",
@@ -137,7 +138,7 @@ def test_what_a_rule_finds_was_thought_possible(parts: list[str]) -> None:
     assert may_hold_secret(text) or redact(text).text == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["mysql -u me -p" + WORD, f"machine h.x login me password {WORD}", f"DB_PASS={WORD}", "x " + "xox" + "o-1-2-3-a"],
 )

@@ -9,6 +9,7 @@ import pytest
 from builders import found, make_store, save, search_ids, write_file
 from index_contents import index_contents
 from predecessor import PredecessorDb
+from tables import each_row
 
 from ctxrank.cli.main import run
 from ctxrank.indexer import strategies
@@ -298,8 +299,8 @@ def test_references_are_checked_again_afterwards(store: Store) -> None:
         create_group(change, 99, "G")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each_row(
+    "arguments, said",
     [
         ([], "--older-than AGE, or --expired"),
         (["--expired", "--older-than", "9d"], "One of the two"),

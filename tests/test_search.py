@@ -8,6 +8,7 @@ import pytest
 from builders import found, make_store, save, search_ids, write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer import reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
@@ -120,7 +121,7 @@ def test_the_spelling_that_was_asked_for_comes_first(store: Store) -> None:
     assert _files(store, "get_user_by_id") == ["b.md", "a.md"]
 
 
-@pytest.mark.parametrize("query", ["数据库", "连接", "超时的问题", '"数据库连接"', "库"])
+@each_row("query", ["数据库", "连接", "超时的问题", '"数据库连接"', "库"])
 def test_cjk_is_found_inside_a_run_that_has_no_spaces(small: Store, query: str) -> None:
     assert _files(small, query) == ["cjk.md"]
 
@@ -279,8 +280,8 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         yield store
 
 
-@pytest.mark.parametrize("query", ["walrus", "zebra yak walrus", "yak zebra somewhere walrus"])
-@pytest.mark.parametrize("filters", [{"path": "deep"}, {"group": "MINE"}, {"session": "S2"}, {"kinds": ("package",)}])
+@each_row("query", ["walrus", "zebra yak walrus", "yak zebra somewhere walrus"])
+@each_row("filters", [{"path": "deep"}, {"group": "MINE"}, {"session": "S2"}, {"kinds": ("package",)}])
 def test_thousands_of_foreign_matches_do_not_hide_the_filtered_one(
     crowd: Store, query: str, filters: dict[str, Any]
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from builders import make_store
+from tables import each_row
 
 from ctxrank.cli.main import run
 
@@ -99,8 +100,8 @@ def test_outputs_are_listed_with_who_and_where(folder: Path, capsys: pytest.Capt
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "sentence"),
+@each_row(
+    "arguments, code, sentence",
     [
         (["save-output", "lint-check", "{", "--session", "S", "--create-session"], 2, "is not JSON"),
         (["save-output", "lint-check", "{}", "--session", "nope"], 1, "There is no session 'nope'"),

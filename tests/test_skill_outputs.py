@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, search_ids, start_child
+from tables import each_row
 
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.errors import NotFoundError, UsageError
@@ -61,8 +62,8 @@ def test_what_no_database_can_hold_is_replaced_and_is_no_secret(store: Store, va
     assert latest(store) in ("a\ufffdb", "a?b")
 
 
-@pytest.mark.parametrize(
-    ("output", "reason"),
+@each_row(
+    "output, reason",
     [
         ('{"a": 1,\n "b": }', "line 2, column 7"),
         ("", "it is empty"),
@@ -72,7 +73,6 @@ def test_what_no_database_can_hold_is_replaced_and_is_no_secret(store: Store, va
         ("[" * 100_000, "nested too deeply"),
         ('"' + "x" * MAX_OUTPUT_CHARS + '"', "Save the report as a file"),
     ],
-    ids=["object", "nothing", "word", "nan", "infinite", "deep", "long"],
 )
 def test_a_text_that_is_no_json_is_refused_and_leaves_nothing(store: Store, output: str, reason: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -81,7 +81,7 @@ def test_a_text_that_is_no_json_is_refused_and_leaves_nothing(store: Store, outp
     assert list_sessions(store.truth) == []
 
 
-@pytest.mark.parametrize("skill", ["", "  ", "two\nlines", "x" * (MAX_SKILL_CHARS + 1), "a\x1b[31m"])
+@each_row("skill", ["", "  ", "two\nlines", "x" * (MAX_SKILL_CHARS + 1), "a\x1b[31m"])
 def test_a_skills_name_is_one_short_line(store: Store, skill: str) -> None:
     with pytest.raises(UsageError, match="skill"):
         report(store, skill=skill)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
+from tables import each_row
 
 from ctxrank.indexer.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.config_file import read_config_file
@@ -97,8 +98,8 @@ def test_a_key_that_is_no_agent_is_noted_and_ignored(store: Store) -> None:
     assert configured_skills(store.truth) == ("a",)
 
 
-@pytest.mark.parametrize(
-    ("value", "sentence"),
+@each_row(
+    "value, sentence",
     [
         ({"developer": {"lint-check": "always"}}, "developer's skill lint-check is 'always'. Levels are mandatory, "),
         ({"pm": {"lint-check": False}}, "project_manager's skill lint-check is False. Levels are mandatory, optional"),
@@ -223,8 +224,8 @@ def test_without_anything_to_invoke_there_is_no_checklist() -> None:
     assert checklist(SkillLevels(disabled=("a",)), "developer") == ""
 
 
-@pytest.mark.parametrize("optional", [(), ("may-1", "may-2")])
-@pytest.mark.parametrize("count", [*range(1, 10), 40])
+@each_row("optional", [(), ("may-1", "may-2")])
+@each_row("count", [*range(1, 10), 40])
 def test_the_checklist_has_ten_lines_at_most_and_every_mandatory_skill(count: int, optional: tuple[str, ...]) -> None:
     mandatory = tuple(f"must-{number}" for number in range(count))
     text = checklist(SkillLevels(mandatory, optional), "developer")
@@ -244,8 +245,8 @@ def test_a_name_cannot_leave_its_place_in_the_checklist() -> None:
 ALL = SkillLevels(optional=("api-contract-validation", "db-migration-check", "security-scan"))
 
 
-@pytest.mark.parametrize(
-    ("task", "skills"),
+@each_row(
+    "task, skills",
     [
         ("Add an endpoint for users", ["api-contract-validation"]),
         ("the public APIs", ["api-contract-validation"]),

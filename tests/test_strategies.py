@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from builders import found, make_store, open_again, search_ids, start_child
+from tables import each_row
 
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
@@ -50,8 +51,8 @@ def insights(store: Store, **filters: Any) -> list[str]:
     return [strategy.insight for strategy in list_strategies(store.truth, **filters)]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "named", "allowed"),
+@each_row(
+    "wrong, named, allowed",
     [
         ({"topic": "luck"}, "'luck'", TOPICS),
         ({"project": "  "}, "needs a project", ("shop",)),
@@ -209,7 +210,7 @@ def test_helpfulness_never_falls_below_0(store: Store) -> None:
     assert list_strategies(store.truth)[0].last_seen > 1
 
 
-@pytest.mark.parametrize("ref", ["2", "strategy:2", "package:1", "nope", ""])
+@each_row("ref", ["2", "strategy:2", "package:1", "nope", ""])
 def test_counting_what_is_not_there_says_so(store: Store, ref: str) -> None:
     keep(store)
     with pytest.raises(NotFoundError, match=f"no strategy '{ref}'"):

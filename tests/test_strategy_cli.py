@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import make_store
+from tables import each_row
 
 from ctxrank.cli.main import run
 
@@ -49,8 +50,8 @@ def test_an_insight_comes_from_stdin(
     assert lines[1:] == ["   Ask.", "   Then café."]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@each_row(
+    "arguments, said",
     [
         (["luck", "text"], "Topics are implementation, architecture, methodology, general."),
         (["general"], "There is no text."),

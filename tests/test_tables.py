@@ -33,6 +33,16 @@ def test_an_error_and_one_that_does_not_come_are_failures() -> None:
         inverse()
 
 
+def test_a_row_that_is_skipped_is_a_failure_since_it_would_hide_the_others() -> None:
+    @each_row("number", [1, 2])
+    def skipped(number: int) -> None:
+        if number == 1:
+            pytest.skip("not this one")
+
+    with pytest.raises(AssertionError, match="1 of 2 rows"):
+        skipped()
+
+
 def test_a_table_without_rows_or_with_a_name_that_the_test_lacks_is_a_mistake() -> None:
     def test(number: int) -> None:
         assert number

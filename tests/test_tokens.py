@@ -11,6 +11,7 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.indexer import tokens, vocabulary
 from ctxrank.indexer.tokens import TokenCounter, estimate_tokens, model_factor, model_limit
@@ -60,8 +61,8 @@ def packaged() -> bytes:
     return gzip.decompress(next(vocabulary_files()).read_bytes())
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens_expected"),
+@each_row(
+    "text, tokens_expected",
     [
         ("", 0),
         ("word", tokens.PER_WORD),
@@ -148,8 +149,8 @@ def test_get_encoding_is_never_called(exact: TokenCounter, monkeypatch: pytest.M
     assert best_counter().count("hello world") == 2
 
 
-@pytest.mark.parametrize(
-    ("model", "factor"),
+@each_row(
+    "model, factor",
     [
         ("gpt-4o", 1.0),
         ("something-else", 1.0),
@@ -167,8 +168,8 @@ def test_a_model_has_the_factor_of_its_family(model: str, factor: float) -> None
     assert model_factor(model) == factor
 
 
-@pytest.mark.parametrize(
-    ("model", "limit"),
+@each_row(
+    "model, limit",
     [
         ("haiku", (200_000, True)),
         ("sonnet", (200_000, True)),

@@ -1,6 +1,7 @@
 """A user's own rules and allowed values: what is refused, what they do, and what a project may not."""
 
 import pytest
+from tables import each_row
 
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.redaction.engine import Redacted, RedactionMode, redact
@@ -59,8 +60,8 @@ def test_nothing_given_is_no_rules() -> None:
     assert parse_user_rules(None, "x") == parse_user_rules({}, "x") == UserRules()
 
 
-@pytest.mark.parametrize(
-    ("value", "word"),
+@each_row(
+    "value, word",
     [
         ("on", "rules"),
         ({"rule": []}, "rules and allow"),
@@ -90,7 +91,7 @@ def test_a_mistake_is_named_with_what_would_be_right(value: object, word: str) -
     assert word in f"{caught.value} {caught.value.hint}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern",
     ["(a+)+b", "(a|aa)+b", "(?:a|a){1,50}b", "(?:[a-z]+-)+x", r"\w+\s*=\s*x", "[a-z]+Q", ".*secret", "a{0,5000}b"],
 )
@@ -99,7 +100,7 @@ def test_a_pattern_that_some_text_could_make_slow_is_refused(pattern: str) -> No
         _rules({"rules": [{"name": "a", "pattern": pattern}]})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "pattern", [r"\bacme_[\w-]{20,60}\b", r"[A-Z]{3}-\d{4}-\d{4}", r"x(?:[a-z]{1,9}-){1,5}y", r"key-(?P<secret>\w+)"]
 )
 def test_a_pattern_with_bounds_is_taken(pattern: str) -> None:

@@ -1,15 +1,15 @@
 """Zones: where they begin, and what a summary may have in each."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tables import each_row
 
 from ctxrank.ranking.assembly.zones import SUMMARY_CHARS, Zone, truncated, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 
 
-@pytest.mark.parametrize(("zone", "percent"), list(_LIMITS.items()))
+@each_row("zone, percent", list(_LIMITS.items()))
 def test_a_zone_begins_at_exactly_its_percent(zone: Zone, percent: int) -> None:
     """200,000 tokens less 15 % are 170,000, of which each percent is 1,700."""
     at = usage(200_000, 0.15, 1_700 * percent)
