@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
+.PHONY: help demo test slow coverage check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -24,13 +24,19 @@ help: ## list the targets
 demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index again
 	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh scripts/demo.sh
 
-test: $(STAMP) ## run the tests
-	$(BIN)/python -m pytest -q
+# Two workers, whatever the machine: some tests are crowds of processes themselves.
+WORKERS := 2
 
-coverage: $(STAMP) ## run the tests and say which lines none of them runs (takes twice as long)
-	$(BIN)/python -m pytest -q --cov --cov-report=term
+test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
 
-check: static test ## everything: format, lint, types, import contract, tests
+slow: $(STAMP) ## run the tests that take long
+	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+
+coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
+	$(BIN)/python -m pytest -q -n $(WORKERS) --cov --cov-report=term
+
+check: static test slow ## everything: format, lint, types, import contract, all tests
 
 static: format-check lint types contract ## all of `check` but the tests
 

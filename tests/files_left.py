@@ -11,15 +11,16 @@ from ctxrank.indexer.store import Store
 
 _SCAN = """
 import pathlib, sys
+from ahocorasick_rs import BytesAhoCorasick
 folder, *words = sys.argv[1:]
+forms = sorted({form for word in words for form in (word, word.lower(), word.upper())})
+spelt = [(form, form.encode(code)) for form in forms for code in ("utf-8", "utf-16-le")]
+wanted = BytesAhoCorasick([spelling for _, spelling in spelt])
 for path in pathlib.Path(folder).rglob("*"):
     if path.is_file() and path.name != "config.yaml":
-        data = path.read_bytes()
-        for word in words:
-            for form in (word, word.lower(), word.upper()):
-                for code in ("utf-8", "utf-16-le"):
-                    if form.encode(code) in data:
-                        print(path.name, form)
+        found = wanted.find_matches_as_indexes(path.read_bytes(), overlapping=True)
+        for form in sorted({spelt[place][0] for place, _, _ in found}):
+            print(path.name, form)
 """
 
 

@@ -50,7 +50,7 @@ def test_within_a_class_the_order_is_kept(steps: list[Step], limit: int) -> None
 @given(st.integers(200, 3000), st.integers(1, 60))
 def test_no_class_starves_another(limit: int, cost: int) -> None:
     """All want more than there is: each has its share, but for one step."""
-    steps = [Step(kind, n, "entry", cost) for kind in CLASSES for n in range(3000 // cost + 1)]
+    steps = [Step(kind, n, "entry", cost) for kind in CLASSES for n in range(limit // cost + 1)]
     budget = _budget(limit, "full")
     packed = pack(budget, 0, steps)
     total = sum(budget.shares.values())

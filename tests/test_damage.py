@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import copy_store, found, make_store, save
-from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, retype, root_of, without_logs, zeroed
+from damage import DAMAGES, PAGE, closed, cut, flipped, leaves_of, pages_of, retype, root_of, without_logs, zeroed
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
@@ -115,6 +115,9 @@ def test_a_damaged_truth_answers_rightly_or_says_what_is_wrong(
             assert is_right_or_explained(*ask(*question), answer), (page, question)
 
 
+_SLOWLY = pytest.mark.slow
+
+
 def _null(_: int) -> int:
     return 0
 
@@ -144,7 +147,7 @@ _COLUMNS = [
 
 
 @pytest.mark.parametrize("engine", ["on", "off"])
-@pytest.mark.parametrize("retyped", [_null, _number, _blob])
+@pytest.mark.parametrize("retyped", [_blob, pytest.param(_null, marks=_SLOWLY), pytest.param(_number, marks=_SLOWLY)])
 def test_no_value_in_a_torn_row_ends_a_search_unexplained(
     herons: Location, monkeypatch: pytest.MonkeyPatch, engine: str, retyped: Callable[[int], int]
 ) -> None:
@@ -179,16 +182,18 @@ def test_a_torn_row_is_left_out_and_the_others_are_found(
         )
 
 
+@pytest.mark.parametrize("every", [0, pytest.param(9, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_index_answers_rightly_or_degraded_and_heals(
-    shop: Location, damage: Callable[[bytes, int], bytes]
+    shop: Location, damage: Callable[[bytes, int], bytes], every: int
 ) -> None:
+    """A page of each sort; and at length, every ninth page."""
     queries = ("token refresh", "shared3", "w7x3 database locked")
     index = Path(shop.index_file).read_bytes()
     with open_store(shop.truth) as store:
         right = [found(store, query, limit=50).hits for query in queries]
-    pages = {*page_kinds(shop.index_file).values(), *range(0, pages_of(shop.index_file), 9)}
-    for page in sorted(pages):
+    pages = range(0, pages_of(shop.index_file), every) if every else sorted(page_kinds(shop.index_file).values())
+    for page in pages:
         without_logs(shop)
         Path(shop.index_file).write_bytes(damage(index, page))
         with open_store(shop.truth) as store:
@@ -210,7 +215,7 @@ def has_no_ghosts_or_doctor_knows(store: Store) -> bool:
 _FTS_TABLES = ("fts_data", "fts_idx", "fts_docsize", "fts_config", "forward", "terms", "state")
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", [flipped, pytest.param(zeroed, marks=_SLOWLY), pytest.param(cut, marks=_SLOWLY)])
 @pytest.mark.parametrize("table", _FTS_TABLES)
 def test_each_table_of_the_index_may_lose_any_of_its_pages(
     shop: Location, table: str, damage: Callable[[bytes, int], bytes]
@@ -241,7 +246,7 @@ def test_doctor_finds_every_page_that_a_command_stumbles_over(
             assert code == 5 and all(finding["next_step"] for finding in broken), page
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", [zeroed, pytest.param(flipped, marks=_SLOWLY), pytest.param(cut, marks=_SLOWLY)])
 def test_what_doctor_repairs_answers_again(
     shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
 ) -> None:

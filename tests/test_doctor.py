@@ -195,7 +195,10 @@ def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
     assert file_system_of("/", str(tmp_path / "none")) == ""
 
 
-def test_a_lock_is_reported_as_a_lock(shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_a_lock_is_reported_as_a_lock(
+    shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "200")
     holder = apsw.Connection(shop.truth)
     holder.pragma("locking_mode", "exclusive")
     holder.execute("BEGIN EXCLUSIVE; UPDATE store SET seq = seq")

@@ -1,5 +1,7 @@
 """A stranger pipes ten failures into it, saves five fixes, and asks again elsewhere: five fixes, five "not known"."""
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
@@ -8,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from builders import answer_of
 
+from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.known_errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.store import create_store
@@ -133,10 +137,17 @@ class Stranger:
         create_store(str(folder)).close()
 
     def run(self, *arguments: str, output: str, folder: Path | None = None) -> tuple[int, Any]:
-        """The exit code and the JSON of one command."""
+        """The exit code and the JSON of one command, called in this process."""
+        with contextlib.chdir(folder or self.folder), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(output.encode())))
+            answer = answer_of(lambda: run(["error", *arguments, "--json"]))
+        return answer.code, answer.json()
+
+    def start(self, *arguments: str, output: str) -> tuple[int, Any]:
+        """The same of one in a process of its own."""
         done = subprocess.run(
             [sys.executable, "-m", "ctxrank.cli", "error", *arguments, "--json"],
-            cwd=folder or self.folder, input=output, capture_output=True, text=True, timeout=60,
+            cwd=self.folder, input=output, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         return done.returncode, json.loads(done.stdout)
 
@@ -172,8 +183,10 @@ def test_an_unknown_failure_is_not_known_elsewhere_either(stranger: Stranger, fa
 
 def test_the_very_same_failure_is_recognised_by_its_message(stranger: Stranger) -> None:
     for failure in FIXES:
-        _, answer = stranger.run("match", output=failure("/srv/shop", "cart", 12))
-        assert answer["matches"][0]["solution"] == FIXES[failure] and answer["matches"][0]["grade"] != "near"
+        code, answer = stranger.start("match", output=failure("/srv/shop", "cart", 12))
+        assert (
+            code == 0 and answer["matches"][0]["solution"] == FIXES[failure] and answer["matches"][0]["grade"] != "near"
+        )
 
 
 @pytest.mark.parametrize("failure", [*FAILURES, node_top_level], ids=lambda failure: failure.__name__)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from builders import make_store, open_again, run_child, save, search_ids, start_child
 from index_contents import has_no_ghosts
 
@@ -82,8 +83,9 @@ print(sum(os.waitpid(child, 0)[1] != 0 for child in children))
 """
 
 
-def test_eight_processes_may_start_on_a_new_store_at_once(tmp_path: Path) -> None:
-    for round_ in range(4):
+@pytest.mark.parametrize("rounds", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_eight_processes_may_start_on_a_new_store_at_once(tmp_path: Path, rounds: int) -> None:
+    for round_ in range(rounds):
         folder = tmp_path / str(round_)
         assert run_child(_COLD_STARTS, folder) == "0\n"
         with make_store(folder) as store:

@@ -112,7 +112,7 @@ def test_a_store_in_which_reading_or_writing_would_run_something_is_refused(
     assert "none of ctxrank's" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o077])
+@pytest.mark.parametrize("umask", [0o000, pytest.param(0o077, marks=pytest.mark.slow)])
 def test_whatever_a_command_leaves_in_a_store_is_its_owners_alone(tmp_path: Path, umask: int) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / ".ctxrank").mkdir(mode=0o755)  # as git makes it for a shared configuration

@@ -69,6 +69,7 @@ def hard_pieces(pattern: str, anchors: tuple[str, ...], context: tuple[str, ...]
     return {anchors[0], *(start + whole[:end] for end in (len(whole) // 2, len(whole) - 1)), f"{start}{whole} "}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [*RULES, *FORMAT_RULES], ids=lambda rule: str(rule.name))
 def test_no_rule_takes_long_on_any_text(rule: Rule) -> None:
     for piece in sorted(hard_pieces(rule.pattern, rule.anchors, rule.context)):
@@ -94,6 +95,7 @@ def test_names_before_values_do_not_take_long(link: str) -> None:
         assert is_within(lambda t=text, p=places: find_named(t, p), 2 * BOUND_MS), name  # type: ignore[misc]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", sorted(vendors()))
 def test_values_of_a_vendor_do_not_take_long(vendor: str) -> None:
     whole = sample(vendors()[vendor][0].pattern, random.Random(3))

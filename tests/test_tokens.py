@@ -100,11 +100,12 @@ def test_an_exact_count_is_that_of_tiktoken(exact: TokenCounter) -> None:
 
 
 @pytest.mark.parametrize("unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"])
-def test_an_exact_count_survives_a_million_of_anything(unit: str, exact: TokenCounter) -> None:
+@pytest.mark.parametrize("chars", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_an_exact_count_survives_a_million_of_anything(unit: str, exact: TokenCounter, chars: int) -> None:
     started = time.process_time()
-    text = unit * (1_000_000 // len(unit))
+    text = unit * (chars // len(unit))
     assert len(text.encode("utf-8", "replace")) / 128 <= exact.count(text) <= 4 * len(text)
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < chars / 50_000
 
 
 @given(st.text(alphabet="a \n", max_size=50), st.integers(1, 8))

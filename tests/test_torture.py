@@ -28,6 +28,7 @@ from ctxrank.indexer.sessions import NewSession, create_session
 from ctxrank.indexer.store import Store
 
 SEED = 1
+_OTHER_ACTS = ("save_reasoning_by_command", "assemble", "rebuild")
 _IN_MEMORY = "/dev/shm"  # nothing waits for a disk there; the operations are the same
 
 
@@ -39,6 +40,7 @@ def work(tmp_path: Path) -> Iterator[str]:
         yield folder
 
 
+@pytest.mark.slow
 def test_after_a_kill_everything_acknowledged_is_there_once_and_the_index_agrees(work: str) -> None:
     outcome = kills.kill_many(work, seed=SEED, count=8)
     assert outcome.failures == ()
@@ -66,7 +68,7 @@ def test_a_disk_that_only_says_that_it_has_synced_is_found_out(work: str, monkey
     assert len(outcome.failures) > 3
 
 
-@pytest.mark.parametrize("act", ["save_reasoning_by_command", "save_package", "assemble", "rebuild"])
+@pytest.mark.parametrize("act", ["save_package", *(pytest.param(act, marks=pytest.mark.slow) for act in _OTHER_ACTS)])
 def test_a_disk_that_fails_anywhere_is_said_and_loses_nothing(work: str, act: str) -> None:
     outcome = disk_faults.fail_everywhere(work, seed=SEED, acts=(act,), step=60)
     assert outcome.failures == ()
@@ -74,13 +76,15 @@ def test_a_disk_that_fails_anywhere_is_said_and_loses_nothing(work: str, act: st
     assert outcome.refused > 0
 
 
-def test_in_a_crowd_no_call_fails_and_whoever_may_not_wait_is_told_that_it_is_locked(work: str) -> None:
-    outcome = crowds.crowd(work, seed=SEED, seconds=3, processes=4, hold_s=1.5)
+@pytest.mark.parametrize("seconds", [0.5, pytest.param(3, marks=pytest.mark.slow)])
+def test_in_a_crowd_no_call_fails_and_whoever_may_not_wait_is_told_that_it_is_locked(work: str, seconds: float) -> None:
+    outcome = crowds.crowd(work, seed=SEED, seconds=seconds, processes=4, hold_s=1.5)
     assert outcome.failures == ()
     assert (outcome.waited_calls, outcome.locked_calls) == (4, 1)
     assert outcome.calls > 4
 
 
+@pytest.mark.slow
 def test_whichever_page_is_damaged_a_user_is_told_and_a_repair_saves_the_rest(work: str) -> None:
     outcome = damaged_stores.damage_many(work, seed=SEED, length=1, count=12)
     assert outcome.failures == ()
