@@ -26,15 +26,18 @@ demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index 
 
 # Two workers, whatever the machine: some tests are crowds of processes themselves.
 WORKERS := 2
+# Some 300 processes are started: what they and the workers compile is kept, beside the sources' own, also where the
+# environment says that nothing is.
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/$(VENV)/bytecode" $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m "not slow"
+	$(PYTEST) -m "not slow"
 
 slow: $(STAMP) ## run the tests that take long
-	$(BIN)/python -m pytest -q -n $(WORKERS) -m slow
+	$(PYTEST) -m slow
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
-	$(BIN)/python -m pytest -q -n $(WORKERS) --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
 
 check: static test slow ## everything: format, lint, types, import contract, all tests
 

@@ -182,18 +182,19 @@ def test_a_torn_row_is_left_out_and_the_others_are_found(
         )
 
 
-@pytest.mark.parametrize("every", [0, pytest.param(9, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize(
+    ("damage", "every"), [(flipped, 0), *(pytest.param(damage, 9, marks=_SLOWLY) for damage in DAMAGES)]
+)
 def test_a_damaged_index_answers_rightly_or_degraded_and_heals(
     shop: Location, damage: Callable[[bytes, int], bytes], every: int
 ) -> None:
-    """A page of each sort; and at length, every ninth page."""
+    """A page of each sort; and at length every ninth page, too."""
     queries = ("token refresh", "shared3", "w7x3 database locked")
     index = Path(shop.index_file).read_bytes()
     with open_store(shop.truth) as store:
         right = [found(store, query, limit=50).hits for query in queries]
-    pages = range(0, pages_of(shop.index_file), every) if every else sorted(page_kinds(shop.index_file).values())
-    for page in pages:
+    pages = {*page_kinds(shop.index_file).values(), *(range(0, pages_of(shop.index_file), every) if every else ())}
+    for page in sorted(pages):
         without_logs(shop)
         Path(shop.index_file).write_bytes(damage(index, page))
         with open_store(shop.truth) as store:
