@@ -99,7 +99,7 @@ def _why_linked(store: "Store", document: str, receipt: "Receipt") -> "Why":
 
     kind, _, number = document.strip().partition(":")
     if kind == "linked" and number:
-        row = store.truth.execute("SELECT name FROM linked WHERE id = ?", (int(number),)).fetchone()
+        row = store.truth.execute("SELECT name FROM linked_artifacts WHERE id = ?", (int(number),)).fetchone()
         if row is None or not row[0]:
             raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
         document = str(row[0])

@@ -201,7 +201,7 @@ def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None
     query = """
         SELECT d.id, d.title
           FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
          WHERE p.artifact_id = ?
     """
     old_name, new_name = os.path.basename(old_path), os.path.basename(new_path)
@@ -237,7 +237,7 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]
     query = """
         SELECT d.id, d.session_id, d.group_id, d.agent, d.type, d.priority, d.created_at
           FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
          WHERE p.artifact_id = ? AND p.superseded_by IS NULL
          ORDER BY p.id
     """
@@ -304,7 +304,7 @@ def _passage_document(owner: Owner, prepared: PreparedFile, place: int) -> docum
 def release(change: Change, artifact_id: int) -> None:
     """Remove the document an artifact has of its own, with its passages: a package owns them from now on."""
     row = change.connection.execute(
-        "SELECT id FROM documents WHERE kind = 'artifact' AND number = ?", (artifact_id,)
+        "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?", (artifact_id,)
     ).fetchone()
     if row is not None:
         documents.remove_owned(change, int(row[0]))

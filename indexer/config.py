@@ -101,7 +101,7 @@ def load_config(store: Store) -> Config:
 
 
 def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
-    if store.truth.execute("SELECT 1 FROM forgotten WHERE kind = 'secret' LIMIT 1").fetchone() is None:
+    if store.truth.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
     from ctxrank.indexer.forgetting.forgotten import (
         forgotten_secrets,  # hashes: only a store that has purged one needs it

@@ -76,7 +76,7 @@ def put(change: Change, document: Document) -> int:
     found = None
     if document.number is not None:
         found = change.connection.execute(
-            "SELECT id FROM documents WHERE kind = ? AND number = ?", (document.kind, document.number)
+            "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (document.kind, document.number)
         ).fetchone()
     return _write(change, document, int(found[0]) if found else None)
 
@@ -107,9 +107,9 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     if document_id is None:
         change.connection.execute(
             """
-            INSERT INTO documents (seq, kind, number, owner_id, session_id, group_id, agent, type, priority,
+            INSERT INTO documents (seq, kind, record_id, owner_id, session_id, group_id, agent, type, priority,
                                    title, body, path, identifiers, passage_key, start_line, end_line,
-                                   superseded_by, tokens, counter, ruleset, created_at)
+                                   superseded_by, tokens, token_counter, ruleset, created_at)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             values,
@@ -118,9 +118,9 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     change.connection.execute(
         """
         UPDATE documents
-           SET seq = ?, kind = ?, number = ?, owner_id = ?, session_id = ?, group_id = ?, agent = ?, type = ?,
+           SET seq = ?, kind = ?, record_id = ?, owner_id = ?, session_id = ?, group_id = ?, agent = ?, type = ?,
                priority = ?, title = ?, body = ?, path = ?, identifiers = ?, passage_key = ?, start_line = ?,
-               end_line = ?, superseded_by = ?, tokens = ?, counter = ?, ruleset = ?, created_at = ?
+               end_line = ?, superseded_by = ?, tokens = ?, token_counter = ?, ruleset = ?, created_at = ?
          WHERE id = ?
         """,
         (*values, document_id),
@@ -131,7 +131,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
 def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
     """Store exact token counts; no text changes, so nothing enters the feed."""
     change.connection.executemany(
-        "UPDATE documents SET tokens = ?, counter = ? WHERE id = ?",
+        "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
         [(count.tokens, count.counter, document_id) for document_id, count in counts],
     )
 
@@ -198,7 +198,7 @@ def document_id(truth: apsw.Connection, ref: DocumentRef) -> int:
         query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
         row = truth.execute(query, (ref.number,)).fetchone()
     else:
-        query = "SELECT id FROM documents WHERE kind = ? AND number = ?"
+        query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         row = truth.execute(query, (ref.kind, ref.number)).fetchone()
     if row is None:
         raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank package list' show ids.")

@@ -65,7 +65,7 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     row = store.truth.execute(
         """
         SELECT d.kind, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority, d.created_at,
-               d.superseded_by, d.tokens, d.counter
+               d.superseded_by, d.tokens, d.token_counter
           FROM documents AS d
           LEFT JOIN sessions AS s ON s.id = d.session_id
           LEFT JOIN groups AS g ON g.id = d.group_id

@@ -65,7 +65,7 @@ def read_status(store: Store) -> Status:
         store.location.root,
         _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
-        _counts(store, "SELECT counter, count(*) FROM documents GROUP BY counter ORDER BY counter"),
+        _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
         trouble,
         lag(store, index) if not trouble else 0,
         RULESET_VERSION,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 # A writer lets the index follow for about this long: what is left is applied by a later call.
 FOLLOW_AFTER_WRITE_MS = 250
@@ -63,9 +63,10 @@ class Change:
             return
         self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
         self.connection.execute(
-            "INSERT INTO feed_marks (seq, mark) VALUES (?, ?)", (self._seq, int.from_bytes(os.urandom(7), "big"))
+            "INSERT INTO history_checkpoints (seq, history_id) VALUES (?, ?)",
+            (self._seq, int.from_bytes(os.urandom(7), "big")),
         )
-        self.connection.execute("DELETE FROM feed_marks WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
+        self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 
 
 class Store:

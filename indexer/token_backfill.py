@@ -20,7 +20,7 @@ def backfill_counts(store: Store) -> int:
     Without a local vocabulary it does nothing. It counts between short transactions; a document that is
     changed meanwhile keeps its estimate for the next run.
     """
-    query = "SELECT EXISTS (SELECT 1 FROM documents WHERE counter <> ?)"
+    query = "SELECT EXISTS (SELECT 1 FROM documents WHERE token_counter <> ?)"
     if not store.truth.execute(query, (ENCODING,)).get:
         return 0
     counter = local_counter()  # loads the vocabulary, hence not before there is something to count
@@ -29,7 +29,7 @@ def backfill_counts(store: Store) -> int:
     counted = last_id = 0
     while True:
         rows = store.truth.execute(
-            "SELECT id, seq, body FROM documents WHERE id > ? AND counter <> ? ORDER BY id LIMIT ?",
+            "SELECT id, seq, body FROM documents WHERE id > ? AND token_counter <> ? ORDER BY id LIMIT ?",
             (last_id, counter.name, _BATCH_DOCUMENTS),
         ).fetchall()
         if not rows:

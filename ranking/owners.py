@@ -59,10 +59,10 @@ OWNER_TYPES: Types = (
 PASSAGE_TYPES: Types = (int, str, int, int, str, int)
 
 _QUERY = """
-    SELECT d.id, d.kind, coalesce(d.number, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority,
-           d.created_at, d.superseded_by, d.ruleset,
-           CASE d.kind WHEN 'artifact' THEN d.number
-                       WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.number) END
+    SELECT d.id, d.kind, coalesce(d.record_id, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type,
+           d.priority, d.created_at, d.superseded_by, d.ruleset,
+           CASE d.kind WHEN 'artifact' THEN d.record_id
+                       WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.record_id) END
       FROM {schema}.documents AS d
       LEFT JOIN {schema}.sessions AS s ON s.id = d.session_id
       LEFT JOIN {schema}.groups AS g ON g.id = d.group_id

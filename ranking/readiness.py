@@ -76,7 +76,8 @@ def _is_current(index: fts.Index) -> bool:
     row = index.connection.execute(
         """
         SELECT i.applied_seq = s.seq
-               AND i.mark = coalesce((SELECT mark FROM truth.feed_marks WHERE seq >= s.seq LIMIT 1), 0)
+               AND i.history_id = coalesce(
+                   (SELECT history_id FROM truth.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
           FROM main.state AS i, truth.store AS s
         """
     ).fetchone()

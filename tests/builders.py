@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from ctxrank.indexer.location import Location, at
+from ctxrank.indexer.migrations import PRESENT, Schema
 from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store import Store, create_store, open_store
 from ctxrank.ranking.hits import SearchRequest, SearchResult
@@ -52,6 +53,16 @@ def copy_store(home: Path, folder: Path) -> Location:
     """A copy of a folder with a closed store and its files; where several tests begin alike, it is made once."""
     shutil.copytree(home, folder, dirs_exist_ok=True)
     return at(str(folder / ".ctxrank" / "ctxrank.db"))
+
+
+def next_schema(folder: Path, sql: str) -> Schema:
+    """A made-up schema: this program's SQL files and, in a new folder of its own, one more of these statements."""
+    folder.mkdir()
+    for file in Path(PRESENT.sql_folder).glob("*.sql"):
+        shutil.copy(file, folder)
+    number = PRESENT.version + 1
+    (folder / f"migration_{number:03d}.sql").write_text(sql, encoding="utf-8")
+    return Schema(number, str(folder))
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

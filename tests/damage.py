@@ -55,7 +55,7 @@ def pages_of(path: str) -> int:
 def rows_of(path: str) -> dict[str, set[tuple[object, ...]]]:
     """Every row of every table, but for what a salvage makes anew: the counter, marks, caches, labels."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    made_anew = ("store", "feed_marks", "config_cache", "labels", "error_terms", "sqlite_sequence")
+    made_anew = ("store", "history_checkpoints", "config_cache", "labels", "error_terms", "sqlite_sequence")
     names = [str(row[0]) for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
     rows = {name: {tuple(row) for row in connection.execute(f'SELECT * FROM "{name}"')} for name in names}
     connection.close()

@@ -19,9 +19,10 @@ _FIELD_COLUMNS = {("receipts", "inputs"), ("receipts", "entries")}
 # What a store is found and compared by; a wrong one is damage and not a text.
 _LEFT_ALONE = {
     ("store", "uuid"), ("settings", "key"), ("config_cache", "path"), ("roots", "path"), ("linked_trees", "path"),
-    ("linked_trees", "seen"), ("linked", "path"), ("linked", "name"), ("linked", "type"), ("annotations", "name"),
-    ("annotated_files", "path"), ("linked_texts", "tokens"), ("linked_texts", "counter"), ("receipts", "parts"),
-    ("documents", "kind"), ("documents", "counter"), ("documents", "passage_key"), ("labels", "text"),
+    ("linked_trees", "scan_state"), ("linked_artifacts", "path"), ("linked_artifacts", "name"),
+    ("linked_artifacts", "type"), ("annotations", "name"), ("annotated_files", "path"),
+    ("linked_texts", "tokens"), ("linked_texts", "token_counter"), ("receipts", "parts"),
+    ("documents", "kind"), ("documents", "token_counter"), ("documents", "passage_key"), ("labels", "text"),
 }  # fmt: skip
 
 

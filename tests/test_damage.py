@@ -140,9 +140,9 @@ def herons(tmp_path: Path) -> Location:
 
 
 _COLUMNS = [
-    "id", "seq", "kind", "number", "owner_id", "session_id", "group_id", "agent", "type", "priority", "title", "body",
-    "path", "identifiers", "passage_key", "start_line", "end_line", "superseded_by", "tokens", "counter", "ruleset",
-    "created_at",
+    "id", "seq", "kind", "record_id", "owner_id", "session_id", "group_id", "agent", "type", "priority", "title",
+    "body", "path", "identifiers", "passage_key", "start_line", "end_line", "superseded_by", "tokens", "token_counter",
+    "ruleset", "created_at",
 ]  # fmt: skip
 
 

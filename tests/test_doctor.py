@@ -16,11 +16,12 @@ from damage import rows_of, spoil
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.connection import immediate
+from ctxrank.indexer.doctor import truth_checks
 from ctxrank.indexer.doctor.examination import examine
 from ctxrank.indexer.doctor.finding import Finding, Result
 from ctxrank.indexer.doctor.surroundings import file_system_of
 from ctxrank.indexer.location import Location
-from ctxrank.indexer.store import open_store
+from ctxrank.indexer.store import SCHEMA_VERSION, open_store
 
 
 @pytest.fixture
@@ -90,7 +91,7 @@ def test_findings_in_json_have_all_fields(ask: Callable[..., tuple[int, dict[str
 _TRUTHS: list[tuple[str, str, Result]] = [
     ("DELETE FROM store", "feed", Result.FAIL),
     ("UPDATE store SET seq = 3", "feed", Result.FAIL),
-    ("DELETE FROM feed_marks", "feed", Result.WARN),
+    ("DELETE FROM history_checkpoints", "feed", Result.WARN),
     ("INSERT INTO tombstones SELECT id, 900, 0 FROM documents LIMIT 1", "feed", Result.FAIL),
     ("DELETE FROM packages WHERE id = 1", "references", Result.FAIL),
     ("DELETE FROM packages WHERE id = 1", "records", Result.FAIL),
@@ -103,7 +104,7 @@ _TRUTHS: list[tuple[str, str, Result]] = [
     ("INSERT INTO settings (key, value) VALUES ('erasing', '\"deleted\"')", "forgetting", Result.WARN),
     ("UPDATE sessions SET created_at = 9000000000000000", "clock", Result.WARN),
     ("PRAGMA user_version = 900", "schema", Result.FAIL),
-    ("PRAGMA user_version = 3", "schema", Result.WARN),
+    ("PRAGMA user_version = 3", "schema", Result.FAIL),
     ("PRAGMA application_id = 1", "schema", Result.FAIL),
     ("PRAGMA journal_mode = delete", "wal-mode", Result.WARN),
 ]
@@ -116,11 +117,17 @@ def test_what_is_wrong_with_the_truth_is_said(shop: Location, statement: str, ch
     assert (finding.result, bool(finding.next_step)) == (result, True)
 
 
+def test_a_store_that_the_next_call_migrates_is_no_damage(shop: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(truth_checks, "SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    finding = alarms(shop)["schema"]
+    assert (finding.result, finding.evidence) == (Result.WARN, f"schema {SCHEMA_VERSION} of {SCHEMA_VERSION + 1}")
+
+
 _INDEXES: list[tuple[str, str]] = [
     ("UPDATE state SET documents = documents + 1", "index-statistics"),
     ("UPDATE terms SET df = df + 1 WHERE id = 5", "index-statistics"),
     ("INSERT INTO terms (term, df) VALUES ('ghost', 1)", "index-statistics"),
-    ("UPDATE terms SET shortest_1 = shortest_1 + 1 WHERE shortest_1 < 9000", "index-bounds"),
+    ("UPDATE terms SET min_length_tf_1 = min_length_tf_1 + 1 WHERE min_length_tf_1 < 9000", "index-bounds"),
     ("UPDATE forward SET length = length + 1 WHERE id = (SELECT min(id) FROM forward)", "index-forward"),
     ("UPDATE forward SET owner_id = owner_id + 1", "index-forward"),
     ("UPDATE forward SET terms = zeroblob(length(terms)) WHERE id = (SELECT max(id) FROM forward)", "index-forward"),
@@ -146,7 +153,7 @@ def test_an_index_that_differs_from_the_truth_is_found(shop: Location, statement
 
 
 def test_a_facet_that_is_not_the_documents_own_is_found(shop: Location) -> None:
-    change(shop.truth, "UPDATE documents SET priority = 'low' WHERE kind = 'package' AND number = 1")
+    change(shop.truth, "UPDATE documents SET priority = 'low' WHERE kind = 'package' AND record_id = 1")
     assert "index-postings" in alarms(shop, is_deep=True)
 
 

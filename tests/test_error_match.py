@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from builders import make_store
 
-import ctxrank.indexer
 from ctxrank.indexer.error_text.signature import Signature, sign
 from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.known_errors import error_patterns, signature_index
@@ -20,8 +19,6 @@ AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with make_store(tmp_path) as made:
-        if not made.truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'error_signatures'").fetchone():
-            made.truth.execute((Path(ctxrank.indexer.__path__[0]) / "truth_003.sql").read_text(encoding="utf-8"))
         yield made
 
 
@@ -166,7 +163,9 @@ def test_signatures_of_an_older_normaliser_are_signed_again(store: Store) -> Non
     text = "error: the lockfile of 'shop' cannot be read by this version"
     save(store, text)
     with store.write() as change:
-        change.connection.execute("UPDATE error_signatures SET normaliser = 0, template = 'old', instance = 'old'")
+        change.connection.execute(
+            "UPDATE error_signatures SET normaliser_version = 0, template = 'old', instance = 'old'"
+        )
         assert signature_index.sign_again(change, 100) == 1
         assert signature_index.sign_again(change, 100) == 0
     assert grades(store, text) == ["exact"]

@@ -99,6 +99,13 @@ def another_fingerprint(store: Store) -> None:
     raw(store, "UPDATE state SET fingerprint = 'of an older program'")
 
 
+def an_older_layout(store: Store) -> None:
+    """As the last program before the first release left it."""
+    raw(store, "ALTER TABLE state RENAME COLUMN history_id TO mark")
+    raw(store, "ALTER TABLE terms RENAME COLUMN min_length_tf_1 TO shortest_1")
+    raw(store, "UPDATE state SET format = format - 1, fingerprint = 'of an older program'")
+
+
 def a_layout_without_generation(store: Store) -> None:
     raw(store, "ALTER TABLE state DROP COLUMN generation")
 
@@ -119,8 +126,8 @@ def deleted_wal(store: Store) -> None:
 
 DAMAGES = [
     garbage, garbage_after_the_header, truncated_to_nothing, truncated_by_half, zeroed_structure, zeroed_leaves,
-    bad_config, no_state_row, no_forward_list, another_fingerprint, a_layout_without_generation, deleted,
-    deleted_alone, deleted_wal,
+    bad_config, no_state_row, no_forward_list, another_fingerprint, an_older_layout,
+    a_layout_without_generation, deleted, deleted_alone, deleted_wal,
 ]  # fmt: skip
 
 

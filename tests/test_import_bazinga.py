@@ -23,7 +23,7 @@ from ctxrank.indexer.token_backfill import backfill_counts
 from ctxrank.indexer.vocabulary import ENCODING, local_counter
 
 TABLES = (
-    "store", "feed_marks", "settings", "sessions", "groups", "artifacts", "packages", "package_consumers",
+    "store", "history_checkpoints", "settings", "sessions", "groups", "artifacts", "packages", "package_consumers",
     "deliveries", "reasoning", "error_patterns", "strategies", "skill_outputs", "documents", "tombstones",
     "imported_rows",
 )  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_package_brings_its_file_along(store: Store, db: PredecessorDb) -> Non
     assert (report.files_indexed, report.files_missing) == (1, 0)
     hit = found(store, "throttles", session=SESSION).hits[0]
     assert hit.id == "package:1"
-    assert rows(store, "SELECT version, size_bytes, title FROM packages JOIN documents ON number = packages.id") == [
+    assert rows(store, "SELECT version, size_bytes, title FROM packages JOIN documents ON record_id = packages.id") == [
         (3, 48, "Rate limits")
     ]
 
@@ -223,7 +223,7 @@ def test_versions_are_linked_whatever_the_order_of_their_ids(store: Store, db: P
     assert (middle.supersedes, newest.supersedes) == (oldest.id, middle.id)
     assert (oldest.superseded_by, middle.superseded_by, newest.superseded_by) == (middle.id, newest.id, None)
     assert [package.id for package in list_packages(store.truth)] == [newest.id]
-    assert rows(store, "SELECT superseded_by FROM documents ORDER BY number") == [(2,), (3,), (None,)]
+    assert rows(store, "SELECT superseded_by FROM documents ORDER BY record_id") == [(2,), (3,), (None,)]
 
 
 def test_a_circle_of_versions_is_cut_and_reported(store: Store, db: PredecessorDb) -> None:
@@ -270,7 +270,7 @@ def test_values_of_any_type_are_read_as_what_the_column_means(store: Store, db: 
     db.add_strategy(topic="cooking")
     import_bazinga(store, db.path)
     assert rows(store, "SELECT summary, priority, version FROM packages") == [("broken \ufffd text", "medium", 1)]
-    query = "SELECT error_type, message, bazinga_confidence FROM error_patterns"
+    query = "SELECT error_type, message, confidence FROM error_patterns"
     assert rows(store, query) == [("Unknown", "no JSON at all", 1.0)]
     assert rows(store, "SELECT topic FROM strategies") == [("general",)]
 
@@ -320,9 +320,7 @@ def test_a_changed_row_changes_what_it_became(store: Store, db: PredecessorDb) -
     assert updated_counts(store, db) == dict.fromkeys(changed, 1)
     assert find_session(store.truth, SESSION).status == "completed"
     assert consumers_of(store.truth, 1)[0].iteration == 1
-    query = (
-        "SELECT (SELECT bazinga_confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
-    )
+    query = "SELECT (SELECT confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
     assert rows(store, query) == [(0.7, "low", "merging")]
 
 
@@ -516,5 +514,5 @@ def test_documents_get_exact_counts_without_a_change_of_the_feed(store: Store) -
     feed = rows(store, "SELECT seq FROM store")
     documents = len(rows(store, "SELECT id FROM documents"))
     assert (backfill_counts(store), backfill_counts(store)) == (documents, 0)
-    assert rows(store, "SELECT DISTINCT counter FROM documents") == [(ENCODING,)]
+    assert rows(store, "SELECT DISTINCT token_counter FROM documents") == [(ENCODING,)]
     assert rows(store, "SELECT seq FROM store") == feed

@@ -94,11 +94,11 @@ def test_links_between_records_are_those_of_the_store_they_came_to(store: Store,
 
 def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other: Store) -> None:
     bring(store, exported_bytes(other))
-    kept = "SELECT occurrences, confirmations, refutations, state, bazinga_confidence, lang FROM error_patterns"
+    kept = "SELECT occurrences, confirmations, refutations, state, confidence, lang FROM error_patterns"
     here, there = store.truth.execute(kept).fetchall(), other.truth.execute(kept).fetchall()
     assert here == there == [(4, 2, 1, "sighted", 0.7, "python")]
     seen = """
-        SELECT s.name, g.name, e.pattern_hash, f.template, f.instance, f.unit, f.seen_at, f.resolved_at
+        SELECT s.name, g.name, e.pattern_hash, f.template, f.instance, f.error_text, f.seen_at, f.resolved_at
           FROM error_sightings AS f JOIN sessions AS s ON s.id = f.session_id
           LEFT JOIN groups AS g ON g.id = f.group_id LEFT JOIN error_patterns AS e ON e.id = f.pattern_id
          ORDER BY f.id

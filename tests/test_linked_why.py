@@ -127,7 +127,7 @@ def test_the_command_takes_the_newest_context_that_fits(store: Store, capsys: py
     context(store, task="TASK-043")
     save(store, "a.md")
     block_for(store)
-    number = store.truth.execute("SELECT id FROM linked WHERE name = 'SPEC-BILLING-001'").fetchone()
+    number = store.truth.execute("SELECT id FROM linked_artifacts WHERE name = 'SPEC-BILLING-001'").fetchone()
     assert run(["why", f"linked:{number[0] if number else 0}", "--task", "task-042"]) == 0
     assert capsys.readouterr().out.startswith("SPEC-BILLING-001 is in the context of receipt 1: full, ")
     assert run(["why", "SPEC-BILLING-001"]) == 0

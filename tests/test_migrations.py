@@ -1,87 +1,223 @@
-"""An older store is brought up to date when it is opened, and nothing in it is lost."""
+"""A store is brought to the next schema whole or not at all; one from before the first release is refused.
 
+The next schema is made up: a folder with this program's schema.sql and a migration_008.sql that no program ships.
+"""
+
+import signal
+from contextlib import closing
 from pathlib import Path
 
 import apsw
 import pytest
-from builders import BUSY_MS, make_store, open_again
+from builders import make_store, next_schema, save, start_child
 
-from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.known_errors.failures import sign_older
-from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION, Store
-from ctxrank.ranking.hits import SearchRequest
-from ctxrank.ranking.known_errors.answer import Asked, recognise
-from ctxrank.ranking.retrieval import search
+from ctxrank.indexer import migrations
+from ctxrank.indexer.connection import open_database
+from ctxrank.indexer.errors import DamagedError
+from ctxrank.indexer.migrations import FIRST_SCHEMA, Schema, migrate
+from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION, open_store
 
-SQL_FILES = sorted((Path(__file__).parent.parent / "indexer").glob("truth_*.sql"))
+SQL_FOLDER = Path(migrations.__file__).parent
+NEXT = SCHEMA_VERSION + 1
+MADE_UP = """
+    CREATE TABLE seasons (session_id INTEGER PRIMARY KEY, season TEXT NOT NULL) STRICT;
+    INSERT INTO seasons SELECT id, 'winter' FROM sessions;
+    ALTER TABLE sessions ADD COLUMN weather TEXT NOT NULL DEFAULT 'rain';
+    UPDATE sessions SET weather = 'snow' WHERE id IN (SELECT session_id FROM seasons);
+"""
+_MIGRATES = """
+import sys
+from ctxrank.indexer.connection import open_database
+from ctxrank.indexer.migrations import Schema, migrate
 
+truth = open_database(sys.argv[1], busy_ms=30_000)
+print("ready", flush=True)
+sys.stdin.readline()
+migrate(truth, sys.argv[1], Schema(int(sys.argv[2]), sys.argv[3]))
+print(truth.pragma("user_version"))
+"""
+_DIES = """
+import os, random, sys
+from doomed_files import be_doomed
+from ctxrank.indexer.connection import open_database
+from ctxrank.indexer.migrations import Schema, migrate
 
-def store_of_schema(tmp_path: Path, version: int) -> None:
-    """A store as the program of that schema left it: one session, one error pattern with its document."""
-    folder = tmp_path / ".ctxrank"
-    folder.mkdir()
-    truth = apsw.Connection(str(folder / "ctxrank.db"))
-    for path in SQL_FILES[:version]:
-        truth.execute(path.read_text(encoding="utf-8"))
-    truth.execute("INSERT INTO store VALUES (1, 'u', 1, 0); INSERT INTO roots VALUES (1, '.')")
-    truth.execute("INSERT INTO sessions (name, created_at) VALUES ('S', 5)")
-    moment = now_us()
-    confidence = "confidence" if version == 1 else "bazinga_confidence"
-    truth.execute(
-        "INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,"
-        f" {confidence}) VALUES ('shop', 'cafe', 'ImportError', 'No module named', 'Install it.', ?, ?, 0.9)",
-        (moment, moment),
-    )
-    truth.execute(
-        "INSERT INTO documents (seq, kind, number, title, body, ruleset, created_at)"
-        " VALUES (1, 'error', 1, 'ImportError', 'Install it.', 1, ?)",
-        (moment,),
-    )
-    truth.pragma("application_id", APPLICATION_ID)
-    truth.pragma("user_version", version)
-    truth.close()
-
-
-@pytest.fixture(params=range(1, SCHEMA_VERSION + 1))
-def upgraded(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
-    store_of_schema(tmp_path, request.param)
-    return make_store(tmp_path)
+be_doomed(os.path.dirname(sys.argv[1]), int(sys.argv[4]), random.Random(int(sys.argv[4])))
+migrate(open_database(sys.argv[1], busy_ms=30_000), sys.argv[1], Schema(int(sys.argv[2]), sys.argv[3]))
+"""
+Rows = dict[str, list[tuple[object, ...]]]
 
 
-def schema_of(store: Store) -> list[tuple[object, ...]]:
-    return [tuple(row) for row in store.truth.execute("SELECT type, name, tbl_name FROM sqlite_schema ORDER BY name")]
-
-
-def test_there_is_one_file_for_each_schema() -> None:
-    assert len(SQL_FILES) == SCHEMA_VERSION
-
-
-def test_a_store_of_any_schema_becomes_the_present_one(upgraded: Store, tmp_path: Path) -> None:
-    (tmp_path / "new").mkdir()
-    with upgraded, make_store(tmp_path / "new") as new:
-        assert upgraded.truth.pragma("user_version") == SCHEMA_VERSION
-        assert schema_of(upgraded) == schema_of(new)
-
-
-def test_what_an_older_store_knew_is_still_known(upgraded: Store) -> None:
-    with upgraded:
-        assert upgraded.truth.execute("SELECT solution, bazinga_confidence FROM error_patterns").get == (
-            "Install it.", 0.9,
-        )  # fmt: skip
-        assert [hit.id for hit in search(upgraded, SearchRequest("ImportError")).hits] == ["error:1"]
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_an_error_of_an_older_store_is_recognised_and_its_confidence_is_a_record(tmp_path: Path, version: int) -> None:
-    store_of_schema(tmp_path, version)
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A store of this program's schema with a few records, closed."""
     with make_store(tmp_path) as store:
-        assert sign_older(store) == 1 and sign_older(store) == 0
-        answer = recognise(store.truth, "ImportError: No module named", Asked("shop", now_us()))
-        assert [(fix.solution, fix.match.state, fix.match.confirmations) for fix in answer.fixes] == [
-            ("Install it.", "confirmed", 4)
-        ]
+        save(store, "plan.md", "# Plan\n\nRotate the tokens.\n", session="S1")
+        save(store, "notes.md", "The lock is held too long.\n", session="S2", group=None)
+        return store.location.truth
 
 
-def test_an_upgrade_is_made_once(upgraded: Store) -> None:
-    with upgraded, open_again(upgraded, busy_ms=BUSY_MS) as again:
-        assert again.truth.pragma("user_version") == SCHEMA_VERSION
+@pytest.fixture
+def following(tmp_path: Path) -> Schema:
+    """The made-up schema that follows this program's."""
+    return next_schema(tmp_path / "sql", MADE_UP)
+
+
+def opened(path: str) -> "closing[apsw.Connection]":
+    return closing(open_database(path, busy_ms=2000))
+
+
+def rows_of(truth: apsw.Connection) -> Rows:
+    """Every row of every table that the present schema has."""
+    with closing(open_empty()) as empty:
+        names = [str(name) for (name,) in empty.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        columns = {name: [str(row[1]) for row in empty.execute(f"PRAGMA table_info({name})")] for name in names}
+    return {
+        name: sorted(truth.execute(f"SELECT {', '.join(columns[name])} FROM {name}").fetchall(), key=repr)
+        for name in names
+    }
+
+
+def open_empty() -> apsw.Connection:
+    """The present schema in memory."""
+    empty = apsw.Connection(":memory:")
+    migrations.apply_schema(empty, 0)
+    return empty
+
+
+def schema_of(truth: apsw.Connection) -> list[tuple[object, ...]]:
+    return truth.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+
+
+def versions_of(truth: apsw.Connection) -> tuple[int, int]:
+    return int(truth.pragma("user_version")), int(truth.pragma("application_id"))
+
+
+def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> None:
+    later = [f"migration_{number:03d}.sql" for number in range(FIRST_SCHEMA + 1, SCHEMA_VERSION + 1)]
+    assert sorted(file.name for file in SQL_FOLDER.glob("*.sql")) == [*later, "schema.sql"]
+
+
+def test_a_store_is_brought_to_the_next_schema_and_keeps_every_row(path: str, following: Schema) -> None:
+    with opened(path) as truth:
+        before = rows_of(truth)
+        assert before["sessions"] and before["documents"] and before["history_checkpoints"]
+        migrate(truth, path, following)
+        assert versions_of(truth) == (NEXT, APPLICATION_ID)
+        assert rows_of(truth) == before
+        assert truth.execute("SELECT name, weather FROM sessions ORDER BY id").fetchall() == [
+            ("S1", "snow"), ("S2", "snow"),
+        ]  # fmt: skip
+        assert (
+            truth.execute("PRAGMA integrity_check").get == "ok"
+            and truth.execute("PRAGMA foreign_key_check").get is None
+        )
+    with pytest.raises(DamagedError, match=f"has schema {NEXT}; this program knows up to {SCHEMA_VERSION}"):
+        open_store(path)
+
+
+def test_a_new_store_of_the_next_schema_is_as_one_that_was_brought_there(
+    path: str, following: Schema, tmp_path: Path
+) -> None:
+    new = str(tmp_path / "new.db")
+    with opened(path) as truth, closing(open_database(new, busy_ms=0, create=True)) as made:
+        migrate(truth, path, following)
+        migrate(made, new, following)
+        assert schema_of(made) == schema_of(truth) and versions_of(made) == versions_of(truth)
+        assert made.execute("SELECT seq FROM store").get == 0 and made.execute("SELECT path FROM roots").get == "."
+
+
+def test_several_steps_are_one_transaction_and_the_last_that_fails_undoes_them_all(
+    path: str, following: Schema
+) -> None:
+    (Path(following.sql_folder) / f"migration_{NEXT + 1:03d}.sql").write_text("DROP TABLE weather", encoding="utf-8")
+    with opened(path) as truth:
+        before = schema_of(truth), rows_of(truth), versions_of(truth)
+        with pytest.raises(apsw.SQLError, match="no such table: weather"):
+            migrate(truth, path, following._replace(version=NEXT + 1))
+        assert (schema_of(truth), rows_of(truth), versions_of(truth)) == before
+        (Path(following.sql_folder) / f"migration_{NEXT + 1:03d}.sql").write_text(
+            "DROP TABLE seasons", encoding="utf-8"
+        )
+        migrate(truth, path, following._replace(version=NEXT + 1))
+        assert versions_of(truth) == (NEXT + 1, APPLICATION_ID)
+        assert not truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seasons'").fetchall()
+
+
+def test_a_migration_that_fails_in_the_middle_leaves_the_store_as_it_was(path: str, following: Schema) -> None:
+    file = Path(following.sql_folder) / f"migration_{NEXT:03d}.sql"
+    file.write_text(MADE_UP + "INSERT INTO sessions (name, created_at) VALUES ('S1', 0);", encoding="utf-8")
+    with opened(path) as truth:
+        before = schema_of(truth), rows_of(truth), versions_of(truth)
+        with pytest.raises(apsw.ConstraintError):
+            migrate(truth, path, following)
+        assert (schema_of(truth), rows_of(truth), versions_of(truth)) == before
+    with open_store(path) as store:
+        assert rows_of(store.truth) == before[1]
+
+
+def test_two_processes_that_open_an_older_store_at_once_migrate_it_once(path: str, following: Schema) -> None:
+    children = [start_child(_MIGRATES, path, *following, is_asked=True) for _ in range(2)]
+    for child in children:
+        assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    for child in children:
+        assert child.stdin is not None
+        child.stdin.write("\n")
+        child.stdin.flush()
+    # A second run of the file would fail at its first statement.
+    assert [child.communicate(timeout=60)[0] for child in children] == [f"{NEXT}\n"] * 2
+    assert [child.returncode for child in children] == [0, 0]
+    with opened(path) as truth:
+        assert truth.execute("SELECT count(*) FROM seasons").get == 2
+
+
+def test_a_connection_that_was_open_sees_the_old_schema_or_the_new_one(path: str, following: Schema) -> None:
+    with opened(path) as reader, opened(path) as writer:
+        before = rows_of(reader)
+        with reader:  # a reading transaction, that a migration does not disturb
+            reader.execute("SELECT count(*) FROM sessions").fetchall()
+            migrate(writer, path, following)
+            assert versions_of(reader) == (SCHEMA_VERSION, APPLICATION_ID) and rows_of(reader) == before
+        assert versions_of(reader) == (NEXT, APPLICATION_ID) and rows_of(reader) == before
+
+
+def test_a_migration_that_is_killed_anywhere_leaves_one_schema_or_the_other(
+    path: str, following: Schema, tmp_path: Path
+) -> None:
+    with opened(path) as truth:
+        rows, old = rows_of(truth), schema_of(truth)
+    kept = Path(path).read_bytes()
+    found: list[int] = []
+    for operation in range(1, 200, 3):
+        home = tmp_path / f"killed {operation}"
+        home.mkdir()
+        copy = str(home / "ctxrank.db")
+        Path(copy).write_bytes(kept)
+        child = start_child(_DIES, copy, *following, operation)
+        child.communicate(timeout=60)
+        assert child.returncode in (0, -signal.SIGKILL)
+        with opened(copy) as truth:
+            version, owner = versions_of(truth)
+            found.append(version)
+            assert owner == APPLICATION_ID and rows_of(truth) == rows
+            assert truth.execute("PRAGMA integrity_check").get == "ok"
+            assert (schema_of(truth) == old) is (version == SCHEMA_VERSION)
+            migrate(truth, copy, following)
+            assert truth.execute("SELECT count(*) FROM seasons").get == 2
+        if child.returncode == 0:
+            break
+    assert found == sorted(found) and {*found} == {SCHEMA_VERSION, NEXT}
+
+
+@pytest.mark.parametrize("version", range(1, FIRST_SCHEMA))
+def test_a_store_from_before_the_first_release_is_refused_and_left_as_it_was(path: str, version: int) -> None:
+    with closing(apsw.Connection(path)) as truth:
+        truth.pragma("user_version", version)
+    before = Path(path).read_bytes()
+    with pytest.raises(
+        DamagedError, match=f"has schema {version}, of a ctxrank from before the first release"
+    ) as refused:
+        open_store(path)
+    assert refused.value.exit_code == 5
+    assert "ctxrank export" in refused.value.hint and "ctxrank import jsonl" in refused.value.hint
+    assert Path(path).read_bytes() == before

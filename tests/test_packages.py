@@ -38,7 +38,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def counts(store: Store) -> dict[str, int]:
     """Rows of every table that a save may touch."""
-    tables = ("sessions", "groups", "artifacts", "packages", "package_consumers", "documents", "feed_marks", "labels")
+    tables = (
+        "sessions",
+        "groups",
+        "artifacts",
+        "packages",
+        "package_consumers",
+        "documents",
+        "history_checkpoints",
+        "labels",
+    )
     found = {table: store.truth.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables}
     return {table: int(row[0]) for table, row in found.items() if row}
 
@@ -206,7 +215,7 @@ def test_nothing_is_left_of_a_save_that_fails_half_way(store: Store) -> None:
     before = counts(store)
     # Everything of a package is written before its document's feed mark: a refusal there comes last.
     store.truth.execute(
-        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.feed_marks BEGIN SELECT raise(ABORT, 'no'); END"
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         save(store, "b.md", "walrus", session="T", group="H")

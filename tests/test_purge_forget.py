@@ -143,10 +143,10 @@ def test_reasoning_takes_the_strategies_along_that_quote_it(store: Store) -> Non
 def test_an_error_takes_the_failures_along_that_were_it(store: Store) -> None:
     text = f"ValueError: bad {WORD}\n"
     saved = save_error(store, NewKnownError(text, f"Drop {WORD}."))
-    unit = str(store.truth.execute("SELECT unit FROM error_signatures").get)
+    unit = str(store.truth.execute("SELECT error_text FROM error_signatures").get)
     with store.write() as change:
         change.connection.execute(
-            "INSERT INTO failed_commands (command_key, command, folder, unit, tree, failed_at)"
+            "INSERT INTO failed_commands (command_key, command, folder, error_text, git_state, failed_at)"
             " VALUES ('k', 'make', '.', ?, '{}', 1)",
             (unit,),
         )
@@ -332,7 +332,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     counted = forget_secrets(store, [WORD], PLAIN, is_dry_run=True)
     assert not dry.is_erased and list(store.truth.execute("SELECT * FROM documents")) == before
     assert counted.removed["package"] == counted.removed["reasoning"] == 1
-    assert store.truth.execute("SELECT count(*) FROM forgotten").get == 0
+    assert store.truth.execute("SELECT count(*) FROM blocklist").get == 0
     assert forget_session(store, "S").removed == dry.removed
 
 
@@ -343,7 +343,7 @@ def test_what_is_not_there_is_said_and_nothing_is_kept_out(store: Store) -> None
         forget_session(store, "none")
     with pytest.raises(NotFoundError):
         forget_document(store, parse_ref("package:9"))
-    assert store.truth.execute("SELECT count(*) FROM forgotten").get == 0
+    assert store.truth.execute("SELECT count(*) FROM blocklist").get == 0
 
 
 def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: Store) -> None:

@@ -57,7 +57,7 @@ def fill(store: Store) -> None:
         change.connection.execute("UPDATE groups SET title = ?, metadata = ?", (SECRET, json.dumps({"a": [SECRET]})))
         change.connection.execute(
             """
-            INSERT INTO error_sightings (session_id, normaliser, template, instance, unit, seen_at)
+            INSERT INTO error_sightings (session_id, normaliser_version, template, instance, error_text, seen_at)
             VALUES (1, 1, '', '', ?1, 1)
             """,
             (f"ValueError: bad {SECRET}",),

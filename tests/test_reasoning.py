@@ -201,7 +201,7 @@ def test_a_check_of_the_whole_session_looks_into_all_groups(store: Store) -> Non
 def test_nothing_is_left_of_an_entry_that_fails_half_way(store: Store) -> None:
     # The feed's mark is the last thing that is written.
     store.truth.execute(
-        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.feed_marks BEGIN SELECT raise(ABORT, 'no'); END"
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         think(store)

@@ -154,7 +154,9 @@ def test_more_than_one_batch_goes(store: Store) -> None:
 def test_a_batch_that_fails_is_not_half_gone(store: Store) -> None:
     fill(store, "old", OLD)
     # A document's feed mark is written last of all.
-    store.truth.execute("CREATE TEMP TRIGGER no BEFORE INSERT ON main.feed_marks BEGIN SELECT raise(ABORT, 'no'); END")
+    store.truth.execute(
+        "CREATE TEMP TRIGGER no BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
+    )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         prune_older(store, CUT)
     store.truth.execute("DROP TRIGGER temp.no")

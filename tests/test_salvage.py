@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import copy_store, make_store, open_again, run_child, save, search_ids, start_child
+from builders import copy_store, make_store, next_schema, open_again, run_child, save, search_ids, start_child
 from damage import (
     DAMAGES,
     PAGE,
@@ -27,10 +27,11 @@ from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.errors import DamagedError, LockedError
 from ctxrank.indexer.events import record_event
 from ctxrank.indexer.location import Location
+from ctxrank.indexer.migrations import FIRST_SCHEMA
 from ctxrank.indexer.salvage.exchange import salvage
 from ctxrank.indexer.salvage.new_file import SalvageReport, save_what_can_be_read
 from ctxrank.indexer.salvage.pages import INTERIOR, PageFile, Record
-from ctxrank.indexer.store import SCHEMA_VERSION, open_store
+from ctxrank.indexer.store import SCHEMA_VERSION, create_store, open_store
 from ctxrank.ranking import AssembleRequest, assemble
 
 BUSY_MS = 300
@@ -318,20 +319,37 @@ def test_a_file_that_never_was_a_store_is_left_alone(shop: Location) -> None:
     assert Path(shop.truth).read_bytes() == b"Dear diary, " * 5000
 
 
-def test_an_older_store_is_brought_up_to_date_on_the_way(tmp_path: Path) -> None:
-    from test_migrations import store_of_schema
+def test_a_store_from_before_the_first_release_is_left_alone(shop: Location) -> None:
+    connection = apsw.Connection(shop.truth)
+    connection.pragma("user_version", FIRST_SCHEMA - 1)
+    connection.close()
+    spoil(shop.truth, "sessions")
+    before = Path(shop.truth).read_bytes()
+    with pytest.raises(DamagedError, match="from before the first release"):
+        salvage(shop, busy_ms=BUSY_MS)
+    assert Path(shop.truth).read_bytes() == before
 
-    store_of_schema(tmp_path, 2)
-    with make_store(tmp_path / "place") as place:
-        location = place.location
-    for suffix in ("", "-wal", "-shm"):
-        Path(location.truth + suffix).unlink(missing_ok=True)
-    os.rename(tmp_path / ".ctxrank" / "ctxrank.db", location.truth)
-    spoil(location.truth, "sessions")
-    assert salvage(location, busy_ms=BUSY_MS).report.is_complete
-    with open_store(location.truth) as store:
-        assert store.truth.execute("SELECT state, confirmations FROM error_patterns").get == ("confirmed", 4)
-        assert store.truth.execute("SELECT name FROM sessions").get == "S"
+
+def test_an_older_store_is_brought_up_to_date_on_the_way(shop: Location, tmp_path: Path) -> None:
+    """To a made-up next schema, which changes a trigger and gives a table a column."""
+    drop = "DROP TRIGGER error_signatures_removed;"
+    alter = "ALTER TABLE sessions ADD COLUMN season TEXT NOT NULL DEFAULT 'winter'"
+    schema = next_schema(tmp_path / "sql", f"{drop} {alter}")
+    spoil(shop.truth, "sessions")
+    new = str(tmp_path / "new.db")
+    assert save_what_can_be_read(shop.truth, new, schema=schema).is_complete
+    connection = apsw.Connection(new)
+    assert connection.pragma("user_version") == SCHEMA_VERSION + 1
+    assert ("shop-2026-10", "winter") in connection.execute("SELECT name, season FROM sessions").fetchall()
+    assert connection.execute("SELECT 1 FROM sqlite_schema WHERE type = 'trigger'").fetchall() == []
+    connection.close()
+
+
+def test_a_salvaged_store_has_every_table_index_and_trigger_of_a_new_one(shop: Location, tmp_path: Path) -> None:
+    salvage(shop, busy_ms=BUSY_MS)
+    query = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+    with open_store(shop.truth) as store, create_store(str(tmp_path / "new")) as new:
+        assert store.truth.execute(query).fetchall() == new.truth.execute(query).fetchall()
 
 
 def test_a_document_that_the_index_cannot_take_is_dropped_and_counted(shop: Location) -> None:
@@ -349,7 +367,7 @@ def test_a_row_that_no_reader_could_parse_is_made_harmless(shop: Location) -> No
     salvage(shop, busy_ms=BUSY_MS)
     with open_store(shop.truth) as store:
         assert store.truth.execute("SELECT DISTINCT refs FROM reasoning").get == "[]"
-        assert store.truth.execute("SELECT DISTINCT normaliser FROM error_signatures").get == 0
+        assert store.truth.execute("SELECT DISTINCT normaliser_version FROM error_signatures").get == 0
 
 
 def test_an_emptied_store_is_not_taken_for_a_new_one(shop: Location) -> None:

@@ -448,7 +448,7 @@ def test_a_large_run_counts_as_it_writes_what_a_small_one_counts_at_its_end(
 ) -> None:
     put(tmp_path, "a.md", "# Locks\n\nthe zebra waits\n")
     put(tmp_path, "b.py", "def wait_for_lock(): pass\n")
-    counts = "SELECT title, body, tokens, counter FROM documents ORDER BY id"
+    counts = "SELECT title, body, tokens, token_counter FROM documents ORDER BY id"
     index_artifacts(store)
     small = rows(store, counts)
     monkeypatch.setattr(scan, "_LARGE_BYTES", 0)

@@ -213,7 +213,7 @@ def test_marks_are_random_whatever_the_caller_has_seeded(tmp_path: Path) -> None
         random.seed(0)
         with make_store(tmp_path / name) as store:
             save(store, "a.md")
-            marks.add(store.truth.execute("SELECT mark FROM feed_marks").fetchone())
+            marks.add(store.truth.execute("SELECT history_id FROM history_checkpoints").fetchone())
     assert len(marks) == 2
 
 

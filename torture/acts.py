@@ -380,7 +380,7 @@ def repair_the_store(errand: Errand) -> None:
 
 def _lose_a_document(errand: Errand, number: int) -> None:
     with errand.open() as store, store.write() as change:
-        change.connection.execute("DELETE FROM documents WHERE kind = 'reasoning' AND number = ?", (number,))
+        change.connection.execute("DELETE FROM documents WHERE kind = 'reasoning' AND record_id = ?", (number,))
 
 
 def _wipe_an_sql_index(errand: Errand, number: int) -> None:

@@ -46,8 +46,8 @@ SUBTLE = (Way.BYTES, Way.COPIED, Way.TORN)
 _NOT_ASKED_AGAIN = (("status",), ("receipt", "list"))
 # What a repair makes anew, what a read may write, marks for the next scan, and what 'context' reads from files again.
 _NOT_COMPARED = {
-    "receipts", "deliveries", "artifacts", "settings", "roots", "linked_trees", "linked", "linked_texts", "annotations",
-    "annotated_files",
+    "receipts", "deliveries", "artifacts", "settings", "roots", "linked_trees", "linked_artifacts", "linked_texts",
+    "annotations", "annotated_files",
 }  # fmt: skip
 Answer = tuple[int, str]
 

@@ -103,7 +103,7 @@ def _damage(truth: apsw.Connection) -> list[str]:
         troubles += [
             f"{kind}:{row[0]} has no document"
             for row in truth.execute(
-                f"SELECT o.id FROM {table} AS o LEFT JOIN documents AS d ON d.kind = ? AND d.number = o.id"
+                f"SELECT o.id FROM {table} AS o LEFT JOIN documents AS d ON d.kind = ? AND d.record_id = o.id"
                 " WHERE d.id IS NULL",
                 (kind,),
             )
@@ -111,7 +111,7 @@ def _damage(truth: apsw.Connection) -> list[str]:
         troubles += [
             f"document {row[0]} is of {kind}:{row[1]}, which is not there"
             for row in truth.execute(
-                f"SELECT d.id, d.number FROM documents AS d LEFT JOIN {table} AS o ON o.id = d.number"
+                f"SELECT d.id, d.record_id FROM documents AS d LEFT JOIN {table} AS o ON o.id = d.record_id"
                 " WHERE d.kind = ? AND o.id IS NULL",
                 (kind,),
             )
@@ -120,7 +120,7 @@ def _damage(truth: apsw.Connection) -> list[str]:
         """
         SELECT (SELECT seq FROM store),
                max((SELECT coalesce(max(seq), 0) FROM documents), (SELECT coalesce(max(seq), 0) FROM tombstones)),
-               (SELECT coalesce(max(seq), 0) FROM feed_marks)
+               (SELECT coalesce(max(seq), 0) FROM history_checkpoints)
         """
     ).get
     if top > last or marked != last:

@@ -4,7 +4,7 @@ Each kill is one instance. A writer is killed by time (its parent sends SIGKILL 
 (it sends SIGKILL to itself before, in the middle of or after the n-th operation on a file, which is the same instant
 whenever the seed is). In a part of the instances others write at the same time, and have to get on.
 
-    kill_many("/tmp/work", seed=7, count=1000)      Kills(kills=1250, …, failures=())
+    kill_many("/tmp/work", seed=7, count=1000)      Kills(kills=1000, …, failures=())
 """
 
 import contextlib
@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import old_stores
 import templates
 from acts import ACTS, ALONE, SESSION, Errand, Unrecorded, import_again
 from builders import make_store
@@ -35,9 +34,6 @@ _KILLS_PER_STORE = 20
 _ACTS_PER_WRITER = 30
 _LATEST_KILL_S = 0.9
 _MOST_OPERATIONS = 4000
-# A writer that opens an older program's store brings it up to date within the first few hundred operations.
-_MIGRATION_EVERY = 4
-_MIGRATION_OPERATIONS = 300
 _WORDS_PER_WRITER = 1000
 _MOST_WAIT_S = 120.0
 # A failure is kept with what it left behind; more than a few are the same one again.
@@ -51,7 +47,6 @@ class Kills(NamedTuple):
     seed: int
     by_operation: int
     with_others: int
-    old_schemas: int
     ended_before: int
     acknowledged: int
     acts: dict[str, int]
@@ -86,13 +81,6 @@ def kill_many(
             if house is not None and not house.is_failed:
                 house.remove()
             house = _House(os.path.join(work, f"store {number}"), templates_folder, seed, number)
-        if number % _MIGRATION_EVERY == 0:
-            old = _House(os.path.join(work, f"old store {number}"), templates_folder, seed, number, is_old=True)
-            for trouble in old.kill_one(number, tally, acts):
-                failures.append(f"seed {seed}, old store of instance {number}: {trouble}")
-                say(failures[-1])
-            if not old.is_failed:
-                old.remove()
         for trouble in house.kill_one(number, tally, acts):
             failures.append(f"seed {seed}, instance {number}: {trouble}")
             say(failures[-1])
@@ -103,27 +91,23 @@ def kill_many(
     if house is not None:
         house.remove()
     return Kills(
-        count + tally["old schemas"], seed, tally["by operation"], tally["with others"], tally["old schemas"],
-        tally["ended before"], tally["acknowledged"], dict(sorted(acts.items())), tuple(failures[:_FAILURES_KEPT]),
-        round(time.monotonic() - started, 1),
+        count, seed, tally["by operation"], tally["with others"], tally["ended before"], tally["acknowledged"],
+        dict(sorted(acts.items())), tuple(failures[:_FAILURES_KEPT]), round(time.monotonic() - started, 1),
     )  # fmt: skip
 
 
 class _House:
     """One store, the promises it made, and the writers that come and go."""
 
-    def __init__(self, folder: str, templates_folder: str, seed: int, number: int, *, is_old: bool = False) -> None:
+    def __init__(self, folder: str, templates_folder: str, seed: int, number: int) -> None:
         self.folder = folder
         self.is_failed = False
         self._templates = templates_folder
         self._seed = seed
         self._ledger = Ledger()
-        self._is_old = is_old
-        rng = random.Random(f"{seed} {'old ' * is_old}store {number}")
+        rng = random.Random(f"{seed} store {number}")
         os.makedirs(folder)
-        if is_old:  # made by an older program; the first writer brings it up to date
-            old_stores.make_old_store(folder, rng.randint(1, old_stores.LAST), self._ledger)
-        elif rng.random() < 1 / 2:
+        if rng.random() < 1 / 2:
             with make_store(Path(folder)) as store, store.write() as change:
                 create_session(change, NewSession(SESSION))
         # else: the first writer makes it.
@@ -131,16 +115,15 @@ class _House:
     def kill_one(self, number: int, tally: Counter[str], acts: Counter[str]) -> list[str]:
         """One writer is born and killed; returns what is wrong afterwards."""
         rng = random.Random(f"{self._seed} instance {number}")
-        is_by_operation = self._is_old or rng.random() < 1 / 2
+        is_by_operation = rng.random() < 1 / 2
         others = rng.choice((0, 0, 0, 1, 2))
         heard_before = self._ledger.kept
-        fatal = _operation(rng, _MIGRATION_OPERATIONS if self._is_old else _MOST_OPERATIONS) if is_by_operation else 0
+        fatal = _operation(rng, _MOST_OPERATIONS) if is_by_operation else 0
         writers = [self._start(number, who, fatal if who == 0 else 0, others > 0) for who in range(1 + others)]
         if not is_by_operation:
             time.sleep(rng.random() * _LATEST_KILL_S)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(writers[0].pid, signal.SIGKILL)
-        tally["old schemas"] += self._is_old
         troubles: list[str] = []
         for who, writer in enumerate(writers):
             status, said = self._listen(writer)

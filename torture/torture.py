@@ -1,6 +1,6 @@
 """The long harness: python torture/torture.py PART… [--seed N] [--length N] [--work DIR]
 
-    kills    writers are killed at random instants                     length × 100 kills, and 25 of old stores
+    kills    writers are killed at random instants                     length × 100 kills
     cuts     the power fails at recorded instants                      length sessions, 200 disks each
     disk     every operation of every act fails                        every (60 / length)-th operation, at least
     crowd    16 processes read and write, one of them holds the lock   length × 6 seconds

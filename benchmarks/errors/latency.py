@@ -13,12 +13,12 @@ import tempfile
 import time
 
 from errors.corpus import Row
-from errors.ours import PROJECT, open_with_signatures, save
+from errors.ours import PROJECT, save
 from timing import percentile
 
 from ctxrank.indexer.error_text.signature import sign
 from ctxrank.indexer.error_text.units import error_units
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store import Store, create_store
 from ctxrank.ranking.known_errors.match import match_errors
 
 SIZES = (10_000, 100_000)
@@ -54,7 +54,7 @@ def measured(rows: list[Row]) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     print("\nlookup, ms                     p50     p95    p95 of CPU     max   limit   (units, signature, match)")
     with tempfile.TemporaryDirectory(prefix="ctxrank-bench-") as folder:
-        store = open_with_signatures(folder)
+        store = create_store(folder)
         filled = 0
         for size in SIZES:
             _fill(store, rows, filled, size)

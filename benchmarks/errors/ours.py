@@ -1,16 +1,14 @@
 """Our matcher as a contender: patterns in a real store, questions through the calls that the command makes."""
 
-import os
 from typing import NamedTuple
 
 from errors.baselines import Answer
 
-import ctxrank.indexer
 from ctxrank.indexer.error_text.signature import Signature, sign
 from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.known_errors import error_patterns, signature_index
 from ctxrank.indexer.known_errors.signature_index import Whose
-from ctxrank.indexer.store import Change, Store, create_store
+from ctxrank.indexer.store import Change, create_store
 from ctxrank.ranking.known_errors.match import consider, evidence_of, family_of, match_errors
 
 PROJECT = "default"
@@ -21,7 +19,7 @@ class Ours:
     """The matcher; `folder` holds the store and is somebody else's to remove."""
 
     def __init__(self, folder: str) -> None:
-        self.opened = open_with_signatures(folder)
+        self.opened = create_store(folder)
         self._groups: dict[int, str] = {}
 
     def store(self, patterns: list[tuple[str, str]]) -> None:
@@ -70,13 +68,3 @@ def save(change: Change, name: str, text: str) -> int:
     )
     signature_index.put(change, number, PROJECT, signature, unit.text)
     return number
-
-
-def open_with_signatures(folder: str) -> Store:
-    """A new store that has the tables of signatures, whatever schema the program makes by itself."""
-    store = create_store(folder)
-    if not store.truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'error_signatures'").fetchone():
-        path = os.path.join(os.path.dirname(ctxrank.indexer.__file__ or ""), "truth_003.sql")
-        with open(path, encoding="utf-8") as file:
-            store.truth.execute(file.read())
-    return store

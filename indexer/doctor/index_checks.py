@@ -87,7 +87,8 @@ def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterat
 def _follows(connection: apsw.Connection, state: fts.IndexState) -> Finding:
     last, mark = connection.execute(
         """
-        SELECT s.seq, coalesce((SELECT mark FROM truth.feed_marks WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
+        SELECT s.seq,
+               coalesce((SELECT history_id FROM truth.history_checkpoints WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
           FROM truth.store AS s
         """,
         (state.applied_seq,),

@@ -14,6 +14,7 @@ from ctxrank.indexer.fulltext.facets import KINDS
 from ctxrank.indexer.fulltext.fts import BROKEN
 from ctxrank.indexer.lines import WIPED
 from ctxrank.indexer.location import Location
+from ctxrank.indexer.migrations import FIRST_SCHEMA, UNRELEASED_STEP
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION
 
@@ -24,7 +25,7 @@ SALVAGE_STEP = (
 _SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
 _RECORD_TABLES = {kind: table for kind, table in TABLES.items() if kind != "event"} | {
-    "artifact": "artifacts", "linked": "linked",
+    "artifact": "artifacts", "linked": "linked_artifacts",
 }  # fmt: skip
 
 
@@ -97,6 +98,8 @@ def _recognised(truth: apsw.Connection, name: str) -> Finding:
             return warn("schema", f"{name} holds nothing yet", "Nothing to do: the first call makes its tables.")
         step = "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'."
         return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", step)
+    if version < FIRST_SCHEMA:
+        return fail("schema", f"schema {version}, of a ctxrank from before the first release", UNRELEASED_STEP)
     if version < SCHEMA_VERSION:
         return warn(
             "schema", f"schema {version} of {SCHEMA_VERSION}", "Nothing to do: the next call brings it up to date."
@@ -197,7 +200,7 @@ def _feed(truth: apsw.Connection) -> Finding:
     if above or both:
         evidence = f"{above} changes are numbered above the counter ({last}); {both} documents are also deleted"
         return fail("feed", evidence, SALVAGE_STEP, Repair.SALVAGE)
-    if last and not _number(truth, "SELECT count(*) FROM feed_marks WHERE seq >= ?", last):
+    if last and not _number(truth, "SELECT count(*) FROM history_checkpoints WHERE seq >= ?", last):
         step = "Nothing to do: the index is made anew by the next call."
         return warn("feed", f"change {last} has no mark", step)
     return ok("feed", f"{last} changes, each numbered once")
@@ -216,14 +219,15 @@ def _records(truth: apsw.Connection) -> Finding:
     missing: list[str] = []
     for kind, table in _RECORD_TABLES.items():
         orphans = _number(
-            truth, f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND number NOT IN (SELECT id FROM {table})"
+            truth, f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})"
         )
         if orphans:
             missing.append(f"{orphans} documents of kind {kind} without a record")
         if kind in ("artifact", "linked"):  # a file that a package owns has no document of its own
             continue
         mute = _number(
-            truth, f"SELECT count(*) FROM {table} WHERE id NOT IN (SELECT number FROM documents WHERE kind = '{kind}')"
+            truth,
+            f"SELECT count(*) FROM {table} WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = '{kind}')",
         )
         if mute:
             missing.append(f"{mute} records of kind {kind} that no search finds")

@@ -68,7 +68,7 @@ def are_secrets_left(truth: apsw.Connection) -> bool:
 def _sought(truth: apsw.Connection) -> set[int]:
     """The secrets of which texts may be left. One that is allowed by now is not looked for any more."""
     query = """
-        SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN forgotten AS f ON f.id = noted.value
+        SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN blocklist AS f ON f.id = noted.value
          WHERE s.key = ?
     """
     return {int(row[0]) for row in truth.execute(query, (_SOUGHT,))}

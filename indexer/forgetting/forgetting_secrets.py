@@ -74,7 +74,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
-        change.connection.execute("UPDATE linked_trees SET seen = ''")
+        change.connection.execute("UPDATE linked_trees SET scan_state = ''")
         note_secrets_found(change, sought)
     return Forgot(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
@@ -124,9 +124,11 @@ class _Place(NamedTuple):
 
 # What a redaction has counted already is not counted again under another name.
 _REDACTED = ("documents", "packages", "reasoning", "strategies", "skill_outputs", "receipts", "linked_texts")
+# A table that a count calls by the kind of its records.
+_COUNTED_AS = {"linked_artifacts": "linked"}
 _PATHS = (
     ("artifacts", "path"),
-    ("linked", "path"),
+    ("linked_artifacts", "path"),
     ("annotated_files", "path"),
     ("packages", "path"),
     ("documents", "path"),
@@ -144,7 +146,7 @@ def _places(truth: apsw.Connection) -> Iterator[_Place]:
         key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
-                yield _Place(table, str(name), key, "path" if name == "path" else table)
+                yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
 
 
 _Rows = list[tuple[tuple[object, ...], str]]

@@ -46,7 +46,7 @@ class Forgotten:
     """All that a store keeps out; read once for a run, so that a file costs no query."""
 
     def __init__(self, truth: apsw.Connection) -> None:
-        rows = truth.execute("SELECT kind, digest FROM forgotten WHERE kind <> 'secret'").fetchall()
+        rows = truth.execute("SELECT kind, digest FROM blocklist WHERE kind <> 'secret'").fetchall()
         self._digests = {(str(kind), str(digest)) for kind, digest in rows}
         self._has_paths = any(kind == PATH for kind, _ in self._digests)
         self._secrets = forgotten_secrets(truth)
@@ -101,8 +101,8 @@ def keep_out_secrets(change: Change, secrets: Iterable[str]) -> list[int]:
 def _insert(change: Change, kind: str, digest: str, shape: str) -> int:
     row = change.connection.execute(
         """
-        INSERT INTO forgotten (kind, digest, shape, forgotten_at) VALUES (?, ?, ?, ?)
-            ON CONFLICT (kind, digest) DO UPDATE SET forgotten_at = excluded.forgotten_at
+        INSERT INTO blocklist (kind, digest, prefilter, blocked_at) VALUES (?, ?, ?, ?)
+            ON CONFLICT (kind, digest) DO UPDATE SET blocked_at = excluded.blocked_at
         RETURNING id
         """,
         (kind, digest, shape, now_us()),
@@ -113,20 +113,20 @@ def _insert(change: Change, kind: str, digest: str, shape: str) -> int:
 
 def list_kept_out(truth: apsw.Connection) -> list[KeptOut]:
     """What is kept out, the oldest first."""
-    return [KeptOut(*row) for row in truth.execute("SELECT id, kind, forgotten_at FROM forgotten ORDER BY id")]
+    return [KeptOut(*row) for row in truth.execute("SELECT id, kind, blocked_at FROM blocklist ORDER BY id")]
 
 
 def allow(change: Change, numbers: Iterable[int]) -> None:
     """Let these come back. Raises NotFoundError for a number that nothing has; none is allowed then."""
     for number in numbers:
-        change.connection.execute("DELETE FROM forgotten WHERE id = ?", (number,))
+        change.connection.execute("DELETE FROM blocklist WHERE id = ?", (number,))
         if not change.connection.changes():
             raise NotFoundError(f"Nothing is kept out under {number}.", "'ctxrank purge --list' shows the numbers.")
 
 
 def forgotten_secrets(truth: apsw.Connection) -> tuple[ForgottenSecret, ...]:
     """The purged secrets, as a text is searched for them."""
-    rows = truth.execute("SELECT digest, shape FROM forgotten WHERE kind = 'secret' ORDER BY id").fetchall()
+    rows = truth.execute("SELECT digest, prefilter FROM blocklist WHERE kind = 'secret' ORDER BY id").fetchall()
     if not rows:
         return ()
     key = _key(truth)

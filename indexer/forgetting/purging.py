@@ -60,7 +60,7 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     document_id(store.truth, ref)
     if ref.kind == "passage":
         owner = store.truth.execute(
-            "SELECT o.kind || ':' || o.number FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
+            "SELECT o.kind || ':' || o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
             " WHERE d.id = ?",
             (ref.number,),
         ).get
@@ -69,7 +69,7 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     if ref.kind == "package":
         _plan_packages(store.truth, plan, _versions(store.truth, ref.number))
     elif ref.kind in ("artifact", "linked"):
-        table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked", "linked_trees")
+        table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
         column = "root_id" if ref.kind == "artifact" else "tree_id"
         path = store.truth.execute(
             f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?", (ref.number,)
@@ -87,7 +87,7 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forg
     _plan_packages(store.truth, plan, _ids(store.truth, "SELECT id FROM packages WHERE session_id = ?", session_id))
     for kind, table in (("reasoning", "reasoning"), ("skill", "skill_outputs"), ("event", "events")):
         plan.records[kind] = _ids(store.truth, f"SELECT id FROM {table} WHERE session_id = ?", session_id)
-    plan.failures.extend(_texts(store.truth, "SELECT unit FROM error_sightings WHERE session_id = ?", session_id))
+    plan.failures.extend(_texts(store.truth, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
     plan.sessions.append(session_id)
     plan.kept_out[SESSION] = [name]
     return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -154,7 +154,7 @@ def _plan_path(truth: apsw.Connection, plan: _Plan, path: str) -> None:
     shown = below.format(_SHOWN)
     for found, table, root, column in (
         (plan.artifacts, "artifacts", "roots", "root_id"),
-        (plan.linked, "linked", "linked_trees", "tree_id"),
+        (plan.linked, "linked_artifacts", "linked_trees", "tree_id"),
         (plan.annotated, "annotated_files", "linked_trees", "tree_id"),
     ):
         found.extend(
@@ -189,11 +189,12 @@ def _plan_the_same(truth: apsw.Connection, plan: _Plan) -> None:
          WHERE s.insight <> '' AND r.id IN (SELECT value FROM json_each(?))
     """
     plan.records["strategy"] = sorted({*plan.records["strategy"], *_ids(truth, query, reasoning)})
-    units = "SELECT unit FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1))"
+    units = "SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1))"
     plan.failures.extend(
         _texts(
             truth,
-            f"{units} UNION SELECT unit FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))",
+            f"{units} UNION"
+            " SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))",
             errors,
         )
     )
@@ -214,23 +215,24 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
     for number in plan.artifacts:
         _remove_document(change, "artifact", number)
     names = _texts(
-        connection, "SELECT name FROM linked WHERE id IN (SELECT value FROM json_each(?))", _list(plan.linked)
+        connection, "SELECT name FROM linked_artifacts WHERE id IN (SELECT value FROM json_each(?))", _list(plan.linked)
     )
     for number in plan.linked:
         _remove_document(change, "linked", number)
     for table, column, numbers in (
-        ("artifacts", "id", plan.artifacts), ("linked_texts", "linked_id", plan.linked), ("linked", "id", plan.linked),
-        ("annotations", "file_id", plan.annotated), ("annotated_files", "id", plan.annotated),
+        ("artifacts", "id", plan.artifacts), ("linked_texts", "linked_id", plan.linked),
+        ("linked_artifacts", "id", plan.linked), ("annotations", "file_id", plan.annotated),
+        ("annotated_files", "id", plan.annotated),
     ):  # fmt: skip
         connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (_list(numbers),))
     for name in filter(None, names):
         connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
     for unit in dict.fromkeys(plan.failures):
         for table in ("error_sightings", "failed_commands"):
-            connection.execute(f"DELETE FROM {table} WHERE unit = ?", (unit,))
+            connection.execute(f"DELETE FROM {table} WHERE error_text = ?", (unit,))
     remove_sessions(change, plan.sessions)
     # The list of a tree's files, and the names of agents and types that only this had.
-    connection.execute("UPDATE linked_trees SET seen = ''")
+    connection.execute("UPDATE linked_trees SET scan_state = ''")
     connection.execute(
         "DELETE FROM labels WHERE text NOT IN"
         " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
@@ -239,7 +241,7 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
 
 
 def _remove_document(change: Change, kind: str, number: int) -> None:
-    query = "SELECT id FROM documents WHERE kind = ? AND number = ?"
+    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
     for found in _ids(change.connection, query, kind, number):
         documents.remove_owned(change, found)
         documents.remove(change, found)

@@ -106,7 +106,7 @@ def _remove_packages(change: Change, numbers: Sequence[int]) -> None:
     query = """
         SELECT p.id, p.artifact_id, p.superseded_by, d.id
           FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
          WHERE p.id IN (SELECT value FROM json_each(?))
     """
     going = [_Version(*row) for row in connection.execute(query, (ids,))]
@@ -135,7 +135,7 @@ def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[in
     query = """
         SELECT p.id, p.artifact_id, p.superseded_by, d.id
           FROM packages AS p
-          JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
          WHERE p.superseded_by IN (SELECT value FROM json_each(?1))
            AND p.id NOT IN (SELECT value FROM json_each(?1))
     """
@@ -207,7 +207,7 @@ def _own_document(change: Change, artifact_id: int, path: str, moment: int, dono
 def _copy_passages(change: Change, donor_id: int, owner: artifacts.Owner) -> None:
     # Copied and not moved: a document never changes its session, because the index knows it by that.
     query = """
-        SELECT title, body, path, passage_key, start_line, end_line, ruleset, tokens, counter
+        SELECT title, body, path, passage_key, start_line, end_line, ruleset, tokens, token_counter
           FROM documents WHERE owner_id = ? ORDER BY start_line, id
     """
     for passage in [_Passage(*row) for row in change.connection.execute(query, (donor_id,))]:
@@ -229,7 +229,9 @@ def _has_passages(connection: apsw.Connection, document_id: int) -> bool:
 
 
 def _document_id(change: Change, kind: str, number: int) -> int | None:
-    row = change.connection.execute("SELECT id FROM documents WHERE kind = ? AND number = ?", (kind, number)).fetchone()
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
+    ).fetchone()
     return None if row is None else int(row[0])
 
 

@@ -275,7 +275,7 @@ class Follower:
             [(changed_df[term_id], *lengths, term_id) for term_id, lengths in news.items()],
         )
         self._connection.execute(
-            "UPDATE main.state SET applied_seq = ?, mark = ?, documents = ?, total_length = ? WHERE id = 1",
+            "UPDATE main.state SET applied_seq = ?, history_id = ?, documents = ?, total_length = ? WHERE id = 1",
             (end, self._mark_at(end), documents, total_length),
         )
 
@@ -284,7 +284,7 @@ class Follower:
         if seq == 0:
             return 0
         row = self._connection.execute(
-            "SELECT mark FROM truth.feed_marks WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
+            "SELECT history_id FROM truth.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
         ).fetchone()
         return int(row[0]) if row else -1
 

@@ -22,9 +22,9 @@ else:
     Protocol = object
 
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
-FORMAT = 4  # grows with the index's layout; a program older than the file leaves it alone
+FORMAT = 5  # grows with the index's layout; a program older than the file leaves it alone
 # Everything that the index is a function of, beside the feed. A difference rebuilds it.
-FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1"
+FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=3 splitter=1"
 
 
 class Trouble(Enum):
@@ -106,7 +106,7 @@ class Index:
     def state(self) -> IndexState:
         """Where it stands, as of the current snapshot."""
         row = self.connection.execute(
-            "SELECT applied_seq, mark, documents, total_length, generation FROM main.state WHERE id = 1"
+            "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
         ).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
@@ -128,7 +128,7 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.shortest_more
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more
               FROM main.state AS s, main.forward AS f, main.terms AS t
              LIMIT 0
             """
@@ -272,7 +272,7 @@ def create_schema(connection: apsw.Connection) -> None:
 def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
-        "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, mark, documents,"
+        "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
         " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM truth.store",
         (FINGERPRINT, FORMAT),
     )

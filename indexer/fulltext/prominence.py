@@ -22,7 +22,9 @@ from ctxrank.indexer.fulltext.forward import unpack_counts
 # How much an occurrence in each column counts here. A ranking with other weights scales what it reads (bounds.py).
 TITLE, BODY, PATH, IDENTIFIERS = 2.5, 1.0, 1.5, 1.0
 LEVELS = (1.0, 2.0, 3.0, 5.0, 8.0)  # and one more for whatever is above
-COLUMNS = ("shortest_1", "shortest_2", "shortest_3", "shortest_5", "shortest_8", "shortest_more")
+COLUMNS = (
+    "min_length_tf_1", "min_length_tf_2", "min_length_tf_3", "min_length_tf_5", "min_length_tf_8", "min_length_tf_more",
+)  # fmt: skip
 NONE = 32767  # two bytes; a longer document counts as one less, which is safe
 _REMEMBERED_MAX = 200_000  # lengths that are known, about 20 MB: most documents then have no news
 _PLACES = 8  # of a level within a key: the next power of two above their number

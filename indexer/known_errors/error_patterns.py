@@ -84,13 +84,13 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     row = change.connection.execute(
         """
         INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
-                                    context_hints, stack_pattern, bazinga_confidence, occurrences, lang, ttl_days,
+                                    context_hints, stack_pattern, confidence, occurrences, lang, ttl_days,
                                     confirmations, refutations, state)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
                last_seen = excluded.last_seen, context_hints = excluded.context_hints,
-               stack_pattern = excluded.stack_pattern, bazinga_confidence = excluded.bazinga_confidence,
+               stack_pattern = excluded.stack_pattern, confidence = excluded.confidence,
                occurrences = excluded.occurrences, lang = excluded.lang, ttl_days = excluded.ttl_days,
                confirmations = excluded.confirmations, refutations = excluded.refutations, state = excluded.state
         RETURNING id
@@ -133,7 +133,7 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     that steps there and back end where they began. Counted in one statement.
     """
     before = change.connection.execute(
-        "SELECT state, round(bazinga_confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)
+        "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)
     ).fetchone()
     after = change.connection.execute(
         """
@@ -146,11 +146,11 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
                             THEN 'sighted'
                             WHEN confirmations + :helped > refutations + 1 - :helped THEN 'confirmed'
                             ELSE 'refuted' END,
-               bazinga_confidence = CASE WHEN :helped THEN min(1.0, round(bazinga_confidence + 0.1, 4))
-                                         ELSE max(0.1, round(bazinga_confidence - 0.2, 4)) END,
+               confidence = CASE WHEN :helped THEN min(1.0, round(confidence + 0.1, 4))
+                                         ELSE max(0.1, round(confidence - 0.2, 4)) END,
                last_seen = max(last_seen, :now)
          WHERE id = :id
-        RETURNING state, confirmations, refutations, bazinga_confidence
+        RETURNING state, confirmations, refutations, confidence
         """,
         {"helped": int(has_helped), "now": now, "id": pattern_id},
     ).fetchone()

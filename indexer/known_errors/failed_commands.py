@@ -36,12 +36,12 @@ def remember(change: Change, failed: FailedCommand) -> None:
     """
     connection = change.connection
     tree = json.dumps(failed.tree, ensure_ascii=True)
-    known = connection.execute("SELECT unit FROM failed_commands WHERE command_key = ?", (failed.key,)).fetchone()
+    known = connection.execute("SELECT error_text FROM failed_commands WHERE command_key = ?", (failed.key,)).fetchone()
     if known is not None and known[0] == failed.unit:
         return
     connection.execute(
         """
-        INSERT OR REPLACE INTO failed_commands (command_key, command, folder, unit, tree, failed_at)
+        INSERT OR REPLACE INTO failed_commands (command_key, command, folder, error_text, git_state, failed_at)
         VALUES (?, ?, ?, ?, ?, ?)
         """,
         (failed.key, failed.command, failed.folder, failed.unit, tree, failed.failed_at),
@@ -59,7 +59,7 @@ def recall(truth: apsw.Connection, key: str, *, now: int) -> FailedCommand | Non
     """The failure of a command that has not succeeded since; None where there is none, or it was long ago."""
     row = truth.execute(
         """
-        SELECT command_key, command, folder, unit, tree, failed_at FROM failed_commands
+        SELECT command_key, command, folder, error_text, git_state, failed_at FROM failed_commands
          WHERE command_key = ? AND failed_at >= ?
         """,
         (key, now - KEPT_FOR_US),

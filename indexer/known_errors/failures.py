@@ -84,8 +84,8 @@ def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, p
     signature = sighting.signature
     change.connection.execute(
         """
-        INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser, template, instance, unit,
-                                     seen_at, resolved_at)
+        INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser_version, template, instance,
+                                     error_text, seen_at, resolved_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (session_id, group_id, pattern_id, signature.normaliser, signature.template, signature.instance,
@@ -118,7 +118,7 @@ def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, 
     """
     row = truth.execute(
         """
-        SELECT unit, resolved_at, seen_at FROM error_sightings
+        SELECT error_text, resolved_at, seen_at FROM error_sightings
          WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
          ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
         """,
@@ -145,7 +145,7 @@ def seen_before(truth: apsw.Connection, project: str, instance: str) -> SeenBefo
 
 def sign_older(store: Store) -> int:
     """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
-    query = "SELECT 1 FROM error_signatures WHERE normaliser < ? LIMIT 1"
+    query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
     if store.truth.execute(query, (NORMALISER_VERSION,)).fetchone() is None:
         return 0
     from ctxrank.indexer.known_errors import signature_index

@@ -91,9 +91,10 @@ def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | Non
     """What a pattern is recognised by; None for one that has no signature yet."""
     row = truth.execute(
         """
-        SELECT headline, features, unit, (SELECT count(*) FROM error_sightings AS g WHERE g.pattern_id = s.pattern_id)
+        SELECT headline, features, error_text,
+               (SELECT count(*) FROM error_sightings AS g WHERE g.pattern_id = s.pattern_id)
           FROM error_signatures AS s
-         WHERE pattern_id = ? AND normaliser > 0
+         WHERE pattern_id = ? AND normaliser_version > 0
         """,
         (pattern_id,),
     ).fetchone()

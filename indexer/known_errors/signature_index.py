@@ -53,8 +53,8 @@ def put(change: Change, pattern_id: int, project: str, signature: Signature, uni
     change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
     change.connection.execute(
         """
-        INSERT INTO error_signatures (pattern_id, normaliser, template, instance, family, language,
-                                      headline, features, terms, unit)
+        INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, lang,
+                                      headline, features, terms, error_text)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
@@ -122,10 +122,10 @@ def sign_again(change: Change, limit: int) -> int:
     """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
     rows = change.connection.execute(
         """
-        SELECT s.pattern_id, p.project, s.unit
+        SELECT s.pattern_id, p.project, s.error_text
           FROM error_signatures AS s
           JOIN error_patterns AS p ON p.id = s.pattern_id
-         WHERE s.normaliser < ?
+         WHERE s.normaliser_version < ?
          LIMIT ?
         """,
         (NORMALISER_VERSION, limit),
@@ -165,7 +165,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
              ORDER BY e.last_seen DESC, s.pattern_id DESC
              LIMIT {MAX_SAME}
         )
-        SELECT s.pattern_id, s.normaliser, s.template, s.instance, s.family, s.language, s.headline, s.features,
+        SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
                e.confirmations, e.refutations, e.state, e.last_seen
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id

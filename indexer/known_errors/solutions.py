@@ -182,7 +182,7 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
            SET solution = ?,
                confirmations = CASE WHEN ?2 THEN 0 ELSE confirmations END,
                refutations = CASE WHEN ?2 THEN 0 ELSE refutations END,
-               bazinga_confidence = CASE WHEN ?2 THEN 0.5 ELSE bazinga_confidence END,
+               confidence = CASE WHEN ?2 THEN 0.5 ELSE confidence END,
                state = CASE WHEN ?2 THEN 'sighted' ELSE state END
          WHERE id = ?3
         """,

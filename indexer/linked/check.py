@@ -88,7 +88,7 @@ def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
 
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens
-          FROM linked JOIN linked_texts ON linked_id = id
+          FROM linked_artifacts JOIN linked_texts ON linked_id = id
          WHERE tree_id = ? AND type <> '' ORDER BY path
     """
     return tuple(

@@ -65,7 +65,7 @@ def load_graph(truth: apsw.Connection, tree: Tree) -> Graph:
     number = tree_id(truth, tree)
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs
-          FROM linked WHERE tree_id = ? AND name <> '' AND type <> ''
+          FROM linked_artifacts WHERE tree_id = ? AND name <> '' AND type <> ''
          ORDER BY path DESC
     """
     nodes = {row[2]: Node(*row) for row in truth.execute(query, (number,))}

@@ -44,7 +44,7 @@ def count_tokens(store: Store) -> int:
 
     Without a local vocabulary it does nothing. An artifact that changes meanwhile keeps its estimate.
     """
-    query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE counter <> ? LIMIT ?"
+    query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
     rows = store.truth.execute(query, (ENCODING, _BATCH)).fetchall()
     counter = local_counter() if rows else None  # loads the vocabulary, hence not before there is something to count
     counted = 0
@@ -56,7 +56,7 @@ def count_tokens(store: Store) -> int:
         with store.write() as change:
             for values in counts:
                 change.connection.execute(
-                    "UPDATE linked_texts SET tokens = ?, counter = ? WHERE linked_id = ? AND full = ?", values
+                    "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?", values
                 )
         counted += len(counts)
         rows = store.truth.execute(query, (ENCODING, _BATCH)).fetchall()

@@ -64,19 +64,19 @@ def seen_files(truth: apsw.Connection, tree: Tree) -> str:
 
     '' where nothing was read yet.
     """
-    row = truth.execute("SELECT seen FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
+    row = truth.execute("SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
     return str(row[0]) if row else ""
 
 
 def remember_files(change: Change, tree: Tree, seen: str) -> None:
     """Keep that text, for `seen_files`."""
-    change.connection.execute("UPDATE linked_trees SET seen = ? WHERE path = ?", (seen, tree.name))
+    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (seen, tree.name))
 
 
 def known_files(truth: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
     """All rows of a tree by path."""
     query = """
-        SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked WHERE tree_id = ?
+        SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked_artifacts WHERE tree_id = ?
     """
     return {
         row[1]: KnownFile(row[0], row[1], FileStamp(*row[2:6]), row[6], row[7])
@@ -87,7 +87,8 @@ def known_files(truth: apsw.Connection, tree_number: int) -> dict[str, KnownFile
 def restamp(change: Change, number: int, stamp: FileStamp) -> None:
     """The same bytes with another stat: nothing that can be found has changed."""
     change.connection.execute(
-        "UPDATE linked SET size_bytes = ?, mtime_ns = ?, inode = ?, read_at = ? WHERE id = ?", (*stamp, number)
+        "UPDATE linked_artifacts SET size_bytes = ?, mtime_ns = ?, inode = ?, read_at = ? WHERE id = ?",
+        (*stamp, number),
     )
 
 
@@ -107,8 +108,8 @@ def record(
 
     change.connection.execute(
         """
-        INSERT INTO linked (tree_id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset, name, type, title,
-                            status, superseded_by, links, globs, problems)
+        INSERT INTO linked_artifacts (tree_id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset, name, type,
+                                      title, status, superseded_by, links, globs, problems)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (tree_id, path) DO UPDATE
            SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, inode = excluded.inode,
@@ -124,12 +125,12 @@ def record(
         ),
     )  # fmt: skip
     row = change.connection.execute(
-        "SELECT id FROM linked WHERE tree_id = ? AND path = ?", (tree_number, artifact.path)
+        "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?", (tree_number, artifact.path)
     ).fetchone()
     assert row is not None, "the row was written in the statement before"
     number = int(row[0])
     change.connection.execute(
-        "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, counter)"
+        "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         (number, *texts, estimated_counts(texts), ESTIMATE),
     )
@@ -156,7 +157,7 @@ def estimated_counts(texts: Iterable[str]) -> str:
 def forget(change: Change, number: int) -> None:
     """The file is gone, from the truth and so from the index."""
     _remove_document(change, number)
-    change.connection.execute("DELETE FROM linked WHERE id = ?", (number,))
+    change.connection.execute("DELETE FROM linked_artifacts WHERE id = ?", (number,))
 
 
 def shown_path(tree: Tree, path: str) -> str:
@@ -167,7 +168,7 @@ def shown_path(tree: Tree, path: str) -> str:
 def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, StoredTexts]:
     """The texts of these rows."""
     query = """
-        SELECT linked_id, meta, summary, full, tokens, counter
+        SELECT linked_id, meta, summary, full, tokens, token_counter
           FROM linked_texts WHERE linked_id IN (SELECT value FROM json_each(?))
     """
     return {
@@ -179,6 +180,8 @@ def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, Stored
 def _remove_document(change: Change, number: int) -> None:
     from ctxrank.indexer import documents
 
-    row = change.connection.execute("SELECT id FROM documents WHERE kind = ? AND number = ?", (KIND, number)).fetchone()
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (KIND, number)
+    ).fetchone()
     if row is not None:
         documents.remove(change, int(row[0]))

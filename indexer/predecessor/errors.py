@@ -125,7 +125,7 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
     row = change.connection.execute(
         """
         INSERT INTO error_patterns (project, pattern_hash, error_type, message, context_hints, stack_pattern,
-                                    solution, bazinga_confidence, occurrences, lang, ttl_days, last_seen, created_at)
+                                    solution, confidence, occurrences, lang, ttl_days, last_seen, created_at)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET occurrences = occurrences + 1,
@@ -158,11 +158,11 @@ def list_errors(
     """
     query = f"""
         SELECT pattern_hash, error_type, message, context_hints, stack_pattern, solution,
-               round(bazinga_confidence, 4), occurrences, lang, last_seen
+               round(confidence, 4), occurrences, lang, last_seen
           FROM error_patterns
-         WHERE project = :project AND (:lang IS NULL OR lang = :lang) AND round(bazinga_confidence, 4) >= :least
+         WHERE project = :project AND (:lang IS NULL OR lang = :lang) AND round(confidence, 4) >= :least
            AND {_IS_ALIVE}
-         ORDER BY bazinga_confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT :limit
+         ORDER BY confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT :limit
     """
     values = {"project": project, "lang": lang, "least": min_confidence, "limit": limit, "now": now_us()}
     return [KnownError(*row) for row in truth.execute(query, values)]
@@ -193,7 +193,7 @@ def remove_expired(store: Store, project: str | None = None) -> int:
         ).fetchall()
         for (number,) in expired:
             row = change.connection.execute(
-                "SELECT id FROM documents WHERE kind = 'error' AND number = ?", (number,)
+                "SELECT id FROM documents WHERE kind = 'error' AND record_id = ?", (number,)
             ).fetchone()
             if row is not None:
                 documents.remove(change, int(row[0]))

@@ -174,7 +174,7 @@ class PackageImport:
             """
             SELECT p.session_id, p.path, p.superseded_by, p.created_at, d.id, d.title
               FROM packages AS p
-              JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+              JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
              WHERE p.id = ?
             """,
             (package_id,),

@@ -91,7 +91,7 @@ VIEWS = {
                json_object('error_type', e.error_type, 'message_pattern', e.message,
                            'context_hints', json(e.context_hints), 'stack_pattern', json(e.stack_pattern))
                    AS signature_json,
-               e.solution, round(e.bazinga_confidence, 4) AS confidence, e.occurrences, e.lang,
+               e.solution, round(e.confidence, 4) AS confidence, e.occurrences, e.lang,
                {_moment("e.last_seen", "last_seen")}, {_moment("e.created_at", "created_at")}, e.ttl_days
           FROM main.error_patterns AS e""",
     "strategies": f"""

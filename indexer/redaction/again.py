@@ -113,14 +113,14 @@ def _tables(texts: IncomingTexts) -> tuple[_Table, ...]:
             "error", "error_patterns", "id",
             {"error_type": text, "message": text, "context_hints": json, "stack_pattern": json, "solution": text},
         ),
-        _Table("error", "error_signatures", "pattern_id", {"unit": text}),
-        _Table("failure", "error_sightings", "id", {"unit": text}),
-        _Table("command", "failed_commands", "id", {"command": line, "unit": text}),
+        _Table("error", "error_signatures", "pattern_id", {"error_text": text}),
+        _Table("failure", "error_sightings", "id", {"error_text": text}),
+        _Table("command", "failed_commands", "id", {"command": line, "error_text": text}),
         _Table("strategy", "strategies", "id", {"insight": text}),
         _Table("skill", "skill_outputs", "id", {"output": json}),
         _Table("event", "events", "id", {"payload": json}),
         _Table("receipt", "receipts", "id", {"inputs": inputs}),
-        _Table("linked", "linked", "id", {"title": line, "problems": json}),
+        _Table("linked", "linked_artifacts", "id", {"title": line, "problems": json}),
         _Table("linked", "linked_texts", "linked_id", {"meta": text, "summary": text, "full": text}),
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _write(change: Change, table: _Table, row: _Row) -> None:
         from ctxrank.indexer.tokens import ESTIMATE
 
         tokens = estimated_counts(map(str, row[1:]))
-        query = "UPDATE linked_texts SET tokens = ?, counter = ? WHERE linked_id = ?"
+        query = "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ?"
         change.connection.execute(query, (tokens, ESTIMATE, number))
 
 
@@ -186,7 +186,7 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
     signature = sign(units[0])
     if table == "error_sightings":
         change.connection.execute(
-            "UPDATE error_sightings SET normaliser = ?, template = ?, instance = ? WHERE id = ?",
+            "UPDATE error_sightings SET normaliser_version = ?, template = ?, instance = ? WHERE id = ?",
             (signature.normaliser, signature.template, signature.instance, number),
         )
         return
@@ -196,7 +196,7 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
 
 
 _DOCUMENT_QUERY = """
-    SELECT d.id, d.seq, d.kind, d.number, d.title, d.body, d.created_at, d.path, d.owner_id, d.session_id,
+    SELECT d.id, d.seq, d.kind, d.record_id, d.title, d.body, d.created_at, d.path, d.owner_id, d.session_id,
            d.group_id, d.agent, d.type, d.priority, d.passage_key, d.start_line, d.end_line, d.superseded_by,
            o.title
       FROM documents AS d
@@ -286,7 +286,7 @@ def _numbered(digest: str, count: int) -> str:
 
 def _note_ruleset(store: Store) -> None:
     """Say that all was stored under today's rules; no text changes, so nothing enters the feed."""
-    for table in ("documents", "artifacts", "linked"):
+    for table in ("documents", "artifacts", "linked_artifacts"):
         last = 0
         while True:
             rows = store.truth.execute(

@@ -50,9 +50,9 @@ def rebuild_records(truth: apsw.Connection, lost: Mapping[str, Known]) -> dict[s
     rebuilt: dict[str, int] = {}
     for kind, table in RECORD_TABLES.items():
         query = f"""
-            SELECT number, session_id, group_id, agent, type, priority, title, body, path, superseded_by, created_at
+            SELECT record_id, session_id, group_id, agent, type, priority, title, body, path, superseded_by, created_at
               FROM documents
-             WHERE kind = ? AND number NOT IN (SELECT id FROM {table})
+             WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})
         """
         for kept in [_Kept(*row) for row in truth.execute(query, (kind,))]:
             known = lost.get(table, {}).get(kept.number, {})
@@ -96,15 +96,15 @@ def rebuild_documents(change: Change, lost: Known) -> int:
     """Make documents again from their records, under the id they had where that is known; returns how many."""
     truth = change.connection
     count = 0
-    old_ids = {(known.get("kind"), known.get("number")): number for number, known in lost.items()}
+    old_ids = {(known.get("kind"), known.get("record_id")): number for number, known in lost.items()}
     for kind, table in RECORD_TABLES.items():
-        query = f"SELECT id FROM {table} WHERE id NOT IN (SELECT number FROM documents WHERE kind = ?)"
+        query = f"SELECT id FROM {table} WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = ?)"
         for number in numbers(truth, query, kind):
             document = _document(truth, kind, number)
             document_id = old_ids.get((kind, number))
             if document_id is not None:
                 row: dict[str, Value] = {
-                    "id": document_id, "seq": change.next_seq(), "kind": kind, "number": number, "title": "",
+                    "id": document_id, "seq": change.next_seq(), "kind": kind, "record_id": number, "title": "",
                     "body": "", "ruleset": 0, "session_id": document.session_id, "created_at": 0,
                 }  # fmt: skip
                 insert(truth, "documents", row)

@@ -16,18 +16,18 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.connection import immediate
 from ctxrank.indexer.errors import DamagedError
-from ctxrank.indexer.migrations import read_sql
+from ctxrank.indexer.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.records import NamedTuple
 from ctxrank.indexer.salvage.layout import SEQUENCE_TABLE, read_layout
 from ctxrank.indexer.salvage.pages import PageFile, Record
 from ctxrank.indexer.salvage.relations import Mended, mend
 from ctxrank.indexer.salvage.rows import CopiedTable, copy_table, read_records
 from ctxrank.indexer.salvage.trees import Ownership, find_owners
-from ctxrank.indexer.store import APPLICATION_ID, SCHEMA_VERSION, Change
+from ctxrank.indexer.store import APPLICATION_ID, Change
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
 # What follows from the rest, or is read again when it is wanted: losing it is no loss.
-_DERIVED = ("feed_marks", "config_cache", "error_terms", "labels", SEQUENCE_TABLE)
+_DERIVED = ("history_checkpoints", "config_cache", "error_terms", "labels", SEQUENCE_TABLE)
 _SHOWN_IDS = 20
 
 
@@ -83,23 +83,24 @@ class SalvageReport(NamedTuple):
         return any(table.problems or table.lost for table in self.tables if table.name in ("documents", "artifacts"))
 
 
-def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "") -> SalvageReport:
+def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schema: Schema = PRESENT) -> SalvageReport:
     """Make the new file. No connection of this process may have the damaged one open.
 
     `store_uuid` is what the store was named, where another file tells: digests of what was forgotten are keyed with it.
 
-    Raises DamagedError for a file from a newer program, or where nothing of a store can be read in it.
+    The new file has the present schema, whatever older one the damaged file has. Raises DamagedError for one from a
+    newer program or from before the first release, or where nothing of a store can be read in it.
     """
     file = PageFile(damaged)
     try:
-        version = _version(file, damaged)
+        version = _version(file, damaged, schema)
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         truth = apsw.Connection(new)
         try:
             truth.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             truth.pragma("foreign_keys", False)
             with immediate(truth):
-                report = _fill(file, truth, version, store_uuid)
+                report = _fill(file, truth, schema._replace(version=version), schema, store_uuid)
             problems = [str(row[0]) for row in truth.execute("PRAGMA integrity_check(5)")]
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
         finally:
@@ -112,34 +113,29 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "") -> Sa
         file.close()
 
 
-def _version(file: PageFile, path: str) -> int:
+def _version(file: PageFile, path: str, schema: Schema) -> int:
     """The schema that the file says it has; the present one where it says nothing that can be. Raises DamagedError."""
     if file.has_magic and file.header_number(_APPLICATION_ID_AT) == APPLICATION_ID:
         version = file.header_number(_USER_VERSION_AT)
-        if version > SCHEMA_VERSION and version < 1000:
-            raise DamagedError(
-                f"{path} has schema {version}; this program knows up to {SCHEMA_VERSION}.",
-                "It was written by a newer ctxrank: upgrade this one.",
-            )
-        if 1 <= version <= SCHEMA_VERSION:
+        if 1 <= version < 1000:
+            refuse_version(version, path, schema)
             return version
-    return SCHEMA_VERSION
+    return schema.version
 
 
-def _fill(file: PageFile, truth: apsw.Connection, version: int, store_uuid: str) -> SalvageReport:
-    for number in range(1, version + 1):
-        truth.execute(read_sql(f"truth_{number:03d}.sql"))
+def _fill(file: PageFile, truth: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
+    apply_schema(truth, 0, before)
     tables = read_layout(truth)
     owners = find_owners(file, tables)
-    _drop_triggers(truth)
+    triggers = _drop_triggers(truth)
     copied = {table.name: copy_table(file, owners, table, truth) for table in tables if table.name != SEQUENCE_TABLE}
     if not any(table.saved for table in copied.values()):
         raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
-    for number in range(version + 1, SCHEMA_VERSION + 1):
-        truth.execute(read_sql(f"truth_{number:03d}.sql"))
+    _make_triggers(truth, triggers)  # a migration may change them
+    apply_schema(truth, before.version, schema)
     triggers = _drop_triggers(truth)
     truth.pragma("application_id", APPLICATION_ID)
-    truth.pragma("user_version", SCHEMA_VERSION)
+    truth.pragma("user_version", schema.version)
     if truth.execute("SELECT 1 FROM store").fetchone() is None:
         row = (store_uuid or str(uuid.uuid4()), now_us())
         truth.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
@@ -147,8 +143,7 @@ def _fill(file: PageFile, truth: apsw.Connection, version: int, store_uuid: str)
     change = Change(truth)
     mended = mend(change, {name: table.lost for name, table in copied.items()})
     change.finish()
-    for sql in triggers:
-        truth.execute(sql)
+    _make_triggers(truth, triggers)
     _mark(truth)
     reports = [_reported(truth, table, mended) for table in copied.values() if table.name not in _DERIVED]
     return SalvageReport(tuple(reports), len(owners.unclaimed))
@@ -160,6 +155,11 @@ def _drop_triggers(truth: apsw.Connection) -> list[str]:
     for name, _ in triggers:
         truth.execute(f'DROP TRIGGER "{name}"')
     return [str(sql) for _, sql in triggers]
+
+
+def _make_triggers(truth: apsw.Connection, triggers: list[str]) -> None:
+    for sql in triggers:
+        truth.execute(sql)
 
 
 def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
@@ -179,7 +179,7 @@ def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied
            SET seq = max(seq,
                          coalesce((SELECT max(seq) FROM documents), 0),
                          coalesce((SELECT max(seq) FROM tombstones), 0),
-                         coalesce((SELECT max(seq) FROM feed_marks), 0))
+                         coalesce((SELECT max(seq) FROM history_checkpoints), 0))
         """
     )
     truth.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
@@ -188,9 +188,9 @@ def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied
 def _mark(truth: apsw.Connection) -> None:
     """Begin another history: an index made from the damaged file is made anew, and not believed."""
     truth.execute("UPDATE store SET seq = seq + 1")
-    truth.execute("DELETE FROM feed_marks")
+    truth.execute("DELETE FROM history_checkpoints")
     mark = int.from_bytes(os.urandom(7), "big")
-    truth.execute("INSERT INTO feed_marks (seq, mark) SELECT seq, ? FROM store", (mark,))
+    truth.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
 
 
 def _reported(truth: apsw.Connection, table: CopiedTable, mended: Mended) -> TableReport:

@@ -42,7 +42,7 @@ _FILLERS: dict[str, dict[str, Value]] = {
 }
 _OF_A_SESSION = ("groups", "packages", "reasoning", "skill_outputs", "events", "receipts")
 # Read from disk again by the next `index`, and of no use in part.
-_LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked", "linked_trees")
+_LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
 
 class Mended(NamedTuple):
@@ -70,7 +70,7 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
     dropped["documents"] += strange
     # A document of a record that is not there any more: its passages go with it.
     for kind, table in {**RECORD_TABLES, "artifact": "artifacts"}.items():
-        query = f"SELECT id FROM documents WHERE kind = ? AND number NOT IN (SELECT id FROM {table})"
+        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})"
         for document_id in numbers(truth, query, kind):
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
@@ -162,8 +162,8 @@ def _derive(truth: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[
             f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
         )
     truth.execute("DELETE FROM error_terms")
-    truth.execute("UPDATE error_signatures SET normaliser = 0, terms = '[]' WHERE NOT json_valid(terms)")
-    truth.execute("UPDATE error_signatures SET normaliser = 0, features = '{}' WHERE NOT json_valid(features)")
+    truth.execute("UPDATE error_signatures SET normaliser_version = 0, terms = '[]' WHERE NOT json_valid(terms)")
+    truth.execute("UPDATE error_signatures SET normaliser_version = 0, features = '{}' WHERE NOT json_valid(features)")
     truth.execute(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
         " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"
@@ -171,8 +171,8 @@ def _derive(truth: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[
     )
     unsigned = "FROM error_patterns WHERE id NOT IN (SELECT pattern_id FROM error_signatures)"
     truth.execute(  # normaliser 0 is older than any: the next call that matches signs these
-        "INSERT INTO error_signatures (pattern_id, normaliser, template, instance, family, headline, features, terms,"
-        f" unit) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
+        "INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, headline, features,"
+        f" terms, error_text) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
     )
     if truth.changes():
         rebuilt["error_signatures"] = truth.changes()
@@ -181,5 +181,7 @@ def _derive(truth: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[
             truth.execute(f"DELETE FROM {table}")
         truth.execute("DELETE FROM documents WHERE kind = 'linked'")
     else:
-        truth.execute("DELETE FROM documents WHERE kind = 'linked' AND number NOT IN (SELECT id FROM linked)")
-    truth.execute("UPDATE linked_trees SET seen = ''")
+        truth.execute(
+            "DELETE FROM documents WHERE kind = 'linked' AND record_id NOT IN (SELECT id FROM linked_artifacts)"
+        )
+    truth.execute("UPDATE linked_trees SET scan_state = ''")

@@ -92,7 +92,7 @@ class RecordReader:
               FROM packages AS p
               JOIN sessions AS s ON s.id = p.session_id
               LEFT JOIN groups AS g ON g.id = p.group_id
-              LEFT JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+              LEFT JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
              WHERE {wanted} ORDER BY p.id
         """
         for row in self._rows(query, "p.session_id"):
@@ -145,7 +145,7 @@ class RecordReader:
               FROM reasoning AS r
               JOIN sessions AS s ON s.id = r.session_id
               LEFT JOIN groups AS g ON g.id = r.group_id
-              LEFT JOIN documents AS d ON d.kind = 'reasoning' AND d.number = r.id
+              LEFT JOIN documents AS d ON d.kind = 'reasoning' AND d.record_id = r.id
              WHERE {wanted} ORDER BY r.id
         """
         for row in self._rows(query, "r.session_id"):
@@ -161,11 +161,11 @@ class RecordReader:
     def _errors(self) -> Iterator[Fields]:
         query = """
             SELECT e.id, e.project, e.pattern_hash, e.error_type, e.message, e.context_hints, e.stack_pattern,
-                   e.solution, e.bazinga_confidence, e.state, e.confirmations, e.refutations, s.unit, e.occurrences,
+                   e.solution, e.confidence, e.state, e.confirmations, e.refutations, s.error_text, e.occurrences,
                    e.lang, e.ttl_days, e.last_seen, e.created_at, d.ruleset
               FROM error_patterns AS e
               LEFT JOIN error_signatures AS s ON s.pattern_id = e.id
-              LEFT JOIN documents AS d ON d.kind = 'error' AND d.number = e.id
+              LEFT JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
              ORDER BY e.id
         """
         for row in self._rows(query):
@@ -184,7 +184,7 @@ class RecordReader:
     def _failures(self) -> Iterator[Fields]:
         """Failures as they were seen; the error that one was recognised as is named by its project and hash."""
         query = """
-            SELECT f.id, s.name, g.name, e.project, e.pattern_hash, f.unit, f.seen_at, f.resolved_at
+            SELECT f.id, s.name, g.name, e.project, e.pattern_hash, f.error_text, f.seen_at, f.resolved_at
               FROM error_sightings AS f
               JOIN sessions AS s ON s.id = f.session_id
               LEFT JOIN groups AS g ON g.id = f.group_id
@@ -202,7 +202,7 @@ class RecordReader:
             SELECT t.id, t.name, t.project, t.topic, t.insight, t.helpfulness, t.lang, t.framework, t.last_seen,
                    t.created_at, d.ruleset
               FROM strategies AS t
-              LEFT JOIN documents AS d ON d.kind = 'strategy' AND d.number = t.id
+              LEFT JOIN documents AS d ON d.kind = 'strategy' AND d.record_id = t.id
              ORDER BY t.id
         """
         for row in self._rows(query):
@@ -219,7 +219,7 @@ class RecordReader:
               FROM skill_outputs AS o
               JOIN sessions AS s ON s.id = o.session_id
               LEFT JOIN groups AS g ON g.id = o.group_id
-              LEFT JOIN documents AS d ON d.kind = 'skill' AND d.number = o.id
+              LEFT JOIN documents AS d ON d.kind = 'skill' AND d.record_id = o.id
              WHERE {wanted} ORDER BY o.id
         """
         for id_, session, group, agent, skill, iteration, output, created, ruleset in self._rows(query, "o.session_id"):
@@ -246,7 +246,7 @@ class RecordReader:
         """Files that are found as themselves; those of packages are in the packages' passages."""
         query = """
             SELECT a.path, d.title, a.size_bytes, d.created_at, d.id, d.ruleset
-              FROM documents AS d JOIN artifacts AS a ON a.id = d.number
+              FROM documents AS d JOIN artifacts AS a ON a.id = d.record_id
              WHERE d.kind = 'artifact' ORDER BY a.id
         """
         for path, title, size_bytes, created, document_id, ruleset in self._rows(query):

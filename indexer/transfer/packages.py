@@ -195,7 +195,7 @@ class PackageImport:
         query = """
             SELECT p.session_id, p.path, p.superseded_by, p.created_at, d.id, d.title, a.state
               FROM packages AS p
-              JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+              JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
               LEFT JOIN artifacts AS a ON a.id = p.artifact_id
              WHERE p.id = ?
         """

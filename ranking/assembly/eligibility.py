@@ -60,7 +60,7 @@ _QUERY = """
                          AND c.consumed_at < :before),
            p.scope = 'global', p.group_id
       FROM packages AS p
-      JOIN documents AS d ON d.kind = 'package' AND d.number = p.id
+      JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
       JOIN sessions AS s ON s.id = p.session_id
       LEFT JOIN groups AS g ON g.id = p.group_id
      WHERE p.session_id = :session AND p.superseded_by IS NULL

@@ -142,7 +142,7 @@ def _passage_count(spawn: Spawn, document_id: int) -> int:
 def _stored_passages(spawn: Spawn, document_id: int, chosen: Chosen | None) -> dict[int, StoredPassage]:
     """Passages of a package by id, in the file's order: all, or those that `chosen` may show."""
     query = """
-        SELECT id, title, start_line, end_line, body, ruleset, tokens, counter
+        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter
           FROM documents WHERE owner_id = ? {} ORDER BY start_line, id {}
     """
     if chosen is None:

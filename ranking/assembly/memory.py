@@ -27,7 +27,7 @@ MAX_ENTRIES = 5
 MAX_PATTERNS = 3
 MAX_STRATEGIES = 3
 # Every record has a document, which knows the redaction rules it was stored under.
-_DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.number = {table}.id"
+_DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.record_id = {table}.id"
 
 
 class ReasoningEntry(NamedTuple):
@@ -150,7 +150,7 @@ def errors_of_failure(
 def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[Pattern]:
     """The patterns that a task's words have found (known_errors/relevance.py), in that order."""
     query = f"""
-        SELECT e.id, e.error_type, e.message, e.solution, e.bazinga_confidence, e.occurrences, e.state, d.ruleset
+        SELECT e.id, e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
          WHERE e.id = ?
     """

@@ -112,9 +112,9 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
     """What the session, or the project's memory, has new or otherwise since the receipt."""
     rows = store.truth.execute(
         """
-        SELECT d.kind, d.number, d.created_at > :moment, d.superseded_by
+        SELECT d.kind, d.record_id, d.created_at > :moment, d.superseded_by
           FROM documents AS d
-         WHERE d.seq > :seq AND d.number IS NOT NULL AND d.kind <> 'artifact' AND d.kind <> 'skill'
+         WHERE d.seq > :seq AND d.record_id IS NOT NULL AND d.kind <> 'artifact' AND d.kind <> 'skill'
            AND (d.session_id = (SELECT id FROM sessions WHERE name = :session) OR d.kind IN ('error', 'strategy'))
          ORDER BY d.seq
         """,
@@ -125,7 +125,9 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
         yield f"{kind}:{number} is {what}"
     for entry in receipt.entries:
         kind, _, number = entry.id.partition(":")
-        known = store.truth.execute("SELECT 1 FROM documents WHERE kind = ? AND number = ?", (kind, number)).fetchone()
+        known = store.truth.execute(
+            "SELECT 1 FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
+        ).fetchone()
         if number and known is None:
             yield f"{entry.id} is gone"
 

@@ -63,13 +63,13 @@ def _is_lowered(receipt: Receipt, id_: str) -> bool:
 def _find(store: Store, ref: DocumentRef) -> _Document | None:
     row = store.truth.execute(
         """
-        SELECT d.kind, d.number, s.name, g.name, d.agent, d.type,
-               (SELECT o.kind || ':' || o.number FROM documents AS o WHERE o.id = d.owner_id), d.superseded_by,
+        SELECT d.kind, d.record_id, s.name, g.name, d.agent, d.type,
+               (SELECT o.kind || ':' || o.record_id FROM documents AS o WHERE o.id = d.owner_id), d.superseded_by,
                d.created_at
           FROM documents AS d
           LEFT JOIN sessions AS s ON s.id = d.session_id
           LEFT JOIN groups AS g ON g.id = d.group_id
-         WHERE d.kind = ?1 AND CASE WHEN ?1 = 'passage' THEN d.id ELSE d.number END = ?2
+         WHERE d.kind = ?1 AND CASE WHEN ?1 = 'passage' THEN d.id ELSE d.record_id END = ?2
         """,
         (ref.kind, ref.number),
     ).fetchone()

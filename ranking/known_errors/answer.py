@@ -89,7 +89,7 @@ def _fix(truth: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix 
         """
         SELECT e.error_type, e.message, e.solution, e.occurrences, e.lang, e.last_seen, d.ruleset
           FROM error_patterns AS e
-          JOIN documents AS d ON d.kind = 'error' AND d.number = e.id
+          JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
          WHERE e.id = ?
         """,
         (match.pattern_id,),

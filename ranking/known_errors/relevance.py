@@ -48,11 +48,11 @@ def _trusted(truth: apsw.Connection, project: str, lang: str | None, now: int) -
     query = """
         SELECT d.id, e.id
           FROM error_patterns AS e
-          JOIN documents AS d ON d.kind = 'error' AND d.number = e.id
-         WHERE e.project = :project AND e.state = 'confirmed' AND e.bazinga_confidence > :least
+          JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
+         WHERE e.project = :project AND e.state = 'confirmed' AND e.confidence > :least
            AND e.last_seen + e.ttl_days * :day >= :now
            AND (e.lang IS NULL OR :lang IS NULL OR e.lang = :lang)
-         ORDER BY e.bazinga_confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
+         ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
          LIMIT :most
     """
     values = {

@@ -110,7 +110,7 @@ def inputs_of(store: Store, made: MadeContext) -> Iterator[tuple[str, str]]:
 
 def newest_artifact(store: Store) -> int:
     """The highest number that a linked artifact has."""
-    row = store.truth.execute("SELECT coalesce(max(id), 0) FROM linked").fetchone()
+    row = store.truth.execute("SELECT coalesce(max(id), 0) FROM linked_artifacts").fetchone()
     return int(row[0]) if row else 0
 
 

@@ -87,8 +87,8 @@ def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[t
     rows = store.truth.execute(
         """
         SELECT l.name, l.id > :newest
-          FROM linked AS l
-          JOIN documents AS d ON d.kind = :kind AND d.number = l.id
+          FROM linked_artifacts AS l
+          JOIN documents AS d ON d.kind = :kind AND d.record_id = l.id
          WHERE l.tree_id = :tree AND l.name <> '' AND d.seq > :seq
          ORDER BY d.seq
         """,

@@ -80,7 +80,7 @@ def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[
     with snapshot(index.connection):
         state = index.state()  # pins the index first, the truth by the next read
         # The index of public ids answers this without a look at the rows.
-        query = "SELECT id, number FROM truth.documents WHERE kind = ? AND number IS NOT NULL"
+        query = "SELECT id, record_id FROM truth.documents WHERE kind = ? AND record_id IS NOT NULL"
         nodes = {
             document_id: allowed[number]
             for document_id, number in index.connection.execute(query, (KIND,))

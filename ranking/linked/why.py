@@ -96,7 +96,7 @@ def _absent(store: Store, asked: _Asked) -> Iterator[str]:
         yield from _by_patterns(asked)
         yield _by_search(asked)
     row = store.truth.execute(
-        "SELECT seq > ? FROM documents WHERE kind = ? AND number = ?", (receipt.seq, KIND, node.number)
+        "SELECT seq > ? FROM documents WHERE kind = ? AND record_id = ?", (receipt.seq, KIND, node.number)
     ).fetchone()
     if row is not None and row[0]:
         yield "it was written after this context was made"
