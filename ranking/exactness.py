@@ -43,12 +43,12 @@ class Lift(NamedTuple):
 def lift_of(index: Index, half: float, weight: float) -> Lift:
     """The lift that is possible in this store."""
     execute = index.connection.execute
-    has_passages = execute("SELECT 1 FROM truth.documents WHERE owner_id > 0 LIMIT 1").fetchone() is not None
+    has_passages = execute("SELECT 1 FROM primary_db.documents WHERE owner_id > 0 LIMIT 1").fetchone() is not None
     rows = 1.0 + OWN_SHARE + OTHERS_SHARE * (SHOWN_PASSAGES - 1) if has_passages else 1.0
     priorities = ", ".join(f"'{name}'" for name in PRIORITY_WEIGHTS)
     weights = [
         PRIORITY_WEIGHTS[str(name)]
-        for (name,) in execute(f"SELECT text FROM truth.labels WHERE text IN ({priorities})")
+        for (name,) in execute(f"SELECT text FROM primary_db.labels WHERE text IN ({priorities})")
     ]
     highest = PRIORITY_FACTOR * max(weights, default=PRIORITY_WEIGHTS[_USUAL_PRIORITY]) + BLENDED_RECENCY
     return Lift(rows, highest, half, weight)

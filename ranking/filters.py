@@ -141,7 +141,7 @@ def facet_scope(truth: apsw.Connection, filters: Filters) -> Scope:
 
 
 def truth_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
-    """SQL on `truth.documents AS d` for what no facet can say: kind of the owner, time and path."""
+    """SQL on `primary_db.documents AS d` for what no facet can say: kind of the owner, time and path."""
     conditions: list[str] = []
     values: list[object] = []
     if "passage" not in filters.kinds and any(kind in filters.kinds for kind in _WITH_PASSAGES):

@@ -30,7 +30,7 @@ class Scope(NamedTuple):
 
     facets: tuple[str, ...] = ()
     session_id: int | None = None
-    condition: str = ""  # SQL on truth.documents AS d
+    condition: str = ""  # SQL on primary_db.documents AS d
     values: tuple[object, ...] = ()
     owner_ids: frozenset[int] | None = None  # None is all
 
@@ -118,7 +118,7 @@ def _rowids(scope: Scope) -> tuple[int, int]:
 def _join(scope: Scope) -> str:
     if not scope.condition:
         return ""
-    return f"CROSS JOIN truth.documents AS d ON d.id = f.owner_id AND {scope.condition}"
+    return f"CROSS JOIN primary_db.documents AS d ON d.id = f.owner_id AND {scope.condition}"
 
 
 def _where(plan: Plan, scope: Scope) -> _Where:

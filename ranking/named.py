@@ -35,8 +35,8 @@ def with_rows_of_name(
     documents = index.connection.execute(
         """
         SELECT d.id
-          FROM truth.linked_artifacts AS l
-          JOIN truth.documents AS d ON d.kind = ? AND d.record_id = l.id
+          FROM primary_db.linked_artifacts AS l
+          JOIN primary_db.documents AS d ON d.kind = ? AND d.record_id = l.id
          WHERE l.name = ? COLLATE NOCASE
         """,
         (KIND, name),

@@ -74,14 +74,14 @@ def read_standings(connection: apsw.Connection, ids: Iterable[int], applied_seq:
     query = """
         SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
           FROM json_each(?) AS wanted
-         CROSS JOIN truth.documents AS d ON d.id = wanted.value AND d.seq <= ?
+         CROSS JOIN primary_db.documents AS d ON d.id = wanted.value AND d.seq <= ?
     """
     return [Standing(*row) for row in connection.execute(query, (_id_list(ids), applied_seq))]
 
 
 def read_owners(connection: apsw.Connection, ids: Iterable[int]) -> dict[int, OwnerRow]:
     """These documents by their ids. Raises TypeError for a torn one."""
-    query = f"{_QUERY.format(schema='truth')} WHERE d.id IN (SELECT value FROM json_each(?))"
+    query = f"{_QUERY.format(schema='primary_db')} WHERE d.id IN (SELECT value FROM json_each(?))"
     found: dict[int, OwnerRow] = {}
     for row in connection.execute(query, (_id_list(ids),)):
         require_sound(row, OWNER_TYPES)

@@ -81,7 +81,7 @@ def _wholes(index: Index, state: IndexState, plan: Plan, parts: list[Candidate])
         """
         SELECT f.owner_id, f.id, f.length, f.terms
           FROM json_each(?) AS wanted
-         CROSS JOIN truth.documents AS d ON d.owner_id = wanted.value
+         CROSS JOIN primary_db.documents AS d ON d.owner_id = wanted.value
          CROSS JOIN main.forward AS f ON f.id = d.session_id << 32 | d.id
          ORDER BY f.owner_id, d.start_line, d.id
         """,

@@ -77,8 +77,8 @@ def _is_current(index: fts.Index) -> bool:
         """
         SELECT i.applied_seq = s.seq
                AND i.history_id = coalesce(
-                   (SELECT history_id FROM truth.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
-          FROM main.state AS i, truth.store AS s
+                   (SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
+          FROM main.state AS i, primary_db.store AS s
         """
     ).fetchone()
     return row == (1,)

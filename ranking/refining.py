@@ -58,7 +58,7 @@ def _read(index: Index, plan: Plan, terms: list[QueryTerm], rows: list[Candidate
             SELECT f.id, f.length, d.title, substr(d.body, 1, {_MAX_CHARS}), d.path, d.identifiers
               FROM json_each(?) AS wanted
              CROSS JOIN main.forward AS f ON f.id = wanted.value
-             CROSS JOIN truth.documents AS d ON d.id = f.id & {document_id_of(-1)}
+             CROSS JOIN primary_db.documents AS d ON d.id = f.id & {document_id_of(-1)}
             """,
             (f"[{rowids}]",),
         )

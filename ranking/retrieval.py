@@ -229,7 +229,7 @@ def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHi
     shown: list[PassageHit] = []
     for candidate in row.evidence.passages[:SHOWN_PASSAGES]:
         found = call.fts.connection.execute(
-            "SELECT id, title, start_line, end_line, body, ruleset FROM truth.documents WHERE id = ?",
+            "SELECT id, title, start_line, end_line, body, ruleset FROM primary_db.documents WHERE id = ?",
             (document_id_of(candidate.rowid),),
         ).fetchone()
         if found is not None:

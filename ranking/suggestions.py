@@ -46,7 +46,7 @@ def _word_of(index: Index, term: str) -> str:
         """
         SELECT d.title || ' ' || d.body || ' ' || d.path || ' ' || d.identifiers
           FROM temp.instances AS i
-          JOIN truth.documents AS d ON d.id = i.doc & 0xffffffff
+          JOIN primary_db.documents AS d ON d.id = i.doc & 0xffffffff
          WHERE i.term = ? LIMIT 1
         """,
         (term,),

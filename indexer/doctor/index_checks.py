@@ -23,9 +23,9 @@ def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
     """The index as main and the truth beside it, as a query has them, and nothing can be changed. Raises apsw.Error."""
     connection = open_to_look(location.index_file, busy_ms)
     try:
-        connection.execute("ATTACH ? AS truth", (file_uri(location.truth, "mode=ro"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "mode=ro"),))
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        connection.execute("ATTACH ? AS truth", (file_uri(location.truth, "immutable=1"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "immutable=1"),))
     return connection
 
 
@@ -55,7 +55,7 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
 
 def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterator[Finding]:
     row = connection.execute(
-        "SELECT s.format, s.fingerprint, s.store_uuid = t.uuid FROM main.state AS s, truth.store AS t"
+        "SELECT s.format, s.fingerprint, s.store_uuid = t.uuid FROM main.state AS s, primary_db.store AS t"
     ).fetchone()
     if row is None:
         yield fail(_FILE, "the index has lost its state row", HEALS_STEP, Repair.REBUILD)
@@ -88,8 +88,8 @@ def _follows(connection: apsw.Connection, state: fts.IndexState) -> Finding:
     last, mark = connection.execute(
         """
         SELECT s.seq,
-               coalesce((SELECT history_id FROM truth.history_checkpoints WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
-          FROM truth.store AS s
+               coalesce((SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
+          FROM primary_db.store AS s
         """,
         (state.applied_seq,),
     ).fetchone() or (0, 0)

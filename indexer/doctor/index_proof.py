@@ -1,6 +1,6 @@
 """The index proved against the truth: what each document should have left in it, computed anew and compared.
 
-    truth.documents ──tokenizer──► terms, counts, lengths, facets   ═?═   forward list, statistics, FTS5's own postings
+    documents ──tokenizer──► terms, counts, lengths, facets   ═?═   forward list, statistics, FTS5's own postings
 
 FTS5's postings are compared by a sum for each document, over every token's term, column and place: it takes one number
 a document instead of a copy of the index, and two different documents have the same sum once in 2⁶⁴.
@@ -59,11 +59,11 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
 
 
 def _lags(connection: apsw.Connection, state: fts.IndexState) -> bool:
-    return connection.execute("SELECT seq FROM truth.store").fetchone() != (state.applied_seq,)
+    return connection.execute("SELECT seq FROM primary_db.store").fetchone() != (state.applied_seq,)
 
 
 def _expect(connection: apsw.Connection, index: fts.Index) -> _Expected:
-    labels = {str(text): int(label) for label, text in connection.execute("SELECT id, text FROM truth.labels")}
+    labels = {str(text): int(label) for label, text in connection.execute("SELECT id, text FROM primary_db.labels")}
     names = {int(id_): str(term) for id_, term in connection.execute("SELECT id, term FROM main.terms")}
     df: Counter[str] = Counter()
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
@@ -76,7 +76,7 @@ def _expect(connection: apsw.Connection, index: fts.Index) -> _Expected:
         """
         SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
                title, body, path, identifiers
-          FROM truth.documents
+          FROM primary_db.documents
          ORDER BY id
         """
     ):

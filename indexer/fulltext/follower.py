@@ -147,7 +147,7 @@ class Follower:
                     self._merge()
                 return 0
             if is_enough is not None and is_enough():
-                return changes_after(self._connection, self._index.state().applied_seq, "truth")
+                return changes_after(self._connection, self._index.state().applied_seq, "primary_db")
 
     def _merge(self) -> None:
         """Leave one segment behind a long run: a query then reads one list a term, not one for each of them.
@@ -191,7 +191,7 @@ class Follower:
     def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:
         """The next rows by their numbers, and up to which number these are all there are."""
         labels = {
-            str(text): int(label) for label, text in self._connection.execute("SELECT id, text FROM truth.labels")
+            str(text): int(label) for label, text in self._connection.execute("SELECT id, text FROM primary_db.labels")
         }
         rows: list[tuple[int, _Row]] = []
         chars = 0
@@ -199,7 +199,7 @@ class Follower:
             """
             SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
                    title, body, path, identifiers
-              FROM truth.documents
+              FROM primary_db.documents
              WHERE seq > ?
              ORDER BY seq
              LIMIT ?
@@ -222,7 +222,7 @@ class Follower:
         rows = [
             (int(seq), index_rowid(int(session), int(document)))
             for seq, session, document in self._connection.execute(
-                "SELECT seq, session_id, document_id FROM truth.tombstones WHERE seq > ? ORDER BY seq LIMIT ?",
+                "SELECT seq, session_id, document_id FROM primary_db.tombstones WHERE seq > ? ORDER BY seq LIMIT ?",
                 (after, size),
             )
         ]
@@ -284,12 +284,12 @@ class Follower:
         if seq == 0:
             return 0
         row = self._connection.execute(
-            "SELECT history_id FROM truth.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
+            "SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
         ).fetchone()
         return int(row[0]) if row else -1
 
     def _last_seq(self) -> int:
-        row = self._connection.execute("SELECT seq FROM truth.store WHERE id = 1").fetchone()
+        row = self._connection.execute("SELECT seq FROM primary_db.store WHERE id = 1").fetchone()
         return int(row[0]) if row else 0
 
 

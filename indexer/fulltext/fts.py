@@ -228,12 +228,12 @@ def current_index(store: IndexHolder) -> Index:
 
 def _attach(connection: apsw.Connection, truth_path: str) -> None:
     try:
-        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "mode=ro"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "mode=ro"),))
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         if os.access(os.path.dirname(truth_path), os.W_OK) and os.access(truth_path, os.W_OK):
             raise
         # On a read-only file system nobody can make the -shm; the truth was opened the same way.
-        connection.execute("ATTACH ? AS truth", (file_uri(truth_path, "immutable=1"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "immutable=1"),))
 
 
 def _generation(connection: apsw.Connection) -> int:
@@ -250,7 +250,7 @@ def _recognise(connection: apsw.Connection) -> Trouble:
         return Trouble.DAMAGED
     if row[0] > FORMAT:
         return Trouble.NEWER
-    (uuid,) = connection.execute("SELECT uuid FROM truth.store WHERE id = 1").fetchone() or ("",)
+    (uuid,) = connection.execute("SELECT uuid FROM primary_db.store WHERE id = 1").fetchone() or ("",)
     if (row[1], row[2]) != (FINGERPRINT, uuid):
         return Trouble.REBUILDING
     # The prepared MATCH is what finds out that FTS5 is missing.
@@ -273,7 +273,7 @@ def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
         "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
-        " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM truth.store",
+        " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM primary_db.store",
         (FINGERPRINT, FORMAT),
     )
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))

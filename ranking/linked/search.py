@@ -80,7 +80,7 @@ def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[
     with snapshot(index.connection):
         state = index.state()  # pins the index first, the truth by the next read
         # The index of public ids answers this without a look at the rows.
-        query = "SELECT id, record_id FROM truth.documents WHERE kind = ? AND record_id IS NOT NULL"
+        query = "SELECT id, record_id FROM primary_db.documents WHERE kind = ? AND record_id IS NOT NULL"
         nodes = {
             document_id: allowed[number]
             for document_id, number in index.connection.execute(query, (KIND,))
@@ -94,7 +94,7 @@ def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[
             (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
         )
         # A row whose document has changed since tells of a text that is no longer there.
-        changed = "SELECT 1 FROM truth.documents WHERE id = ? AND seq > ?"
+        changed = "SELECT 1 FROM primary_db.documents WHERE id = ? AND seq > ?"
         best: list[Node] = []
         for row in rows:
             if not index.connection.execute(changed, (row.owner_id, state.applied_seq)).fetchone():
