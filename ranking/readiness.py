@@ -39,7 +39,7 @@ def make_ready(store: Store, *, is_enabled: bool, bound_ms: int) -> Readiness:
         if index.is_usable and _is_current(index):
             return Readiness(fts.Trouble.NONE, 0)
     except fts.BROKEN as error:
-        index.trouble = fts.trouble_of(error)
+        index.trouble = fts.trouble_beside(store.truth, error)
     missing = store.follow(bound_ms, _WAIT_MS)
     index = store.index()
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import copy_store, found, make_store, save
-from damage import DAMAGES, PAGE, closed, cut, flipped, leaves_of, pages_of, retype, root_of, without_logs, zeroed
+from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, retype, root_of, spoil, without_logs, zeroed
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
@@ -113,6 +113,16 @@ def test_a_damaged_truth_answers_rightly_or_says_what_is_wrong(
         Path(shop.index_file).write_bytes(index)
         for question, answer in zip(_QUESTIONS, right, strict=True):
             assert is_right_or_explained(*ask(*question), answer), (page, question)
+
+
+def test_a_damaged_page_of_the_stores_history_does_not_cost_the_index(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    right = ask("status")
+    spoil(shop.truth, "history_checkpoints")
+    answer = json.loads(ask("search", "token")[1])
+    assert (answer["outcome"], "ctxrank doctor" in answer["reason"]) == ("degraded", True)
+    assert ask("status") == right
 
 
 _SLOWLY = pytest.mark.slow

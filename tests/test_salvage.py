@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import copy_store, make_store, next_schema, open_again, run_child, save, search_ids, start_child
+from builders import copy_store, next_schema, open_again, run_child, save, search_ids, start_child
 from damage import (
     DAMAGES,
     PAGE,

@@ -75,7 +75,7 @@ def follow(store: fts.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0
     except (apsw.BusyError, apsw.ReadOnlyError):
         return lag(store, index)  # it answers as it is
     except fts.BROKEN as error:
-        index.trouble = fts.trouble_of(error)
+        index.trouble = fts.trouble_beside(store.truth, error)
         return lag(store, index)
 
 

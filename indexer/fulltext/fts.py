@@ -290,3 +290,16 @@ def trouble_of(error: BaseException | None) -> Trouble:
     if isinstance(error, apsw.IOError):
         return Trouble.IO_ERROR
     return Trouble.DAMAGED
+
+
+def trouble_beside(truth: apsw.Connection, error: BaseException) -> Trouble:
+    """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
+    trouble = trouble_of(error)
+    if trouble is Trouble.DAMAGED:
+        try:
+            truth.execute(
+                "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
+            ).fetchone()
+        except apsw.CorruptError:
+            return Trouble.STORE
+    return trouble
