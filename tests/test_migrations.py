@@ -3,6 +3,7 @@
 The next schema is made up: a folder with this program's schema.sql and a migration_008.sql that no program ships.
 """
 
+import re
 import signal
 from contextlib import closing
 from pathlib import Path
@@ -86,7 +87,8 @@ def open_empty() -> apsw.Connection:
 
 
 def schema_of(truth: apsw.Connection) -> list[tuple[object, ...]]:
-    return truth.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+    return [tuple(row) for row in truth.execute(query)]
 
 
 def versions_of(truth: apsw.Connection) -> tuple[int, int]:
@@ -96,6 +98,15 @@ def versions_of(truth: apsw.Connection) -> tuple[int, int]:
 def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> None:
     later = [f"migration_{number:03d}.sql" for number in range(FIRST_SCHEMA + 1, SCHEMA_VERSION + 1)]
     assert sorted(file.name for file in SQL_FOLDER.glob("*.sql")) == [*later, "schema.sql"]
+
+
+def test_every_text_column_says_what_it_holds() -> None:
+    """In the words that schema.sql explains at its top."""
+    sql = (SQL_FOLDER / "schema.sql").read_text(encoding="utf-8")
+    columns = re.findall(r"^    \w+ +TEXT\b.*$", sql, re.MULTILINE)
+    assert len(columns) > 100
+    words = r"-- (text|line|JSON|name|word|path|digest|list)\b"
+    assert [column for column in columns if not re.search(words, column)] == []
 
 
 def test_a_store_is_brought_to_the_next_schema_and_keeps_every_row(path: str, following: Schema) -> None:
