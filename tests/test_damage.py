@@ -8,7 +8,20 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import copy_store, found, make_store, save
-from damage import DAMAGES, PAGE, closed, cut, leaves_of, pages_of, retype, root_of, spoil, without_logs, zeroed
+from damage import (
+    DAMAGES,
+    PAGE,
+    closed,
+    cut,
+    flipped,
+    leaves_of,
+    pages_of,
+    retype,
+    root_of,
+    spoil,
+    without_logs,
+    zeroed,
+)
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run

@@ -64,8 +64,9 @@ def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterat
         step = "Upgrade this ctxrank: a newer one made it. Until then heuristics answer."
         yield warn(_FILE, f"the index has format {row[0]}; this program knows up to {fts.FORMAT}", step)
         return
-    if row[1] != fts.FINGERPRINT or not row[2]:
-        whose = "of another ctxrank" if row[1] != fts.FINGERPRINT else "of another store"
+    is_of_another = (row[0], row[1]) != (fts.FORMAT, fts.FINGERPRINT)
+    if is_of_another or not row[2]:
+        whose = "of another ctxrank" if is_of_another else "of another store"
         yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search makes it anew.", Repair.REBUILD)
         return
     index = fts.Index(connection, fts.Trouble.NONE, name)

@@ -1,14 +1,14 @@
 -- The index, index.db: a pure function of the change log in ctxrank.db. Delete it and the next call rebuilds it.
--- There are no migrations: a difference in `fingerprint` rebuilds it, and a greater `format` is left alone. So these two
--- columns, and `store_uuid`, keep their names in every version.
+-- There are no migrations: another `fingerprint` or an older `format` rebuilds it, and a newer format is left alone. So
+-- these two columns, and `store_uuid`, keep their names in every version.
 -- rowid of `fts` and `forward` = session_id << 32 | document id, so that a session is one range.
 
 -- One row.
 CREATE TABLE state (
     id            INTEGER PRIMARY KEY CHECK (id = 1),
     store_uuid    TEXT    NOT NULL,     -- name: the uuid of the store that it indexes
-    fingerprint   TEXT    NOT NULL,     -- line from us: schema, tokenizer, splitter; any difference rebuilds
-    format        INTEGER NOT NULL,     -- grows; a program older than this does not touch the file
+    fingerprint   TEXT    NOT NULL,     -- line from us: tokenizer, columns, splitter; any difference rebuilds
+    format        INTEGER NOT NULL,     -- of this layout; grows: an older one rebuilds, a newer one is not touched
     applied_seq   INTEGER NOT NULL,     -- sequence number of the change log: every change up to it is in the index
     history_id    INTEGER NOT NULL,     -- of the store's history_checkpoints at applied_seq
     generation    INTEGER NOT NULL,     -- random: another one means that the index was emptied in between
