@@ -9,11 +9,16 @@ from pathlib import Path
 import pytest
 from builders import copy_store
 from damage import closed
+from hypothesis import settings
 from load import load
 
 from ctxrank.indexer.location import Location
 
 _homes = itertools.count()
+
+# A busy machine, or the first import of a large module, makes any example slow: how long one takes is no property.
+settings.register_profile("ctxrank", deadline=None)
+settings.load_profile("ctxrank")
 
 # Nothing waits for a disk in memory, and SQLite's operations are the same: half the time, and less than that where
 # others use the disk, too. A TMPDIR that is set holds.

@@ -98,7 +98,7 @@ def test_the_predecessors_message_is_its_own() -> None:
     assert predecessor_message(message) == "No module named '...' at .../x.py line N"
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(max_size=3000))
 def test_any_text_can_be_signed(text: str) -> None:
     for unit in error_units(text):
@@ -108,7 +108,6 @@ def test_any_text_can_be_signed(text: str) -> None:
         assert len(terms_of(signature)) < 60
 
 
-@settings(deadline=None)
 @given(st.from_regex(r"[a-z]{2,8}_[a-z]{2,8}", fullmatch=True), st.integers(0, 10**9), st.uuids())
 def test_renamed_things_do_not_change_a_template(name: str, number: int, uuid: object) -> None:
     text = "Error: {0} lost {1} rows of '{0}' in /data/{0}/part-{1}.csv ({2})"
@@ -116,7 +115,6 @@ def test_renamed_things_do_not_change_a_template(name: str, number: int, uuid: o
     assert masked(text.format(name, number, uuid)).words == plain.words
 
 
-@settings(deadline=None)
 @given(st.sampled_from([text for pair in SAME_TEMPLATE.values() for text in pair]))
 def test_colour_and_line_ends_do_not_change_a_signature(text: str) -> None:
     assert signed(f"\x1b[31m{text}\x1b[0m\r\n") == signed(text)

@@ -225,7 +225,7 @@ def test_odd_bytes_end_well(data: bytes) -> None:
     assert len(error_units(read_failure(data))) <= MAX_UNITS
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from([*(text for text, _ in OUTPUTS.values()), TRACEBACK, "  + |", "Caused by: x", "E   "])

@@ -167,7 +167,7 @@ _STEPS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, database=None)
+@settings(max_examples=25, database=None)
 @given(st.lists(_STEPS, min_size=1, max_size=7))
 def test_the_index_after_any_sequence_of_changes_is_the_one_that_a_rebuild_gives(
     steps: list[tuple[object, ...]],

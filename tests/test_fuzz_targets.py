@@ -10,7 +10,7 @@ from tables import each_row
 
 _CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
 _SEEDS = sorted(path for path in _CORPUS.glob("*/*") if path.is_file())
-_FEW = settings(max_examples=25, deadline=None)  # of those that make a store
+_FEW = settings(max_examples=25)  # of those that make a store
 _SLOW = ("block", "json_lines", "arguments")
 
 
@@ -47,7 +47,7 @@ def test_any_bytes_are_answered_where_each_needs_a_store(name: str) -> None:
 def test_a_seed_with_some_bytes_changed_is_answered(name: str) -> None:
     seeds = [seed.read_bytes() for seed in _SEEDS if seed.parent.name == name]
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(
         st.integers(0, len(seeds) - 1), st.lists(st.tuples(st.integers(0, 1 << 16), st.integers(0, 255)), max_size=8)
     )

@@ -364,7 +364,7 @@ _PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.one_of(st.text(max_size=40), st.lists(_PIECES, max_size=8).map("".join)))
 def test_no_text_is_an_error(small: Store, text: str) -> None:
     result = found(small, text, limit=3)
@@ -373,7 +373,7 @@ def test_no_text_is_an_error(small: Store, text: str) -> None:
     assert result.total >= len(result.hits)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=12))
 def test_no_value_of_a_flag_is_an_error(small: Store, text: str) -> None:
     for field in ("session", "group", "agent", "type", "priority", "path"):
@@ -429,7 +429,7 @@ def _check(tree: Explanation) -> None:
             _check(part)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.sampled_from(

@@ -75,7 +75,7 @@ def test_a_testing_mode_below_full_takes_test_skills_off_the_list(store: Store, 
     assert ("test-coverage" in block.skills) is listed and "security-scan" in block.skills
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=st.integers(0, 2500))
 def test_it_is_the_first_to_go_and_takes_nothing_from_the_others(full_store: Store, budget: int) -> None:
     values: dict[str, Any] = {

@@ -57,7 +57,7 @@ def test_agents_of_every_kind_share_the_linked_artifacts(billing: Store) -> None
     assert blocks[-1].shared_prefix_tokens == blocks[1].shared_prefix_tokens and blocks[1].shared_prefix_tokens
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=st.integers(0, 6000), more=st.integers(0, 2000))
 def test_one_budget_is_hard_for_both_and_more_of_it_takes_nothing_away(billing: Store, budget: int, more: int) -> None:
     small, large = (of_task(billing, "qa_expert", budget=limit) for limit in (budget, budget + more))
@@ -67,7 +67,7 @@ def test_one_budget_is_hard_for_both_and_more_of_it_takes_nothing_away(billing: 
     assert all(after[id_] >= level for id_, level in _levels(small).items())
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(budget=st.integers(400, 6000))
 def test_what_one_side_can_never_use_goes_to_the_other(billing: Store, budget: int) -> None:
     block = of_task(billing, "qa_expert", budget=budget)

@@ -168,7 +168,7 @@ def test_a_torn_write_keeps_what_was_around_it() -> None:
 _WRITES = st.lists(st.tuples(st.integers(0, 3000), st.binary(min_size=1, max_size=1500), st.booleans()), max_size=8)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(_WRITES, st.integers(0, 99))
 def test_what_was_synced_is_on_the_disk_and_nothing_that_was_never_written(
     writes: list[tuple[int, bytes, bool]], seed: int
