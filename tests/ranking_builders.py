@@ -76,8 +76,9 @@ def learn(
     helpfulness: int = 0,
     lang: str | None = None,
     framework: str | None = None,
+    last_seen: int = TODAY,
 ) -> int:
     """A strategy of topic `general`."""
-    strategy = strategies.Strategy(insight, project, "general", insight, TODAY, TODAY)
+    strategy = strategies.Strategy(insight, project, "general", insight, last_seen, TODAY)
     with store.write() as change:
         return strategies.upsert(change, strategy._replace(helpfulness=helpfulness, lang=lang, framework=framework))

@@ -237,6 +237,18 @@ def test_a_repeated_iteration_puts_what_was_not_delivered_first(store: Store) ->
     assert all(package.label == "delivered before" for package in block.packages)
 
 
+@pytest.mark.parametrize("task", ["", "walrus"])
+def test_whom_it_is_for_comes_before_whether_it_was_delivered_and_both_before_the_score(
+    store: Store, task: str
+) -> None:
+    _note(store, "seen.md", priority="critical", summary="walrus")
+    _note(store, "theirs-seen.md", priority="critical", summary="walrus", consumers=("qa_expert",))
+    assert len(files_for(store)) == 2
+    _note(store, "own.md", priority="low")
+    _note(store, "theirs.md", priority="low", consumers=("qa_expert",))
+    assert files_for(store, task=task, limit=_PLENTY) == ["own.md", "seen.md", "theirs.md", "theirs-seen.md"]
+
+
 def test_another_iteration_agent_or_group_is_delivered_to_anew(store: Store) -> None:
     for number in range(4):
         _note(store, f"{number}.md", group=None, consumers=("developer", "investigator"))
@@ -493,6 +505,16 @@ def test_strategies_are_the_three_most_helpful_that_fit(store: Store) -> None:
     assert [entry.insight for entry in block_for(store).strategies] == ["any 3", "any 2", "any 1"]
     assert block_for(store, lang="go").strategies[0].insight == "go only"
     assert "### Strategies (3)\n\n**[general]** any 3" in block_for(store).text
+
+
+def test_equally_helpful_strategies_are_ordered_by_when_they_last_worked_and_then_by_id(store: Store) -> None:
+    _note(store, "a.md")
+    learn(store, "helpful but old", helpfulness=2, last_seen=TODAY - 9 * DAY_US)
+    learn(store, "yesterday", helpfulness=1, last_seen=TODAY - DAY_US)
+    for name in ("today", "today, too"):
+        learn(store, name, helpfulness=1)
+    learn(store, "new but of no help", last_seen=TODAY + DAY_US)
+    assert [entry.insight for entry in block_for(store).strategies] == ["helpful but old", "today, too", "today"]
 
 
 # Same inputs, same bytes; degraded

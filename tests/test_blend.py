@@ -41,3 +41,10 @@ def test_a_long_question_is_measured_by_its_eight_rarest_terms() -> None:
 def test_calibration_keeps_the_order_and_stays_below_one(first: float, second: float, half: float) -> None:
     low, high = sorted((first, second))
     assert 0 <= calibrated(low, half) <= calibrated(high, half) <= 1
+
+
+def test_the_ideal_document_holds_half_of_the_eight_rarest_terms() -> None:
+    """Paper: ½ · (9 + 8 + 7 + 6 + 5 + 4 + 3 + 2) = 22; the ninth term, worth 1, does not count."""
+    assert half_score([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]) == 22.0
+    assert half_score([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]) == 22.0
+    assert half_score([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0]) == 21.0

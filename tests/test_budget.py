@@ -89,3 +89,36 @@ def test_a_budget_that_is_asked_for_is_the_limit_but_never_more_than_remains() -
     assert make_budget("developer", 100_000, "medium", total=500).limit == 500
     assert make_budget("developer", 300, "medium", total=500).limit == 300
     assert make_budget("developer", 300, "medium", total=None).limit == 300
+
+
+def test_the_shares_of_each_agent_are_the_specification_s() -> None:
+    beside = {"reasoning": 0.15, "strategies": 0.05, "skills": 0.0}
+    shares = {
+        agent: make_budget(agent, 100_000, "medium", total=None).shares
+        for agent in (
+            "developer", "senior_software_engineer", "qa_expert", "tech_lead", "investigator", "anyone",
+        )
+    }  # fmt: skip
+    assert shares == {
+        "developer": {"packages": 0.20, "errors": 0.10, **beside},
+        "senior_software_engineer": {"packages": 0.25, "errors": 0.15, **beside},
+        "qa_expert": {"packages": 0.30, "errors": 0.15, **beside},
+        "tech_lead": {"packages": 0.40, "errors": 0.15, **beside},
+        "investigator": {"packages": 0.35, "errors": 0.15, **beside},
+        "anyone": {"packages": 0.20, "errors": 0.10, **beside},
+    }
+    assert REASONING_TOKENS == {"minimal": 400, "medium": 800, "full": 1200}
+
+
+def test_where_all_want_more_than_there_is_each_class_gets_its_share() -> None:
+    """Paper: shares .20 + .15 + .10 + .05 = .50, so of 500 tokens 200, 150, 100 and 50; skills have none."""
+    steps = [Step(kind, number, "entry", 10) for kind in CLASSES for number in range(100)]
+    packed = pack(make_budget("developer", 10**6, "full", total=500), 0, steps)
+    assert packed.by_class == {"packages": 200, "reasoning": 150, "errors": 100, "strategies": 50, "skills": 0}
+
+
+def test_a_class_without_a_share_is_the_last_to_come() -> None:
+    """Paper: 90 + 90, 5 for the heading of the strategies, and 10 where there is room."""
+    steps = [Step("skills", 0, "checklist", 10), Step("strategies", 0, "entry", 90), Step("packages", 0, "title", 90)]
+    assert [step.kind for step in _pack(195, steps).taken] == ["packages", "strategies", "skills"]
+    assert [step.kind for step in _pack(194, steps).taken] == ["packages", "strategies"]

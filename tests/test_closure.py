@@ -130,6 +130,20 @@ def _naively_reached(links: dict[str, list[str]], hops: int | None) -> set[str]:
     return reached - {"TASK-1"}
 
 
+def test_a_chain_of_more_than_sixteen_keeps_its_beginning_and_its_end() -> None:
+    links = {"TASK-1": ["DEC-1"], **{f"DEC-{n}": [f"DEC-{n + 1}"] for n in range(1, 17)}, "DEC-17": []}
+    chains = {one.node.id: one.chain for one in closure_of(graph_of(links)).reached}
+    assert chains["DEC-15"] == ("TASK-1", *(f"DEC-{n}" for n in range(1, 16)))
+    beginning = ("TASK-1", *(f"DEC-{n}" for n in range(1, 8)))
+    assert chains["DEC-16"] == (*beginning, "…", *(f"DEC-{n}" for n in range(10, 17)))
+
+
+def test_a_way_of_more_than_four_is_shown_without_its_middle() -> None:
+    links = {"TASK-1": ["DEC-1"], **{f"DEC-{n}": [f"DEC-{n + 1}"] for n in range(1, 5)}, "DEC-5": []}
+    ways = {one.node.id: one.via for one in closure_of(graph_of(links)).reached}
+    assert ways["DEC-4"] == "TASK-1 > DEC-1 > DEC-2 > DEC-3" and ways["DEC-5"] == "TASK-1 > … > DEC-3 > DEC-4"
+
+
 def test_an_unknown_task_is_answered_with_near_ones() -> None:
     graph = graph_of({"TASK-42": [], "TASK-7": [], "SPEC-1": []})
     assert find_task(graph, "task-42").id == "TASK-42"

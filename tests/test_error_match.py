@@ -1,6 +1,7 @@
 """A known error is recognised with a grade and reasons; what something speaks against is not, however alike."""
 
 from collections.abc import Iterator
+from math import nextafter
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ctxrank.indexer.error_text.signature import Signature, sign
 from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.known_errors import error_patterns, signature_index
 from ctxrank.indexer.store import Store
+from ctxrank.ranking.known_errors import match as matching
 from ctxrank.ranking.known_errors.match import MatchAnswer, match_errors
 from ctxrank.ranking.known_errors.similarity import align, compare
 
@@ -120,6 +122,29 @@ def test_two_patterns_that_fit_equally_well_leave_it_unsure(store: Store) -> Non
     answer = ask(store, "error: usage of `mem::forget`")
     assert answer.matches == ()
     assert len(answer.unsure) == 2
+
+
+def test_what_is_recognised_just_enough_is_answered_and_a_hair_less_is_not(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text)
+    (match,) = ask(store, text).matches
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", match.recognition)
+    assert len(ask(store, text).matches) == 1
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", nextafter(match.recognition, 1.0))
+    answer = ask(store, text)
+    assert answer.matches == () and len(answer.unsure) == 1 and "not near enough" in answer.reason
+
+
+def test_the_same_function_at_another_line_is_answered_and_says_so(store: Store) -> None:
+    save(store, AT.format("cart", 3, "total", "assert rate > 0", "AssertionError"))
+    (match,) = ask(store, AT.format("cart", 9, "total", "assert tax > 0", "AssertionError")).matches
+    assert "The same function failed, cart.py:total, at another line." in match.why
+    assert match.recognition == pytest.approx(0.9309, abs=1e-4)
+    (same,) = ask(store, AT.format("cart", 90, "total", "assert rate > 0", "AssertionError")).matches
+    assert "The same line of cart.py:total failed." in same.why
+    assert ask(store, AT.format("cart", 3, "refund", "assert rate > 0", "AssertionError")).matches == ()
 
 
 def test_two_patterns_of_the_very_same_error_are_both_answered(store: Store) -> None:

@@ -69,6 +69,20 @@ def test_depth_number_and_size_are_bounded(yaml: str) -> None:
     assert _problems(yaml) == [("malformed-frontmatter", 2)]
 
 
+def test_twelve_levels_are_read_and_thirteen_are_not() -> None:
+    """The mapping itself is one of them."""
+    twelve, thirteen = ("a: " + "[" * depth + "x" + "]" * depth for depth in (11, 12))
+    assert MAX_DEPTH == 12 and _problems(twelve) == []
+    (problem,) = read_frontmatter(f"---\n{thirteen}\n---\n").problems
+    assert problem.message == "nested deeper than 12 levels"
+
+
+def test_four_thousand_values_are_read_and_one_more_is_not() -> None:
+    """The mapping, the key and the list are three of them."""
+    assert _problems("a: [" + "x," * 3997 + "]") == []
+    assert _problems("a: [" + "x," * 3998 + "]") == [("malformed-frontmatter", 2)]
+
+
 def test_a_second_key_of_the_same_name_is_noted_and_counts() -> None:
     read = read_frontmatter("---\na: 1\na: 2\n---\n")
     assert read.values == {"a": "2"}

@@ -4,7 +4,7 @@ import pytest
 from tables import each_row
 
 from ctxrank.ranking.explanation import Explanation
-from ctxrank.ranking.heuristic import MAXIMUM, Signals, heuristic
+from ctxrank.ranking.heuristic import BLENDED_MAXIMUM, MAXIMUM, Signals, blended_heuristic, heuristic
 from ctxrank.ranking.reasons import explain_heuristic
 
 
@@ -33,6 +33,16 @@ def test_a_document_from_the_future_is_as_fresh_as_one_of_today() -> None:
 def test_recency_fades_and_never_reaches_zero() -> None:
     faded = [heuristic(Signals("low", False, False, days)).recency for days in (0, 1, 9, 99, 10_000)]
     assert faded == sorted(faded, reverse=True) and faded[-1] > 0
+
+
+def test_beside_a_text_recency_begins_at_three_and_halves_every_ninety_days() -> None:
+    faded = [blended_heuristic(Signals("low", False, False, days)).recency for days in (-3, 0, 45, 90, 180, 900)]
+    assert faded == pytest.approx([3, 3, 3 / 2**0.5, 1.5, 0.75, 3 / 1024])
+
+
+def test_beside_a_text_the_same_group_counts_half_and_the_rest_as_ever() -> None:
+    assert tuple(blended_heuristic(Signals("high", True, True, 90))) == pytest.approx((12, 1, 1.5, 1.5))
+    assert blended_heuristic(Signals("critical", True, True, 0)).total == BLENDED_MAXIMUM == 21.5
 
 
 def test_only_same_group_designated_and_fresh_together_lift_over_the_next_priority() -> None:

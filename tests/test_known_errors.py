@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from builders import make_store, run_child, search_ids, start_child
 from exported import bring, exported_bytes
+from ranking_builders import TODAY, know_error
 from tables import each_row
 
 from ctxrank.indexer.clock import DAY_US, now_us
@@ -358,3 +359,14 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
         store.truth, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
     )
     assert [known.pattern_id for known in similar] == [number]
+
+
+def test_of_equally_sure_solutions_the_refuted_one_comes_last_however_new_it_is(store: Store) -> None:
+    text = "the lockfile of 'shop' cannot be read by this version"
+    refuted = know_error(store, text, "Delete it.", confidence=0.1, last_seen=TODAY)
+    with store.write() as change:
+        change.connection.execute("UPDATE error_patterns SET pattern_hash = 'another', state = 'refuted'")
+    sighted = know_error(store, text, "Upgrade it.", confidence=0.5, last_seen=TODAY - DAY_US)
+    fixes = recognise(store.truth, f"E: {text}", Asked("default", TODAY)).fixes
+    assert [(fix.match.pattern_id, fix.match.state) for fix in fixes] == [(sighted, "sighted"), (refuted, "refuted")]
+    assert fixes[0].match.recognition == fixes[1].match.recognition

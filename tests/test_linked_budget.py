@@ -104,3 +104,10 @@ def test_nobody_who_is_linked_lacks_a_second_level_for_what_search_found(
     if kept < limit:
         levels = spent(offers, kept, footer).levels
         assert all(at >= min(1, len(offer.levels) - 1) for at, offer in zip(levels, offers, strict=True))
+
+
+def test_search_has_three_tenths_of_what_is_beyond_the_second_levels() -> None:
+    """Paper: the base of 5, a title for 10, its first section for 20: 25 in all; of 100 more, 30 are for search."""
+    offers = [Offer(_LEVELS, (10, 20, 400))]
+    limits = [linked_limit(5, offers, limit, admitted=1, footer=Footer()) for limit in (20, 25, 125, 1025)]
+    assert limits == [20, 25, 95, 725]

@@ -68,7 +68,14 @@ def state_of(part: LinkedPart) -> dict[str, int]:
     return {shown.reached.node.id: LEVELS.index(shown.level) for shown in part.shown}
 
 
-@settings(deadline=None)
+def test_the_best_ten_that_were_found_may_be_whole_and_further_ones_no_more_than_their_first_section() -> None:
+    graph = graph_of({"TASK-1": [], **{f"SPEC-{n:02}": [] for n in range(12)}})
+    levels = {one.reached.node.id: one.level for one in packed(graph, texts_of(graph), 100_000).shown}
+    assert [levels[f"SPEC-{n:02}"] for n in range(12)] == ["full"] * 10 + ["summary"] * 2
+    pointed = [one for one in packed(graph, texts_of(graph), None).shown if one.reached.tier == 3]
+    assert [one.level for one in pointed] == ["meta"] * 10
+
+
 @given(LINKS, SIZES, st.integers(30, 2500), FORMS)
 def test_everybody_is_shown_or_left_out_once_and_named(
     links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
@@ -88,7 +95,6 @@ def test_everybody_is_shown_or_left_out_once_and_named(
         assert f"{missing.id} from {missing.source}" in part.text
 
 
-@settings(deadline=None)
 @given(LINKS, SIZES, st.integers(30, 2500), FORMS)
 def test_the_text_keeps_the_budget_by_its_own_prices(
     links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
@@ -101,7 +107,6 @@ def test_the_text_keeps_the_budget_by_its_own_prices(
     assert estimate_tokens(part.text) <= part.used <= limit
 
 
-@settings(deadline=None)
 @given(LINKS, SIZES, st.integers(30, 2500), st.integers(1, 500))
 def test_a_larger_budget_never_removes_or_lowers_not_even_what_search_found(
     links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, more: int
@@ -116,7 +121,6 @@ def test_a_larger_budget_never_removes_or_lowers_not_even_what_search_found(
     assert all(large.get(id_, -1) >= level for id_, level in small.items())
 
 
-@settings(deadline=None)
 @given(LINKS, SIZES, st.none() | st.integers(30, 2500), FORMS)
 def test_search_adds_behind_and_changes_no_byte_before(
     links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int | None, form: str
@@ -131,7 +135,6 @@ def test_search_adds_behind_and_changes_no_byte_before(
     assert packed(graph, texts, limit, form=form).text.startswith(before_rest.rstrip("\n"))
 
 
-@settings(deadline=None)
 @given(LINKS, SIZES, st.integers(30, 2500), FORMS)
 def test_what_search_leaves_of_its_share_goes_to_whoever_was_lowered(
     links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
@@ -153,7 +156,7 @@ def test_the_rest_of_who_was_lowered_follows_behind_once() -> None:
     assert text.count("word") == 20 and text.count("more") == 310
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(LINKS, SIZES, st.integers(100, 1500), FORMS)
 def test_the_real_tokens_keep_the_budget(
     counter: Callable[[str], int], links: dict[str, list[str]], sizes: dict[str, tuple[int, int]], limit: int, form: str
@@ -198,7 +201,6 @@ def test_a_large_closure_names_the_first_and_counts_the_rest() -> None:
     st.text(alphabet="= \n`~|#SPEC:T0\u2028\x1b", max_size=60),
     st.sampled_from(["compact", "markdown"]),
 )
-@settings(deadline=None)
 def test_no_file_forges_a_header_or_closes_a_fence(one: str, other: str, form: str) -> None:
     graph = graph_of({"TASK-1": ["SPEC-1"], "SPEC-1": []})
     spec = parse_artifact(

@@ -188,3 +188,12 @@ def test_hostile_text_costs_time_in_proportion(unit: str, path: str, chars: int)
     started = time.process_time()
     assert "".join(passage.text for passage in split_passages(text, path)) == text
     assert time.process_time() - started < chars / 80_000, "quadratic time would take minutes at length"
+
+
+def test_a_heading_is_named_with_at_most_eight_levels() -> None:
+    """reStructuredText may have any number of levels; a ninth takes the eighth one's place."""
+    marks = "=-~^*+#:."
+    text = "\n".join(f"T{n}\n{mark * 4}\n\nwords of {n}\n{'pad ' * 500}\n" for n, mark in enumerate(marks))
+    paths = [tuple(re.findall(r"T\d", heading)) for heading in headings(text, "a.rst")]
+    assert max(map(len, paths)) == 8
+    assert ("T0", "T1", "T2", "T3", "T4", "T5", "T6", "T8") in paths

@@ -89,6 +89,12 @@ def test_a_value_behind_its_vendors_name_is_removed_and_named(number: int, place
     assert label[1] or value.id in ("generic-api-key", "hashicorp-tf-password")
 
 
+def test_each_format_asks_its_least_entropy_of_its_tokens() -> None:
+    least = {rule.name: rule.least_entropy for rule in FORMAT_RULES}
+    assert {token.id: least[token.id] for token in TOKENS} == {token.id: token.least_entropy for token in TOKENS}
+    assert sum(token.least_entropy >= 3 for token in TOKENS) > 20
+
+
 def _random(length: int, letters: str = _LETTERS) -> str:
     return "Q7" + "".join(random.Random(length).choices(letters, k=length - 2))
 
@@ -179,3 +185,10 @@ def test_a_dense_text_loses_all_its_secrets_and_stays_json() -> None:
     clean = redact(json.dumps({"list": secrets, "text": "\n".join(secrets)})).text
     json.loads(clean)
     assert not any(secret in clean for secret in secrets if "/" not in secret[:40])
+
+
+def test_what_a_manual_has_in_the_place_of_a_token_is_of_too_little_entropy() -> None:
+    for dull in ("AKCp" + "x1" * 34 + "y", "sha256~" + "a" * 43, 'facebook_credit = "' + "a1" * 16 + '"'):
+        assert redact(dull).text == dull
+    for busy in ("AKCp" + _random(69), "sha256~" + _random(43), 'facebook_credit = "' + "0123456789abcdef" * 2 + '"'):
+        assert "REDACTED:" in redact(busy).text

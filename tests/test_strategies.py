@@ -298,3 +298,15 @@ def test_a_stored_strategy_has_all_that_was_given(store: Store) -> None:
         1, saved.name, "shop", "methodology", NEW.insight, 1, "python", "flask",
         strategy.created_at, strategy.created_at,
     )  # fmt: skip
+
+
+def test_the_list_has_the_most_helpful_first_then_what_was_seen_last_then_what_was_saved_last(store: Store) -> None:
+    for insight in ("one", "two", "three", "four"):
+        keep(store, insight=insight)
+    with store.write() as change:
+        for insight, helpfulness, last_seen in (("one", 1, 30), ("two", 2, 10), ("three", 2, 20), ("four", 2, 20)):
+            change.connection.execute(
+                "UPDATE strategies SET helpfulness = ?, last_seen = ? WHERE insight = ?",
+                (helpfulness, last_seen, insight),
+            )
+    assert insights(store) == ["four", "three", "two", "one"]
