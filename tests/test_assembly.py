@@ -510,9 +510,9 @@ def test_strategies_are_the_three_most_helpful_that_fit(store: Store) -> None:
 def test_equally_helpful_strategies_are_ordered_by_when_they_last_worked_and_then_by_id(store: Store) -> None:
     _note(store, "a.md")
     learn(store, "helpful but old", helpfulness=2, last_seen=TODAY - 9 * DAY_US)
-    learn(store, "yesterday", helpfulness=1, last_seen=TODAY - DAY_US)
     for name in ("today", "today, too"):
         learn(store, name, helpfulness=1)
+    learn(store, "yesterday", helpfulness=1, last_seen=TODAY - DAY_US)
     learn(store, "new but of no help", last_seen=TODAY + DAY_US)
     assert [entry.insight for entry in block_for(store).strategies] == ["helpful but old", "today, too", "today"]
 

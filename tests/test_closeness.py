@@ -106,3 +106,14 @@ def test_every_setting_is_a_field_of_the_tuning_and_the_other_way() -> None:
 def test_a_setting_that_means_nothing_is_refused_with_what_is_allowed(given: object) -> None:
     with pytest.raises(UsageError, match="ranking"):
         checked_settings(given, "config.yaml")
+
+
+def test_a_passage_has_a_fifth_of_each_of_its_neighbours(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        parts = "\n".join(f"# {name}\n\n{'pad ' * 300}walrus {name}\n" for name in ("One", "Two", "Three"))
+        save(store, "a.md", parts, summary="x")
+        hits = found(store, "walrus", is_by_passage=True, is_explained=True).hits
+    evidence = {hit.title: hit.explanation.parts[0].parts for hit in hits if hit.explanation}
+    own, _, *neighbours = (part.value for part in evidence["Two"])
+    assert hits[0].title == "Two" and neighbours == pytest.approx([own / 5, own / 5])
+    assert [len(evidence[title]) for title in ("One", "Two", "Three")] == [3, 4, 3]

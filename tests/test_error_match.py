@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from builders import make_store
 
+from ctxrank.indexer.error_text.frames import Frame
 from ctxrank.indexer.error_text.signature import Signature, sign
 from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.known_errors import error_patterns, signature_index
 from ctxrank.indexer.store import Store
 from ctxrank.ranking.known_errors import match as matching
 from ctxrank.ranking.known_errors.match import MatchAnswer, match_errors
-from ctxrank.ranking.known_errors.similarity import align, compare
+from ctxrank.ranking.known_errors.similarity import align, compare, frames_agree
 
 AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
 
@@ -296,3 +297,15 @@ def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
     save(store, "error: the lockfile of 'shop' cannot be read by this version")
     few = steps_among(0, 20)
     assert steps_among(20, 400) <= few + 5
+
+
+def test_calls_agree_by_line_by_function_or_not_at_all() -> None:
+    """2 is the same line, 1 the same function, 0 nothing to compare, -1 another place."""
+    here, top = Frame("a.py", "total", "f(x)"), Frame("a.py", "<module>", "f(x)")
+    pairs = [
+        (here, here), (here, here._replace(code="f(y)")), (here, here._replace(code="")),
+        (here, here._replace(function="refund")), (top, top._replace(code="f(y)")), (top, top._replace(code="")),
+    ]  # fmt: skip
+    assert [frames_agree((one,), (other,)) for one, other in pairs] == [2, 1, 1, -1, 1, -1]
+    assert frames_agree((), (here,)) == frames_agree((here,), ()) == 0
+    assert frames_agree((top, here), (here,)) == 2  # the innermost call counts

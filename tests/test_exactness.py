@@ -1,20 +1,26 @@
 """What is said to be exact is what scoring every matching row gives; and a bound is never too low."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_store
+from builders import make_store, word
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.documents import Document, put
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.sessions import require_session
 from ctxrank.indexer.store import Store
 from ctxrank.ranking import SearchRequest, SearchResult, candidates, search, selection
 from ctxrank.ranking.bounds import BoundedTerm, Bounds, most_of
+from ctxrank.ranking.candidates import Candidate, Candidates, find_candidates
+from ctxrank.ranking.exactness import Lift, is_proven
+from ctxrank.ranking.matching import Scope
 from ctxrank.ranking.plan import make_plan
 from ctxrank.ranking.query import plain_query
+from ctxrank.ranking.refining import MAX_REFINED
 from ctxrank.ranking.scorer import Scorer
 from ctxrank.ranking.tuning import DEFAULT
 
@@ -114,3 +120,35 @@ def test_a_lower_score_costs_more_rows(many: Store) -> None:
     expressions = [reached.expression for least in (8.5, 5.5, 4.5) if (reached := bounds.reach(least)) is not None]
     assert expressions == ["(a AND (b))", "(a AND (b OR c)) OR (b AND (c))", "a OR (b AND (c))"]
     assert bounds.reach(11.0) is None and bounds.least_for(1000.0) == 0.0
+
+
+def test_it_is_proven_where_nothing_unseen_can_reach_the_last_hit_or_be_read_again() -> None:
+    """Paper: an unseen row of 5 is T = 5 / (5 + 10), so at most .8 · ⅓ + .2 · 21.5 / 21.5 = .4667."""
+    lift = Lift(rows=1.0, heuristic=21.5, half=10.0, weight=0.8)
+    found = Candidates([Candidate(row, row, 6.0) for row in range(MAX_REFINED)], unseen=5.0)
+    assert is_proven(found, lift, 0.467) and not is_proven(found, lift, 0.466)
+    assert not is_proven(found._replace(rows=[*found.rows[1:], Candidate(0, 0, 4.0)]), lift, 0.467)
+    assert not is_proven(found._replace(rows=found.rows[1:]), lift, 0.467)
+    assert not is_proven(found._replace(unseen=None), lift, 0.467)
+    assert not is_proven(found, lift._replace(rows=1.6), 1.0)
+    assert is_proven(found._replace(unseen=0.0), lift, None) and not is_proven(found, lift, None)
+
+
+def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp_path: Path) -> None:
+    """Ten words of twelve documents each, of which seven or eight are worth 70 %; and one that only holds `common`."""
+    words = [word(number) for number in range(10)]
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            session_id = require_session(change, "S", create=True).id
+            for number, text in enumerate([*words * 12, *["common"] * 90], start=1):
+                document = Document("strategy", number, "", text, 0, RULESET_VERSION, session_id=session_id)
+                last = put(change, document)
+        store.follow()
+        index, state = store.index(), store.index().state()
+        plan = make_plan(plain_query(" ".join([*words, "common"])), index, state)
+        some = find_candidates(index, state, plan, Scope(session_id=session_id))
+        rest = [term for term in plan.terms if term.text in {"common"} or term.df == 90]
+        assert not some.is_complete and some.unseen is not None and some.unseen >= rest[0].value
+        assert last not in {row.owner_id for row in some.rows}
+        wanted = find_candidates(index, state, plan, Scope(session_id=session_id, owner_ids=frozenset((last, 1, 2))))
+        assert wanted.is_complete and last in {row.owner_id for row in wanted.rows}

@@ -13,7 +13,9 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.linked.indexing import index_linked
 from ctxrank.indexer.linked.patch import unified_diff, with_link
 from ctxrank.indexer.linked.reading import parse_artifact
+from ctxrank.indexer.receipts import Entry, Receipt
 from ctxrank.indexer.store import Store
+from ctxrank.ranking.linked.suggestions import MIN_SIGHTINGS, sightings
 
 PATH = ".contextia/work/tasks/a.md"
 HEAD = "id: TASK-1\ntitle: One\nstatus: open\n"
@@ -108,6 +110,19 @@ def test_git_takes_the_patch_too(store: Store, tmp_path: Path, capsys: pytest.Ca
     run(["suggest-links", "--min", "1"])
     patch = capsys.readouterr().out
     subprocess.run(["git", "apply", "--check", "-"], input=patch, cwd=tmp_path, text=True, check=True, timeout=30)
+
+
+def test_only_the_three_best_that_search_found_are_sighted_each_once() -> None:
+    reasons = [("SPEC-1", "T1 linked"), *((f"DEC-{n}", "T3 found") for n in (1, 1, 2, 3, 4))]
+    entries = tuple(Entry(id_, True, "summary", 10, reason) for id_, reason in reasons)
+    inputs = {"task": "TASK-1"}
+    receipts = [
+        Receipt(n, "context", None, None, "", 0, 0, inputs, entries, (), digest, 0, 0)
+        for n, digest in ((1, "a"), (2, "a"), (3, "b"))
+    ]
+    seen = [(one.id, one.rank, one.receipt) for one in sightings(receipts)]
+    assert seen == [(f"DEC-{rank}", rank, receipt) for receipt in (1, 3) for rank in (1, 2, 3)]
+    assert MIN_SIGHTINGS == 2
 
 
 def test_one_context_is_no_habit_and_the_same_text_twice_is_one(

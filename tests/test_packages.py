@@ -273,3 +273,11 @@ def test_a_file_saved_by_a_second_group_leaves_the_first_its_package(store: Stor
     second = save(store, "a.md", group="B")
     again = save(store, "a.md", group="A")
     assert (second.supersedes, again.supersedes) == (None, first.id)
+
+
+def test_what_is_superseded_enters_the_feed_again(store: Store) -> None:
+    old, new = (save(store, path, None).id for path in ("old.md", "new.md"))
+    before = store.last_seq()
+    supersede(store, old, new)
+    query = "SELECT seq FROM documents WHERE kind = 'package' AND number = ?"
+    assert store.truth.execute(query, (old,)).get > before

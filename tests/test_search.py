@@ -76,6 +76,12 @@ def test_an_excluded_word_takes_a_document_out(small: Store) -> None:
     assert _files(small, "user -page") == ["users.py"]
 
 
+def test_each_of_several_excluded_words_takes_documents_out(store: Store) -> None:
+    for name in ("walrus", "walrus zebra", "walrus heron"):
+        save(store, f"{name}.md", f"{name}\n", summary="x")
+    assert _files(store, "walrus -zebra -heron") == ["walrus.md"]
+
+
 def test_an_exclusion_speaks_of_the_whole_file_and_not_of_one_passage(store: Store) -> None:
     save(store, "a.md", f"# One\n\nwalrus {'pad ' * 300}\n\n# Two\n\nzebra {'pad ' * 300}\n", summary="x")
     assert search_ids(store, "walrus -zebra") == []
@@ -96,6 +102,13 @@ def test_a_prefix_does_not_find_what_only_shares_its_stem(store: Store) -> None:
     save(store, "a.md", "the runtime of things\n", summary="x")
     assert search_ids(store, "running*") == []
     assert search_ids(store, "run*") == ["package:1"]
+
+
+def test_a_prefix_that_stems_to_a_shorter_one_finds_no_more_than_it_says(store: Store) -> None:
+    """FTS5 cuts `studies` to `studi` before it looks for what begins so."""
+    for name in ("studies", "studio"):
+        save(store, f"{name}.md", f"{name}\n", summary="x")
+    assert _files(store, "studies*") == ["studies.md"]
 
 
 def test_an_accented_prefix_is_folded_like_its_word(small: Store) -> None:
@@ -202,6 +215,16 @@ def test_each_filter_keeps_exactly_what_has_the_value(store: Store, filters: dic
     save(store, "a.md", "walrus\n", type="decisions", priority="low", created_at=DAY_US)
     save(store, "b.md", "walrus\n", producer="qa_expert", priority="high", created_at=9 * DAY_US)
     assert _files(store, "walrus", **filters) == files
+
+
+def test_both_ends_of_a_time_are_included_and_of_two_times_the_narrower_one_holds(store: Store) -> None:
+    for day in (1, 2, 3):
+        save(store, f"{day}.md", "walrus\n", created_at=day * DAY_US)
+    assert sorted(_files(store, "walrus", since=2 * DAY_US, until=3 * DAY_US)) == ["2.md", "3.md"]
+    assert _files(store, "walrus", since=2 * DAY_US, until=3 * DAY_US - 1) == ["2.md"]
+    assert _files(store, "walrus", since=2 * DAY_US + 1) == ["3.md"]
+    assert _files(store, "walrus since:1970-01-02", since=3 * DAY_US) == ["3.md"]
+    assert _files(store, "walrus until:1970-01-04", until=DAY_US) == ["1.md"]
 
 
 def test_records_are_found_by_kind_and_phase(store: Store) -> None:

@@ -304,9 +304,9 @@ def test_the_list_has_the_most_helpful_first_then_what_was_seen_last_then_what_w
     for insight in ("one", "two", "three", "four"):
         keep(store, insight=insight)
     with store.write() as change:
-        for insight, helpfulness, last_seen in (("one", 1, 30), ("two", 2, 10), ("three", 2, 20), ("four", 2, 20)):
+        for insight, helpfulness, last_seen in (("one", 2, 20), ("two", 2, 20), ("three", 2, 10), ("four", 1, 30)):
             change.connection.execute(
                 "UPDATE strategies SET helpfulness = ?, last_seen = ? WHERE insight = ?",
                 (helpfulness, last_seen, insight),
             )
-    assert insights(store) == ["four", "three", "two", "one"]
+    assert insights(store) == ["two", "one", "three", "four"]

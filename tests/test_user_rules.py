@@ -1,9 +1,13 @@
 """A user's own rules and allowed values: what is refused, what they do, and what a project may not."""
 
+from pathlib import Path
+
 import pytest
+from builders import make_store
 from tables import each_row
 
 from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.forgetting.forgotten import forgotten_secrets, keep_out_secrets
 from ctxrank.indexer.redaction.engine import Redacted, RedactionMode, redact
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, may_hold_secret
 from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules
@@ -41,6 +45,15 @@ def test_what_the_user_allows_stays_whole_and_only_that() -> None:
     text = f"password={WORD} secret=test-1234"
     assert _redacted(text, rules).text == text
     assert _redacted(f"password={WORD}x secret=test-12345", rules).text == "password=REDACTED secret=REDACTED"
+
+
+def test_what_was_purged_goes_even_where_the_user_allows_it(tmp_path: Path) -> None:
+    rules = _rules({"allow": [WORD]})
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            keep_out_secrets(change, [WORD])
+        rules = rules._replace(forgotten=forgotten_secrets(store.truth))
+    assert WORD not in _redacted(f"It says {WORD} here.", rules).text
 
 
 def test_a_project_may_add_rules_and_not_allow_anything() -> None:
