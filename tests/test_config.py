@@ -76,6 +76,7 @@ def test_every_key_is_read(store: Store) -> None:
         ("token_safety_margin: much", "token_safety_margin"),
         ("retrieval_limits: 3", "retrieval_limits"),
         ("retrieval_limits: {developer: -1}", "developer"),
+        ("retrieval_limits: {developer: 1001}", "developer"),
         ("retrieval_limits: {developer: many}", "developer"),
         ("retrieval_limits: {developer: true}", "developer"),
         ("- a list", "settings"),

@@ -6,23 +6,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import found, make_store, save, search_ids, write_file
+from builders import found, make_store, open_again, save, search_ids, write_file
 from exported import ISO, MOMENT, as_bytes, bring, exported, exported_bytes, fill, without_ids
 from index_contents import has_no_ghosts
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.errors import UsageError
 from ctxrank.indexer.forgetting.retention import prune_older
+from ctxrank.indexer.incoming_texts import IncomingTexts
 from ctxrank.indexer.known_errors.failures import insert as insert_failure
 from ctxrank.indexer.known_errors.failures import last_failure, sighting_of
 from ctxrank.indexer.packages import consume, consumers_of, get_package, list_packages, supersede
+from ctxrank.indexer.passages import content_digest
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.scan import index_artifacts
 from ctxrank.indexer.sessions import list_groups, list_sessions
 from ctxrank.indexer.store import Store
 from ctxrank.indexer.transfer import arrivals
 from ctxrank.indexer.transfer import lines as jsonl_lines
 from ctxrank.indexer.transfer.export import export_lines
+from ctxrank.indexer.transfer.fields import Fields
+from ctxrank.indexer.transfer.ledger import Entry, Ledger
+from ctxrank.indexer.transfer.passages import read_passages
 
 HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
 SESSION = {"record": "session", "name": "S", "created_at": ISO}
@@ -331,6 +337,8 @@ def test_an_empty_file_is_refused(store: Store) -> None:
         ({**THOUGHT, "redacted": 2}, "true or false"),
         ({**THOUGHT, "content": " \n"}, "'content' is empty"),
         ({**THOUGHT, "created_at": "2999-01-01T00:00:00Z"}, "more than a day from now"),
+        ({**THOUGHT, "created_at": format_us(now_us() + 2 * DAY_US)}, "more than a day from now"),
+        ({"record": "error", "project": "p", "pattern_hash": "h", "bazinga_confidence": 1.01}, "is 1.01, not a number"),
         ({"record": "error", "project": "p", "pattern_hash": "h"}, "error_type"),
         ({"record": "strategy", "name": "n", "project": "p", "topic": "luck"}, "architecture"),
         ({"record": "artifact", "path": "/etc/passwd", "created_at": ISO}, "absolute"),
@@ -494,3 +502,44 @@ def test_skill_outputs_of_two_stores_do_not_share_an_iteration(store: Store) -> 
     assert bring(store, revised).counts["skill"].updated == 1
     query = "SELECT iteration, output FROM skill_outputs ORDER BY id"
     assert store.truth.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]
+
+
+def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
+    key = content_digest("", "A walrus.\n")
+    texts = ("A walrus.\n", "A zebra.\n", "A walrus.\n")
+    passages = [{"key": key, "title": "", "text": text} for text in texts]
+    found_there = read_passages(Fields({"passages": passages}, IncomingTexts(RedactionMode.PATTERN_ONLY)), "a.md")
+    assert [(one.key, one.text) for one in found_there] == list(zip((key, "import.2", "import.3"), texts, strict=True))
+
+
+def test_passages_that_are_the_same_keep_their_rows(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    query = "SELECT id, seq FROM documents WHERE kind = 'passage'"
+    before = list(store.truth.execute(query))
+    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "summary": "Two zebras."}, END))
+    assert list(store.truth.execute(query)) == before != []
+
+
+def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "priority": "low", "group": "H"}, END))
+    query = "SELECT DISTINCT kind, priority, group_id FROM documents WHERE kind IN ('package', 'passage')"
+    (first, second) = sorted(tuple(row) for row in store.truth.execute(query))
+    assert first[1:] == second[1:] and first[1] == "low"
+
+
+def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
+    ledger = Ledger(store.truth, "source")
+    assert ledger.entry("reasoning", "1:a") is None
+    with open_again(store) as other, other.write() as change:
+        theirs = Ledger(other.truth, "source")
+        with theirs.writing(change):
+            theirs.record("reasoning", "1:a", Entry("digest", 7))
+    assert ledger.entry("reasoning", "1:a") is None
+    with store.write() as change, ledger.writing(change):
+        assert ledger.locked_entry(change, "reasoning", "1:a") == Entry("digest", 7)
+
+
+def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, {**END, "counts": {}}, THOUGHT))
+    assert store.truth.execute("SELECT count(*) FROM reasoning").get == 0

@@ -197,3 +197,9 @@ def test_a_heading_is_named_with_at_most_eight_levels() -> None:
     paths = [tuple(re.findall(r"T\d", heading)) for heading in headings(text, "a.rst")]
     assert max(map(len, paths)) == 8
     assert ("T0", "T1", "T2", "T3", "T4", "T5", "T6", "T8") in paths
+
+
+def test_a_code_fence_ends_at_its_own_mark_only() -> None:
+    pad = "pad " * 500
+    text = f"# One\n{pad}\n```\n# Two\n{pad}\n~~~\n# Three\n{pad}\n```\n# Four\n{pad}\n"
+    assert set(headings(text, "a.md")) == {"One", "Four"}

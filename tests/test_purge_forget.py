@@ -8,7 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from builders import make_store, open_again, save, search_ids, start_child, word, write_file
+from builders import found, make_store, open_again, save, search_ids, start_child, word, write_file
 from click.testing import CliRunner
 from files_left import bytes_left, reading, vocabulary
 from linked_builders import write_artifact
@@ -114,6 +114,22 @@ def test_a_path_is_forgotten_whoever_holds_it(store: Store, path: str) -> None:
     assert forgot.removed == {"package": 2, "artifact": 2 if path == "deep" else 1}
     assert is_forgotten(store, forgot)
     assert len(search_ids(store, "heron")) == 2
+
+
+def test_a_folder_is_forgotten_and_not_one_whose_name_begins_alike(store: Store) -> None:
+    for path in ("docs/a.md", "docs/deep/b.md", "docs-old/c.md", "docs.md"):
+        save(store, path, f"walrus {path}\n")
+    assert forget_path(store, "docs").removed == {"package": 2, "artifact": 2}
+    assert sorted(hit.path for hit in found(store, "walrus").hits) == ["docs-old/c.md", "docs.md"]
+
+
+def test_a_text_that_was_purged_is_the_same_with_other_spaces(store: Store) -> None:
+    new = NewReasoning("S", None, "developer", "approach", f"Use {WORD} first.")
+    save_reasoning(store, new, create_session=True)
+    forget_document(store, parse_ref("reasoning:1"))
+    with pytest.raises(UsageError, match="purged"):
+        save_reasoning(store, new._replace(content=f"Use  {WORD}\nfirst. "))
+    save_reasoning(store, new._replace(content=f"Use {WORD} last."))
 
 
 def test_all_versions_of_a_package_are_one_document(store: Store) -> None:

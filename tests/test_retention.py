@@ -15,10 +15,13 @@ from ctxrank.cli.main import run
 from ctxrank.indexer import strategies
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.config import load_config
+from ctxrank.indexer.error_text.signature import sign
+from ctxrank.indexer.error_text.units import error_units
 from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.events import record_event
 from ctxrank.indexer.forgetting.retention import prune_expired, prune_older
 from ctxrank.indexer.known_errors import error_patterns
+from ctxrank.indexer.known_errors.failures import Failure, Place, record_failure
 from ctxrank.indexer.packages import consume, get_package, link_versions, list_packages
 from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.reasoning import Reasoning
@@ -206,6 +209,27 @@ def test_a_chain_of_versions_closes_over_what_is_gone(store: Store) -> None:
         (3, 1, None), (1, None, 3),
     ]  # fmt: skip
     assert {hit.id: hit.superseded_by for hit in found(store, "finding").hits}["package:1"] == "package:3"
+
+
+def test_a_chain_closes_over_all_that_is_gone_of_it(store: Store) -> None:
+    for name, moment in (("a.md", NOW), ("b.md", OLD), ("c.md", OLD), ("d.md", NOW)):
+        save(store, name, f"zebra {name}\n", created_at=moment)
+    with store.write() as change:
+        for old in (1, 2, 3):
+            link_versions(change, old, old + 1)
+    prune_older(store, CUT)
+    versions = [(p.id, p.supersedes, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)]
+    assert sorted(versions) == [(1, None, 4), (4, 1, None)]
+
+
+def test_a_session_takes_along_what_failed_in_it_and_nothing_else(store: Store) -> None:
+    unit = error_units("ValueError: bad heron\n")[0]
+    for session, moment in (("old", OLD), ("new", NOW)):
+        fill(store, session, moment)
+        record_failure(store, Place(session, None), Failure(sign(unit), unit.text))
+    prune_older(store, CUT)
+    query = "SELECT s.name FROM error_sightings AS e LEFT JOIN sessions AS s ON s.id = e.session_id"
+    assert rows(store, query) == [("new",)]
 
 
 def test_a_file_that_loses_its_last_package_is_found_as_itself(store: Store) -> None:

@@ -482,3 +482,22 @@ def test_secrets_are_redacted_before_anything_is_stored(store: Store, tmp_path: 
     index_artifacts(store)
     assert finds(store, "hunter2hunter2") == 0
     assert rows(store, "SELECT count(*) FROM documents WHERE body LIKE '%hunter2%'") == [(0,)]
+
+
+def test_a_file_that_was_replaced_is_read_though_size_and_time_are_the_same(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "new", "the heron").rename(tmp_path / "a.md")
+    assert index_artifacts(store).changed == ("a.md",)
+    assert (finds(store, "zebra"), finds(store, "heron")) == (0, 1)
+
+
+def test_a_file_that_was_away_and_comes_back_as_it_was_is_found_again(store: Store, tmp_path: Path) -> None:
+    """A package keeps what is known of the file, also its stat."""
+    file = put(tmp_path, "a.md", "the zebra")
+    save(store, "a.md")
+    index_artifacts(store)
+    file.rename(tmp_path.parent / "away.md")
+    assert index_artifacts(store).removed == ("a.md",)
+    (tmp_path.parent / "away.md").rename(file)
+    assert index_artifacts(store).added == ("a.md",) and finds(store, "zebra") == 1

@@ -56,6 +56,14 @@ def test_what_was_purged_goes_even_where_the_user_allows_it(tmp_path: Path) -> N
     assert WORD not in _redacted(f"It says {WORD} here.", rules).text
 
 
+def test_a_word_as_long_as_a_purged_one_and_with_its_first_letter_stays(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        with store.write() as change:
+            keep_out_secrets(change, ["walrus"])
+        rules = UserRules(forgotten=forgotten_secrets(store.truth))
+    assert _redacted("a wombat and a walrus", rules).text == "a wombat and a [FORGOTTEN]"
+
+
 def test_a_project_may_add_rules_and_not_allow_anything() -> None:
     project = _rules({"rules": [ACME], "allow": [WORD]})
     rules = UserRules().with_project(project)
