@@ -279,5 +279,5 @@ def test_what_is_superseded_enters_the_feed_again(store: Store) -> None:
     old, new = (save(store, path, None).id for path in ("old.md", "new.md"))
     before = store.last_seq()
     supersede(store, old, new)
-    query = "SELECT seq FROM documents WHERE kind = 'package' AND number = ?"
+    query = "SELECT seq FROM documents WHERE kind = 'package' AND record_id = ?"
     assert store.truth.execute(query, (old,)).get > before
