@@ -22,7 +22,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: $(WHEEL_STAMP) ## index the shipped fixtures, search, assemble, and index again
-	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh scripts/demo.sh
+	@PATH="$(CURDIR)/$(WHEEL_VENV)/bin:$$PATH" sh fixtures/demo.sh
 
 # Two workers, whatever the machine: some tests are crowds of processes themselves.
 WORKERS := 2
@@ -66,16 +66,16 @@ bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs 
 # Each target has a folder of seeds, so the folders are the list.
 fuzz: $(STAMP) ## let atheris look for inputs that break something; TARGETS="query path" SECONDS=600
 	$(BIN)/python -m pip -q install --group fuzz
-	@for target in $(or $(TARGETS),$(notdir $(wildcard fuzz/corpus/*))); do \
+	@for target in $(or $(TARGETS),$(notdir $(wildcard tests/fuzz/corpus/*))); do \
 	  echo "fuzz: $$target"; \
-	  PYTHONPATH=fuzz $(BIN)/python fuzz/atheris_run.py $$target --seconds $(or $(SECONDS),60) || exit 1; \
+	  PYTHONPATH=tests/fuzz $(BIN)/python tests/fuzz/atheris_run.py $$target --seconds $(or $(SECONDS),60) || exit 1; \
 	done
 
 torture: $(STAMP) ## kill, cut off, starve, crowd and damage the store for long; PARTS="kills crowd" SEED=7 LENGTH=10
-	PYTHONPATH=tests:fixtures:benchmarks:torture $(BIN)/python torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))
+	PYTHONPATH=tests:fixtures:benchmarks:tests/torture $(BIN)/python tests/torture/torture.py $(PARTS) --length $(or $(LENGTH),10) $(if $(SEED),--seed $(SEED))
 
 figures: $(WHEEL_STAMP) ## every table and picture of the benchmarks, from DATA=folder; QUICK=1 only shows that it runs
-	@PYTHON="$(WHEEL_VENV)/bin/python" sh scripts/figures.sh "$(DATA)" $(if $(QUICK),--quick)
+	@PYTHON="$(WHEEL_VENV)/bin/python" sh benchmarks/figures.sh "$(DATA)" $(if $(QUICK),--quick)
 
 wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
 

@@ -9,9 +9,10 @@ for `ctxrank index`.
 import itertools
 import sys
 
-from ctxrank.indexer import create_store, documents
-from ctxrank.indexer.fulltext.companion import companion
+from ctxrank.indexer import create_store
+from ctxrank.indexer.fulltext.background import companion
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
+from ctxrank.indexer.store import documents
 
 _A_TRANSACTION = 1000
 _NUDGED_AFTER = 20  # transactions: some 6 MB

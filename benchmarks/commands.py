@@ -11,7 +11,7 @@ from timing import Command, interleaved, ratios
 from workspace import Question, Workspace
 
 from ctxrank.indexer import open_store
-from ctxrank.indexer.skills_config import seed_skills
+from ctxrank.indexer.records.skills_config import seed_skills
 
 MAX_STARTS = 6.0
 _SKILLS = {"developer": {"lint-check": "mandatory", "api-contract-validation": "optional"}}

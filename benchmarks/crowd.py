@@ -16,7 +16,7 @@ from timing import clean_environment, percentile, run_once
 from workspace import Workspace
 
 from ctxrank.indexer import create_store
-from ctxrank.indexer.sessions import NewSession, create_session
+from ctxrank.indexer.records.sessions import NewSession, create_session
 
 PROCESSES = 8
 MAX_P50_MS, MAX_P99_MS, MAX_MS = 3.0, 250.0, 2000.0

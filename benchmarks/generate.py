@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from language import Language
 
-from ctxrank.indexer import artifacts, create_store
-from ctxrank.indexer.agents import AGENTS
-from ctxrank.indexer.packages import PACKAGE_TYPES, NewPackage, insert
-from ctxrank.indexer.reading import FileText, read_text_file
+from ctxrank.indexer import create_store
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.records.agents import AGENTS
+from ctxrank.indexer.records.packages import PACKAGE_TYPES, NewPackage, insert
+from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.sessions import NewSession, create_session
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store.store import Store
 
 SEED = 1
 GROUPS = ("AUTH", "CHECKOUT", "QUEUE", "SEARCH", "DEPLOY")

@@ -22,11 +22,11 @@ from typing import NamedTuple
 from figures import Figure, Findings, table
 from workspace import Workspace
 
-from ctxrank.indexer.collection import Collection, JudgedQuery, SourceDocument, read_collections
-from ctxrank.indexer.config import Config
-from ctxrank.ranking.blend import TEXT_WEIGHT, blended
-from ctxrank.ranking.evaluation import indexed, ndcg, text_scores
-from ctxrank.ranking.heuristic import Signals, blended_heuristic
+from ctxrank.indexer.store.config import Config
+from ctxrank.ranking.evaluation.collection import Collection, JudgedQuery, SourceDocument, read_collections
+from ctxrank.ranking.evaluation.evaluate import indexed, ndcg, text_scores
+from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
+from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
 
 MIN_GAIN = 0.02
 MAX_LOSS = 0.01

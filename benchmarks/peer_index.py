@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from ctxrank.indexer.connection import immediate, open_database
+from ctxrank.indexer.store.connection import immediate, open_database
 
 TOKENIZE = "porter unicode61 remove_diacritics 2"
 

@@ -9,7 +9,7 @@ from timing import Run, run_alone, times
 from workspace import Workspace
 
 from ctxrank.indexer import open_store
-from ctxrank.indexer.scan import index_artifacts
+from ctxrank.indexer.files.scan import index_artifacts
 
 MAX_UNCHANGED_MS = 400.0
 MAX_FILES_READ = 1.0

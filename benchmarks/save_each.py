@@ -10,9 +10,10 @@ import json
 import sys
 import time
 
-from ctxrank.indexer import documents, open_store
+from ctxrank.indexer import open_store
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
-from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Store
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Store
 
 _FIRST_NUMBER = 1_000_000_000
 _SAVED_AT = 1_767_225_600_000_000

@@ -8,7 +8,7 @@ import sys
 import time
 
 from ctxrank.indexer import open_store
-from ctxrank.indexer.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 
 SESSION = "crowd"
 _TEXT = "BEGIN IMMEDIATE takes the lock first: a deferred transaction that turns into a write fails at once. " * 4

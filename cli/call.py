@@ -7,15 +7,15 @@ import os
 import sys
 from collections.abc import Mapping
 
-from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # help opens no database
-    from ctxrank.indexer.store import Store
+    from ctxrank.indexer.store.store import Store
 
 
 def shown(text: str) -> str:
     """Text from outside (a path, a name) on one line, without what a terminal would obey."""
-    from ctxrank.indexer.lines import one_line
+    from ctxrank.indexer.text.lines import one_line
 
     return one_line(text)
 
@@ -47,7 +47,7 @@ class Call(NamedTuple):
 
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
-        from ctxrank.indexer.store import open_store
+        from ctxrank.indexer.store.store import open_store
 
         return open_store(self.db, root=self.root)
 

@@ -5,13 +5,13 @@
     @declare.option("-n", "--limit", default=10, type=declare.Whole(1, 1000), help="How many hits.")
     def command(call: Call, query: tuple[str, ...], limit: int) -> int: ...
 
-An ordinary call is read by `plain_call.py`, at once. Everything else (help, mistakes, rare spellings) is read by
+An ordinary call is read by `parse.py`, at once. Everything else (help, mistakes, rare spellings) is read by
 click, whose commands `command.py` makes from the same data: loading click costs three bare interpreters.
 """
 
 from collections.abc import Callable
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 Function = Callable[..., object]
 

@@ -9,37 +9,37 @@ import os
 import sys
 
 from ctxrank.cli.call import shown
-from ctxrank.cli.plain_call import read, run_plain
-from ctxrank.indexer.errors import CtxrankError
+from ctxrank.cli.parse import read, run_plain
+from ctxrank.indexer.exceptions import CtxrankError
 
 COMMANDS = {
-    "init": ("ctxrank.cli.init_command", "Make a store here."),
-    "import": ("ctxrank.cli.import_command", "Bring in a predecessor's store, or an export."),
-    "index": ("ctxrank.cli.index_command", "Bring artifacts in step with the disk."),
-    "search": ("ctxrank.cli.search_command", "Search past findings."),
-    "show": ("ctxrank.cli.show_command", "Show one document."),
-    "assemble": ("ctxrank.cli.assemble_command", "Print the context block for one spawn."),
-    "package": ("ctxrank.cli.package_command", "Save, list, show, supersede and consume packages."),
-    "reasoning": ("ctxrank.cli.reasoning_command", "Save and read what agents thought, and see what is missing."),
-    "strategy": ("ctxrank.cli.strategy_command", "Save, list, count and extract what worked."),
-    "error": ("ctxrank.cli.error_command", "Recognise failures, say what fixed them, and learn from commands."),
-    "skill": ("ctxrank.cli.skill_command", "Save what skills reported; say which ones an agent must invoke."),
-    "session": ("ctxrank.cli.session_command", "Create, list and show sessions."),
-    "group": ("ctxrank.cli.group_command", "Create and list task groups."),
-    "eval": ("ctxrank.cli.eval_command", "Measure and tune the ranking on a collection with known answers."),
+    "init": ("ctxrank.cli.commands.init", "Make a store here."),
+    "import": ("ctxrank.cli.commands.import_", "Bring in a predecessor's store, or an export."),
+    "index": ("ctxrank.cli.commands.index", "Bring artifacts in step with the disk."),
+    "search": ("ctxrank.cli.commands.search", "Search past findings."),
+    "show": ("ctxrank.cli.commands.show", "Show one document."),
+    "assemble": ("ctxrank.cli.commands.assemble", "Print the context block for one spawn."),
+    "package": ("ctxrank.cli.commands.package", "Save, list, show, supersede and consume packages."),
+    "reasoning": ("ctxrank.cli.commands.reasoning", "Save and read what agents thought, and see what is missing."),
+    "strategy": ("ctxrank.cli.commands.strategy", "Save, list, count and extract what worked."),
+    "error": ("ctxrank.cli.commands.error", "Recognise failures, say what fixed them, and learn from commands."),
+    "skill": ("ctxrank.cli.commands.skill", "Save what skills reported; say which ones an agent must invoke."),
+    "session": ("ctxrank.cli.commands.session", "Create, list and show sessions."),
+    "group": ("ctxrank.cli.commands.group", "Create and list task groups."),
+    "eval": ("ctxrank.cli.commands.eval", "Measure and tune the ranking on a collection with known answers."),
     "bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor's own commands on this store."),
-    "export": ("ctxrank.cli.export_command", "Print the store as JSON Lines."),
-    "prune": ("ctxrank.cli.prune_command", "Remove what is older than an age, and count it."),
-    "purge": ("ctxrank.cli.purge_command", "Take secrets out of what is stored already."),
-    "why": ("ctxrank.cli.why_command", "Say why a document was in a block, or was not."),
-    "receipt": ("ctxrank.cli.receipt_command", "List, show, replay and compare what assemblies did."),
-    "context": ("ctxrank.cli.context_command", "Print what a task of .contextia/ reaches."),
-    "check": ("ctxrank.cli.check_command", "Check the links of .contextia/."),
-    "trace": ("ctxrank.cli.trace_command", "Say which artifacts of .contextia/ govern a file."),
-    "suggest-links": ("ctxrank.cli.suggest_links_command", "Print a patch that links what search keeps finding."),
-    "status": ("ctxrank.cli.status_command", "Say how the store and its index are."),
-    "doctor": ("ctxrank.cli.doctor_command", "Say what is wrong with the store, and repair it."),
-    "rebuild": ("ctxrank.cli.rebuild_command", "Make the index anew from the store."),
+    "export": ("ctxrank.cli.commands.export", "Print the store as JSON Lines."),
+    "prune": ("ctxrank.cli.commands.prune", "Remove what is older than an age, and count it."),
+    "purge": ("ctxrank.cli.commands.purge", "Take secrets out of what is stored already."),
+    "why": ("ctxrank.cli.commands.why", "Say why a document was in a block, or was not."),
+    "receipt": ("ctxrank.cli.commands.receipt", "List, show, replay and compare what assemblies did."),
+    "context": ("ctxrank.cli.commands.context", "Print what a task of .contextia/ reaches."),
+    "check": ("ctxrank.cli.commands.check", "Check the links of .contextia/."),
+    "trace": ("ctxrank.cli.commands.trace", "Say which artifacts of .contextia/ govern a file."),
+    "suggest-links": ("ctxrank.cli.commands.suggest_links", "Print a patch that links what search keeps finding."),
+    "status": ("ctxrank.cli.commands.status", "Say how the store and its index are."),
+    "doctor": ("ctxrank.cli.commands.doctor", "Say what is wrong with the store, and repair it."),
+    "rebuild": ("ctxrank.cli.commands.rebuild", "Make the index anew from the store."),
 }
 
 
@@ -62,7 +62,7 @@ def run(arguments: list[str]) -> int:
         if plain is not None:
             code = run_plain(plain)
         else:
-            from ctxrank.cli.command import run_by_click  # loading click would double what a query waits for
+            from ctxrank.cli.click_commands import run_by_click  # loading click would double what a query waits for
 
             code = run_by_click(arguments, COMMANDS)
         sys.stdout.flush()
@@ -91,7 +91,7 @@ def find_command(name: str) -> object:
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:
     if "--json" in arguments:
-        from ctxrank.cli.envelope import emit_error
+        from ctxrank.cli.output.envelope import emit_error
 
         emit_error(error)
     else:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from ctxrank.indexer.errors import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 
 # What comes of a value that is of another type than its column: SQLite hands out whatever stands on a page.
 _OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -20,7 +20,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
         traceback.print_exception(error)
     import apsw
 
-    from ctxrank.indexer.connection import DAMAGED_STEP, translate
+    from ctxrank.indexer.store.connection import DAMAGED_STEP, translate
 
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
@@ -60,8 +60,8 @@ def _damage(db: str | None, root: str | None) -> str:
     """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
     import apsw
 
-    from ctxrank.indexer.connection import file_uri
-    from ctxrank.indexer.location import find_store
+    from ctxrank.indexer.store.connection import file_uri
+    from ctxrank.indexer.store.location import find_store
 
     try:
         truth = apsw.Connection(

@@ -8,12 +8,12 @@
 Each name is imported when it is first used, so that `--help` opens no database library.
 """
 
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxrank.indexer.store import Store, create_store, open_store
+    from ctxrank.indexer.store.store import Store, create_store, open_store
 
 __all__ = ["Store", "create_store", "open_store"]
 
@@ -23,4 +23,4 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("ctxrank.indexer.store"), name)
+    return getattr(import_module("ctxrank.indexer.store.store"), name)

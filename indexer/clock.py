@@ -10,7 +10,7 @@ age_us("12h")                        43200000000
 import re
 import time
 
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.exceptions import UsageError
 
 SECOND_US = 1_000_000
 DAY_US = 86_400 * SECOND_US

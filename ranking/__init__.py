@@ -5,25 +5,25 @@
 Each name is imported when it is first used: a search does not pay for an assembly, nor the other way.
 """
 
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxrank.ranking.assembly.assemble import assemble
-    from ctxrank.ranking.assembly.request import AssembleRequest, Assembly
-    from ctxrank.ranking.hits import SearchRequest, SearchResult
-    from ctxrank.ranking.retrieval import search
+    from ctxrank.ranking.context.assembly.assemble import assemble
+    from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+    from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
+    from ctxrank.ranking.retrieval.search import search
 
 __all__ = ["AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search"]
 
 _HOMES = {
-    "AssembleRequest": "ctxrank.ranking.assembly.request",
-    "Assembly": "ctxrank.ranking.assembly.request",
-    "SearchRequest": "ctxrank.ranking.hits",
-    "SearchResult": "ctxrank.ranking.hits",
-    "assemble": "ctxrank.ranking.assembly.assemble",
-    "search": "ctxrank.ranking.retrieval",
+    "AssembleRequest": "ctxrank.ranking.context.assembly.request",
+    "Assembly": "ctxrank.ranking.context.assembly.request",
+    "SearchRequest": "ctxrank.ranking.retrieval.hits",
+    "SearchResult": "ctxrank.ranking.retrieval.hits",
+    "assemble": "ctxrank.ranking.context.assembly.assemble",
+    "search": "ctxrank.ranking.retrieval.search",
 }
 
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from ctxrank.indexer.location import Location, at
-from ctxrank.indexer.migrations import PRESENT, Schema
-from ctxrank.indexer.packages import NewPackage, SavedPackage, save_package
-from ctxrank.indexer.store import Store, create_store, open_store
-from ctxrank.ranking.hits import SearchRequest, SearchResult
-from ctxrank.ranking.retrieval import search
+from ctxrank.indexer.records.packages import NewPackage, SavedPackage, save_package
+from ctxrank.indexer.store.location import Location, at
+from ctxrank.indexer.store.migrations import PRESENT, Schema
+from ctxrank.indexer.store.store import Store, create_store, open_store
+from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
+from ctxrank.ranking.retrieval.search import search
 
 BUSY_MS = 2000  # long enough for two processes to take turns, short enough for a test that is wrong
 

@@ -12,7 +12,7 @@ from damage import closed
 from hypothesis import settings
 from load import load
 
-from ctxrank.indexer.location import Location
+from ctxrank.indexer.store.location import Location
 
 _homes = itertools.count()
 

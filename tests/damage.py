@@ -6,9 +6,9 @@ from pathlib import Path
 
 import apsw
 
-from ctxrank.indexer.location import Location
-from ctxrank.indexer.salvage.pages import INTERIOR, PageFile
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.care.sqlite_salvage.pages import INTERIOR, PageFile
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import Store
 
 PAGE = 4096
 

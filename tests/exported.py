@@ -6,23 +6,23 @@ from typing import Any
 
 from builders import save, write_file
 
-from ctxrank.indexer import strategies
-from ctxrank.indexer.events import record_event
-from ctxrank.indexer.known_errors import error_patterns
-from ctxrank.indexer.known_errors.failures import insert as insert_failure
-from ctxrank.indexer.known_errors.failures import sighting_of
-from ctxrank.indexer.known_errors.solutions import put_signature
-from ctxrank.indexer.packages import consume
-from ctxrank.indexer.reasoning import Reasoning
-from ctxrank.indexer.reasoning import insert as insert_reasoning
-from ctxrank.indexer.scan import index_artifacts
-from ctxrank.indexer.sessions import NewSession, create_session
-from ctxrank.indexer.skill_outputs import SkillOutput
-from ctxrank.indexer.skill_outputs import insert as insert_skill
-from ctxrank.indexer.store import Store
-from ctxrank.indexer.transfer.export import export_lines
-from ctxrank.indexer.transfer.import_jsonl import import_jsonl
-from ctxrank.indexer.transfer.run import ImportReport
+from ctxrank.indexer.errors import patterns
+from ctxrank.indexer.errors.failures import insert as insert_failure
+from ctxrank.indexer.errors.failures import sighting_of
+from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.exchange.run import ImportReport
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.records import strategies
+from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.records.packages import consume
+from ctxrank.indexer.records.reasoning import Reasoning
+from ctxrank.indexer.records.reasoning import insert as insert_reasoning
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.records.skill_outputs import SkillOutput
+from ctxrank.indexer.records.skill_outputs import insert as insert_skill
+from ctxrank.indexer.store.store import Store
 
 MOMENT = 1_700_000_000_123_456
 ISO = "2023-11-14T22:13:20.123456Z"
@@ -55,10 +55,10 @@ def fill(store: Store) -> None:
         )
         insert_skill(change, SkillOutput(id_, None, "developer", "lint", 1, '{"gannet": 1.5}', MOMENT))
         record_event(change, id_, group, "note", '{"text": "hello"}', idempotency_key="k")
-        pattern = error_patterns.ErrorPattern(
+        pattern = patterns.ErrorPattern(
             "shop", "cafe", "KeyError", "no <id>", "Use get.", MOMENT, MOMENT, '["x"]', "[]", 0.7, 4, "python", 30, 2, 1
         )
-        pattern_id = error_patterns.upsert(change, pattern)
+        pattern_id = patterns.upsert(change, pattern)
         put_signature(change, pattern_id, "shop", "KeyError: no <id>")
         for resolved_at, failure in ((None, "KeyError: no 7"), (MOMENT + 2, "make: *** [Makefile:2: all] Error 1")):
             sighting = sighting_of(failure, MOMENT, resolved_at)

@@ -7,7 +7,7 @@ from collections.abc import Generator
 
 import apsw
 
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store.store import Store
 
 _SCAN = """
 import pathlib, sys

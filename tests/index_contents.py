@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from ctxrank.indexer.fulltext.facets import index_rowid
 from ctxrank.indexer.fulltext.forward import packed_counts, term_ids
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store.facets import index_rowid
+from ctxrank.indexer.store.store import Store
 
 
 class IndexContents(NamedTuple):

@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxrank.indexer.linked.artifact import Link
-from ctxrank.indexer.linked.graph import Graph, Node
-from ctxrank.indexer.linked.store import StoredTexts
-from ctxrank.indexer.linked.text import LevelTexts
-from ctxrank.indexer.linked.tree import Tree, require_tree
-from ctxrank.indexer.store import Store
-from ctxrank.indexer.tokens import ESTIMATE
+from ctxrank.indexer.links.artifact import Link
+from ctxrank.indexer.links.graph import Graph, Node
+from ctxrank.indexer.links.store import StoredTexts
+from ctxrank.indexer.links.text import LevelTexts
+from ctxrank.indexer.links.tree import Tree, require_tree
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.tokens import ESTIMATE
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "contextia"
 _FOLDERS = {"SPEC": "system/specs", "DEC": "system/rationale", "NORM": "system/norms", "TASK": "work/tasks"}

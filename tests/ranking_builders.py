@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from ctxrank.indexer import reasoning, strategies
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.config import Config
-from ctxrank.indexer.known_errors import error_patterns
-from ctxrank.indexer.known_errors.solutions import put_signature
-from ctxrank.indexer.sessions import require_group, require_session
-from ctxrank.indexer.store import Store
-from ctxrank.ranking.assembly.assemble import assemble
-from ctxrank.ranking.assembly.request import AssembleRequest, Assembly
+from ctxrank.indexer.errors import patterns
+from ctxrank.indexer.errors.solutions import put_signature
+from ctxrank.indexer.records import reasoning, strategies
+from ctxrank.indexer.records.sessions import require_group, require_session
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
 
 TODAY = 20_000 * DAY_US  # a day for `as_of`, so that recency is arithmetic
 
@@ -58,12 +58,12 @@ def know_error(
     ttl_days: int = 90,
 ) -> int:
     """A known error of type E with its solution, and the record that this confidence stands for."""
-    pattern = error_patterns.ErrorPattern(project, message, "E", message, solution, last_seen, last_seen)
+    pattern = patterns.ErrorPattern(project, message, "E", message, solution, last_seen, last_seen)
     pattern = pattern._replace(bazinga_confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
-    confirmations, refutations = error_patterns.record_of(confidence)
+    confirmations, refutations = patterns.record_of(confidence)
     pattern = pattern._replace(confirmations=confirmations, refutations=refutations)
     with store.write() as change:
-        number = error_patterns.upsert(change, pattern)
+        number = patterns.upsert(change, pattern)
         put_signature(change, number, project, f"E: {message}")
     return number
 

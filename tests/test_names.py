@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from builders import make_store
 
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.sessions import MAX_NAME_CHARS, NewSession, create_group, create_session
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records.sessions import MAX_NAME_CHARS, NewSession, create_group, create_session
+from ctxrank.indexer.store.store import Store
 
 SECRET = "ghp" + "_" + "a1B2" * 9
 

@@ -29,7 +29,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
     kinds = {
         path.name if path.name == "py.typed" else f"*{path.suffix}"
         for folder in FOLDERS
-        for path in (ROOT / folder).iterdir()
+        for path in (ROOT / folder).rglob("*")
         if path.is_file() and path.suffix not in (".py", ".pyc")
     }
     assert kinds == {"py.typed", "*.sql"}

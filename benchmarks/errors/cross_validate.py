@@ -2,7 +2,7 @@
 
 Groups are split at random, several times: the calibration is fitted on seven tenths of them and measured on the others,
 with every text's codes stripped, as all groups are stored and asked. Prints what each threshold gives, mean and spread,
-and with --fit the tables of all groups together, to paste into ranking/known_errors/calibration.py.
+and with --fit the tables of all groups together, to paste into ranking/errors/calibration.py.
 """
 
 import argparse
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from errors.corpus import Row, load, make_round
 from errors.fit import FIELDS, Sample, fitted, print_tables, sampled
 
-from ctxrank.ranking.known_errors.calibration import logistic
+from ctxrank.ranking.errors.calibration import logistic
 
 _THRESHOLDS = (0.86, 0.88, 0.90, 0.91, 0.92, 0.93, 0.935, 0.94, 0.945, 0.95, 0.96)
 _TESTED = 0.3

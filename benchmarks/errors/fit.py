@@ -1,4 +1,4 @@
-"""Fit the calibration tables of ranking/known_errors/calibration.py: python benchmarks/errors/fit.py --data FOLDER
+"""Fit the calibration tables of ranking/errors/calibration.py: python benchmarks/errors/fit.py --data FOLDER
 
 Logistic regression by Newton's method with an L2 penalty, on the development groups only: every question's best
 candidate, whether it was right, with the tools' codes and without, over several rounds. Prints the tables to paste.
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from errors.corpus import Field, Row, load, make_round, text_of
 from errors.ours import Ours
 
-from ctxrank.ranking.known_errors.calibration import Evidence
+from ctxrank.ranking.errors.calibration import Evidence
 
 FIELDS: tuple[Field, ...] = ("text", "text_nocode")
 _PENALTY = 4.0

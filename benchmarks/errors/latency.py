@@ -16,10 +16,10 @@ from errors.corpus import Row
 from errors.ours import PROJECT, save
 from timing import percentile
 
-from ctxrank.indexer.error_text.signature import sign
-from ctxrank.indexer.error_text.units import error_units
-from ctxrank.indexer.store import Store, create_store
-from ctxrank.ranking.known_errors.match import match_errors
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.ranking.errors.match import match_errors
 
 SIZES = (10_000, 100_000)
 LIMITS_MS = {10_000: 5.0, 100_000: 25.0}
@@ -36,11 +36,11 @@ _WORDS = _WORDS_TEXT.split()
 _COLD = """
 import sys, time
 start = time.perf_counter()
-from ctxrank.indexer.store import open_store
-from ctxrank.indexer.error_text.console import read_failure
-from ctxrank.indexer.error_text.units import error_units
-from ctxrank.indexer.error_text.signature import sign
-from ctxrank.ranking.known_errors.match import match_errors
+from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.errors.parse.console import read_failure
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
+from ctxrank.ranking.errors.match import match_errors
 loaded = time.perf_counter()
 store = open_store(start=sys.argv[1])
 text = read_failure(sys.stdin.buffer.read())

@@ -4,12 +4,13 @@ from typing import NamedTuple
 
 from errors.baselines import Answer
 
-from ctxrank.indexer.error_text.signature import Signature, sign
-from ctxrank.indexer.error_text.units import error_units
-from ctxrank.indexer.known_errors import error_patterns, signature_index
-from ctxrank.indexer.known_errors.signature_index import Whose
-from ctxrank.indexer.store import Change, create_store
-from ctxrank.ranking.known_errors.match import consider, evidence_of, family_of, match_errors
+from ctxrank.indexer.errors import lookup
+from ctxrank.indexer.errors import patterns as patterns_module
+from ctxrank.indexer.errors.lookup import Whose
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.store.store import Change, create_store
+from ctxrank.ranking.errors.match import consider, evidence_of, family_of, match_errors
 
 PROJECT = "default"
 _SOLUTION = "What fixed it."
@@ -62,9 +63,9 @@ def save(change: Change, name: str, text: str) -> int:
     """One pattern with its signature; returns its id."""
     unit = error_units(text)[0]
     signature = sign(unit)
-    number = error_patterns.upsert(
+    number = patterns_module.upsert(
         change,
-        error_patterns.ErrorPattern(PROJECT, name, signature.error_type, signature.headline, _SOLUTION, 1, 1),
+        patterns_module.ErrorPattern(PROJECT, name, signature.error_type, signature.headline, _SOLUTION, 1, 1),
     )
-    signature_index.put(change, number, PROJECT, signature, unit.text)
+    lookup.put(change, number, PROJECT, signature, unit.text)
     return number

@@ -23,7 +23,7 @@ from errors.fit import FIELDS, Sample, fitted, sampled
 from errors.ours import Ours
 from errors.protocol import Measures, Question, ask, by_source, calibration_error, measure
 
-from ctxrank.ranking.known_errors.calibration import LEAST_RECOGNITION, logistic
+from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION, logistic
 
 _BASELINES: tuple[tuple[str, Callable[[], Contender]], ...] = (
     ("predecessor", Predecessor),

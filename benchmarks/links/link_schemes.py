@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 from link_world import World, write_world
 
-from ctxrank.indexer.config import Config
-from ctxrank.indexer.linked.graph import load_graph
-from ctxrank.indexer.linked.store import stored_texts
-from ctxrank.indexer.linked.sync import sync_tree
-from ctxrank.indexer.linked.tree import require_tree
-from ctxrank.indexer.store import Store, create_store
-from ctxrank.ranking.assembly.prices import Prices
-from ctxrank.ranking.linked.closure import Closure, Reached
-from ctxrank.ranking.linked.context import ContextRequest, gather
-from ctxrank.ranking.linked.pack import LinkedPart, Wanted, pack_linked
-from ctxrank.ranking.linked.search import find_more
+from ctxrank.indexer.links.graph import load_graph
+from ctxrank.indexer.links.store import stored_texts
+from ctxrank.indexer.links.sync import sync_tree
+from ctxrank.indexer.links.tree import require_tree
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.ranking.context.links.closure import Closure, Reached
+from ctxrank.ranking.context.links.context import ContextRequest, gather
+from ctxrank.ranking.context.links.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.context.links.search import find_more
+from ctxrank.ranking.context.prices import Prices
 
 SCHEMES = ("links", "BM25", "BM25 top 10", "tiers")
 _AS_MANY_AS_FIT = 200

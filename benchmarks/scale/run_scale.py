@@ -24,7 +24,8 @@ from scale_store import Asked, questions, write_store
 from timing import percentile
 
 from ctxrank.indexer import Store, open_store
-from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, candidates, search
+from ctxrank.ranking import AssembleRequest, SearchRequest, assemble, search
+from ctxrank.ranking.retrieval.candidates import candidates
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _SIZES = (10_000, 100_000, 1_000_000)

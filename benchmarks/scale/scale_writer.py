@@ -6,8 +6,9 @@ What it writes it takes out again, so that the store is as it was.
 import sys
 import time
 
-from ctxrank.indexer import documents, open_store
+from ctxrank.indexer import open_store
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store import documents
 
 _BATCH = 500
 

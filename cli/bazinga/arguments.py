@@ -8,7 +8,7 @@ Its commands treat what they do not know in three ways, each as it is there: see
 
 from enum import Enum
 
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.exceptions import UsageError
 
 
 class Unknown(Enum):
@@ -146,7 +146,7 @@ def json_list(text: str, what: str) -> list[object]:
 def group_name(text: str, *, may_be_global: bool = True) -> str | None:
     """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
     from ctxrank.indexer.predecessor.groups import name_problem
-    from ctxrank.indexer.sessions import is_session_wide
+    from ctxrank.indexer.records.sessions import is_session_wide
 
     if text.strip().lower() == "global" and not may_be_global:
         raise UsageError("group_id cannot be 'global' here.", "Name a task group, or give '' for the whole session.")

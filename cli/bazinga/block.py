@@ -7,13 +7,13 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall
-from ctxrank.indexer.errors import CtxrankError, NoStoreError, UsageError
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.store import Store
-    from ctxrank.ranking.assembly.predecessor_block import PredecessorBlock
-    from ctxrank.ranking.assembly.request import AssembleRequest
+    from ctxrank.indexer.store.store import Store
+    from ctxrank.ranking.context.assembly.predecessor_block import PredecessorBlock
+    from ctxrank.ranking.context.assembly.request import AssembleRequest
 
 AGENTS = (
     "developer", "senior_software_engineer", "qa_expert", "tech_lead", "project_manager", "investigator",
@@ -128,9 +128,15 @@ def _open(call: BazingaCall, values: dict[str, str]) -> "Store":
 
 
 def _block(store: "Store", agent: str, session: str, values: dict[str, str]) -> str:
-    from ctxrank.ranking.assembly.assemble import LOCK_WAIT_MS, assemble
-    from ctxrank.ranking.assembly.predecessor_block import DEFAULT_MODEL, MAX_PACKAGES, MODELS, context_budget, render
-    from ctxrank.ranking.assembly.request import AssembleRequest
+    from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
+    from ctxrank.ranking.context.assembly.predecessor_block import (
+        DEFAULT_MODEL,
+        MAX_PACKAGES,
+        MODELS,
+        context_budget,
+        render,
+    )
+    from ctxrank.ranking.context.assembly.request import AssembleRequest
 
     store.truth.set_busy_timeout(LOCK_WAIT_MS)
     model = values.get("--model") or DEFAULT_MODEL
@@ -166,8 +172,8 @@ def _iteration(values: dict[str, str]) -> int:
 
 def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock") -> str:
     """Record what was delivered: what the block shows, not what it could have."""
-    from ctxrank.indexer.sessions import find_group, find_session, is_session_wide
-    from ctxrank.ranking.assembly.delivery import Delivery, record
+    from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
+    from ctxrank.ranking.context.assembly.delivery import Delivery, record
 
     session = find_session(store.truth, request.session)
     group_id: int | None = None

@@ -7,13 +7,13 @@ import os
 import sys
 
 from ctxrank.cli.call import shown
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place
     from ctxrank.indexer.predecessor.views import Rows
     from ctxrank.indexer.redaction.ruleset import RedactionMode
-    from ctxrank.indexer.store import Store
+    from ctxrank.indexer.store.store import Store
 
 
 class BazingaCall:
@@ -39,7 +39,7 @@ class BazingaCall:
     @property
     def mode(self) -> "RedactionMode":
         """How what is saved is redacted."""
-        from ctxrank.indexer.config import load_config
+        from ctxrank.indexer.store.config import load_config
 
         return load_config(self.store).redaction_mode
 
@@ -70,7 +70,7 @@ class BazingaCall:
         try:
             text = json.dumps(value, indent=2, allow_nan=False)
         except ValueError:
-            from ctxrank.indexer.finite import finite
+            from ctxrank.indexer.text.json_numbers import finite
 
             text = json.dumps(finite(value), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")

@@ -4,7 +4,7 @@ import json
 
 from ctxrank.cli.bazinga.arguments import Unknown, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.predecessor.errors import (
     INJECTABLE_FROM,
     START_CONFIDENCE,

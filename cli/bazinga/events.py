@@ -2,16 +2,16 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, group_name, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.predecessor.views import TOKEN_USAGE, VIEWS, rows
 
 
 def save_event(call: BazingaCall) -> int:
     """Save an event once: a known key gives the first one again."""
-    from ctxrank.indexer.events import record_event
-    from ctxrank.indexer.incoming_texts import IncomingTexts
+    from ctxrank.indexer.records.events import record_event
+    from ctxrank.indexer.records.sessions import require_group, require_session
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
     from ctxrank.indexer.redaction.ruleset import RedactionMode
-    from ctxrank.indexer.sessions import require_group, require_session
 
     flags = ("--payload-file", "--idempotency-key", "--group-id")
     given = read(call.arguments, "<session> <subtype> [payload]", flags=flags)
@@ -81,9 +81,9 @@ def log_tokens(call: BazingaCall) -> int:
     """Note what an agent has used, as an event."""
     import json
 
-    from ctxrank.indexer.events import record_event
-    from ctxrank.indexer.incoming_texts import IncomingTexts
-    from ctxrank.indexer.sessions import require_session
+    from ctxrank.indexer.records.events import record_event
+    from ctxrank.indexer.records.sessions import require_session
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
     given = read(call.arguments, "<session> <agent> <tokens> [agent_id]", unknown=Unknown.IGNORED)
     tokens = whole_number(given[2], "tokens")

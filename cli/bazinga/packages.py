@@ -5,7 +5,7 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import Unknown, group_name, json_list, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
 
 _MAX_LIMIT = 50
 _DEFAULT_LIMIT = 3
@@ -16,8 +16,8 @@ _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer",
 
 def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
-    from ctxrank.indexer.packages import NewPackage, save_package
     from ctxrank.indexer.predecessor.packages import set_size
+    from ctxrank.indexer.records.packages import NewPackage, save_package
 
     usage = "<session> <group|global> <type> <file_path> <producer> <consumers_json> <priority> <summary>"
     given = read(call.arguments, usage, unknown=Unknown.IGNORED)
@@ -61,7 +61,7 @@ def _consumers(text: str) -> tuple[str, ...] | None:
 
 def _artifact(call: BazingaCall, session: str, path: str) -> str:
     """The path from the root, which must lie below the session's artifacts once links are followed."""
-    from ctxrank.indexer.containment import is_inside
+    from ctxrank.indexer.beneath import is_inside
 
     folder = f"bazinga/artifacts/{session}"
     if "\0" in path + session:
@@ -75,8 +75,8 @@ def _artifact(call: BazingaCall, session: str, path: str) -> str:
 
 def get_context_packages(call: BazingaCall) -> int:
     """What waits for an agent, the most important first."""
-    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import pending_packages
+    from ctxrank.indexer.records.agents import fold_agent
 
     given = read(call.arguments, "<session> <group> <agent> [limit]", unknown=Unknown.IGNORED)
     text = given.optional(3)
@@ -90,8 +90,8 @@ def get_context_packages(call: BazingaCall) -> int:
 
 def mark_context_consumed(call: BazingaCall) -> int:
     """Record that a designated agent has taken a package."""
-    from ctxrank.indexer.agents import AGENTS, fold_agent
-    from ctxrank.indexer.packages import consume, consumers_of
+    from ctxrank.indexer.records.agents import AGENTS, fold_agent
+    from ctxrank.indexer.records.packages import consume, consumers_of
 
     given = read(call.arguments, "<package_id> <agent> [iteration]", unknown=Unknown.IGNORED)
     package_id = whole_number(given[0], "package_id")
@@ -134,8 +134,8 @@ def update_context_references(call: BazingaCall) -> int:
 
 def save_consumption(call: BazingaCall) -> int:
     """Record that an agent was given a package at an iteration, once."""
-    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import Consumption, record_consumption
+    from ctxrank.indexer.records.agents import fold_agent
 
     given = read(call.arguments, "<session> <group> <agent> <iteration> <package_id>", unknown=Unknown.IGNORED)
     group = group_name(given[1], may_be_global=False) or ""
@@ -171,8 +171,8 @@ def _not_saved(call: BazingaCall, message: str) -> int:
 
 def get_consumption(call: BazingaCall) -> int:
     """What a session's agents were given, the newest first."""
-    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import consumptions
+    from ctxrank.indexer.records.agents import fold_agent
 
     flags = ("--group_id", "--agent_type", "--limit")
     given = read(call.arguments, "<session>", flags=flags, unknown=Unknown.IGNORED)

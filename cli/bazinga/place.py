@@ -9,10 +9,10 @@ Where the predecessor would make its database on the way, a store is made, and s
 import os
 from collections.abc import Callable
 
-from ctxrank.indexer.errors import CtxrankError, NoStoreError, UsageError
-from ctxrank.indexer.location import FOLDER, TRUTH_FILE
-from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.store import APPLICATION_ID, Store, create_store, open_store
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE
+from ctxrank.indexer.store.store import APPLICATION_ID, Store, create_store, open_store
 
 _HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"
@@ -146,7 +146,7 @@ def _is_ours(path: str) -> bool:
 def _is_predecessors(path: str) -> bool:
     import apsw
 
-    from ctxrank.indexer.connection import file_uri
+    from ctxrank.indexer.store.connection import file_uri
 
     try:
         uri = file_uri(path, "mode=ro")

@@ -4,12 +4,12 @@ import json
 
 from ctxrank.cli.bazinga.arguments import Unknown, group_name, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
-from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.reasoning import CONFIDENCES, PHASES, check_phases, list_reasoning
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.reasoning import CONFIDENCES, PHASES, check_phases, list_reasoning
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.reasoning import ReasoningEntry
+    from ctxrank.indexer.records.reasoning import ReasoningEntry
 
 _GLOBAL = "global"
 _SUMMARY_ENTRIES = 5
@@ -18,8 +18,8 @@ _SHOWN_CHARS = 300
 
 def save_reasoning(call: BazingaCall) -> int:
     """Save what an agent thought in one phase; agents of any name."""
-    from ctxrank.indexer.reasoning import NewReasoning
-    from ctxrank.indexer.reasoning import save_reasoning as save
+    from ctxrank.indexer.records.reasoning import NewReasoning
+    from ctxrank.indexer.records.reasoning import save_reasoning as save
 
     flags = ("--agent_id", "--iteration", "--confidence", "--references", "--content-file")
     given = read(call.arguments, "<session> <group|global> <agent> <phase> [content]", flags=flags)
@@ -55,7 +55,7 @@ def save_reasoning(call: BazingaCall) -> int:
 
 
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
-    from ctxrank.cli.given_text import decoded, readable
+    from ctxrank.cli.commands.given_text import decoded, readable
 
     if path is not None:
         try:
@@ -119,7 +119,7 @@ def _entry_json(entry: "ReasoningEntry") -> dict[str, object]:
 
 def _summary(entries: "list[ReasoningEntry]") -> str:
     """A table of the newest entries for a prompt, each on one line."""
-    from ctxrank.indexer.lines import one_line
+    from ctxrank.indexer.text.lines import one_line
 
     if not entries:
         return "No previous reasoning found for this context."
@@ -173,7 +173,7 @@ def reasoning_timeline(call: BazingaCall) -> int:
 
 
 def _timeline(entries: "list[ReasoningEntry]") -> str:
-    from ctxrank.indexer.lines import one_line, printable
+    from ctxrank.indexer.text.lines import one_line, printable
 
     if not entries:
         return "# Reasoning Timeline\n\nNo reasoning entries found."

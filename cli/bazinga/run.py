@@ -13,8 +13,8 @@ import sys
 from importlib import import_module
 
 from ctxrank.cli.call import Call, shown
-from ctxrank.indexer.errors import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.records import TYPE_CHECKING
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place
@@ -84,7 +84,7 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
 
     from ctxrank.cli.bazinga.call import BazingaCall
     from ctxrank.cli.bazinga.place import WrongPlaceError
-    from ctxrank.indexer.connection import translate
+    from ctxrank.indexer.store.connection import translate
 
     place, is_quiet, rest = _globals(call, arguments)
     if not rest:

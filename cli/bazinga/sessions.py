@@ -2,12 +2,12 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.predecessor.views import VIEWS, rows
-from ctxrank.indexer.records import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.incoming_texts import IncomingTexts
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
 _CREATED = ("session_id", "mode", "status", "start_time", "created_at")
 _RECENT_LOGS = 10
@@ -15,8 +15,8 @@ _RECENT_LOGS = 10
 
 def create_session(call: BazingaCall) -> int:
     """Make a session, or answer with the one of this name."""
-    from ctxrank.indexer.sessions import MODES, NewSession
-    from ctxrank.indexer.sessions import create_session as create
+    from ctxrank.indexer.records.sessions import MODES, NewSession
+    from ctxrank.indexer.records.sessions import create_session as create
 
     given = read(call.arguments, "<session> <mode> <requirements>", flags=("--initial_branch", "--metadata"))
     name, mode, requirements = given.positionals
@@ -49,8 +49,8 @@ def _session_texts(call: BazingaCall, metadata: str | None) -> "tuple[str, str, 
     """(the project that the metadata name, the metadata redacted, what redacts)."""
     import json
 
-    from ctxrank.indexer.incoming_texts import IncomingTexts
-    from ctxrank.indexer.sessions import DEFAULT_PROJECT
+    from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
     texts = IncomingTexts(call.mode)
     clean = texts.json(metadata or "", empty="{}")

@@ -5,12 +5,12 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import Given, Unknown, group_name, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
-from ctxrank.indexer.errors import NotFoundError, UsageError
-from ctxrank.indexer.records import TYPE_CHECKING
-from ctxrank.indexer.skill_outputs import latest_skill_output, list_skill_outputs
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.skill_outputs import latest_skill_output, list_skill_outputs
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.skill_outputs import StoredSkillOutput
+    from ctxrank.indexer.records.skill_outputs import StoredSkillOutput
 
 _MINUTE_US = 60 * 1_000_000
 _RECENT_MINUTES = 30
@@ -18,7 +18,7 @@ _RECENT_MINUTES = 30
 
 def save_skill_output(call: BazingaCall) -> int:
     """Save what a skill reported; each invocation has a number of its own."""
-    from ctxrank.indexer.skill_outputs import save_skill_output as save
+    from ctxrank.indexer.records.skill_outputs import save_skill_output as save
 
     try:
         given = _read(call, "<session> <skill> <json>", ("--agent", "--group"))
@@ -88,8 +88,8 @@ def _output_json(output: "StoredSkillOutput") -> dict[str, object]:
 def check_skill_evidence(call: BazingaCall) -> int:
     """Which of some skills have an output of late; 0 whatever is missing."""
     from ctxrank.indexer.clock import now_us
-    from ctxrank.indexer.sessions import find_session
-    from ctxrank.indexer.skill_evidence import check_evidence
+    from ctxrank.indexer.records.sessions import find_session
+    from ctxrank.indexer.records.skill_evidence import check_evidence
 
     try:
         given = _read(call, "<session> <skill1,skill2,…>", ("--agent", "--since"))

@@ -2,9 +2,9 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.errors import NotFoundError
+from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.predecessor.views import VIEWS, rows
-from ctxrank.indexer.strategies import TOPICS
+from ctxrank.indexer.records.strategies import TOPICS
 
 _MAX_INSIGHT_CHARS = 500
 _MAX_LISTED = 100
@@ -13,9 +13,9 @@ _MAX_INCREMENT = 100
 
 def save_strategy(call: BazingaCall) -> int:
     """Save what worked, or count it once more; an unknown topic is 'general'."""
-    from ctxrank.indexer.incoming_texts import IncomingTexts
-    from ctxrank.indexer.strategies import NewStrategy, strategy_name
-    from ctxrank.indexer.strategies import save_strategy as save
+    from ctxrank.indexer.records.strategies import NewStrategy, strategy_name
+    from ctxrank.indexer.records.strategies import save_strategy as save
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
     flags = ("--lang", "--framework", "--strategy_id")
     given = read(call.arguments, "<project> <topic> <insight>", flags=flags, unknown=Unknown.IGNORED)
@@ -59,7 +59,7 @@ def get_strategies(call: BazingaCall) -> int:
 
 def update_strategy_helpfulness(call: BazingaCall) -> int:
     """Count a strategy up."""
-    from ctxrank.indexer.strategies import add_helpfulness
+    from ctxrank.indexer.records.strategies import add_helpfulness
 
     given = read(call.arguments, "<strategy_id> [increment]", unknown=Unknown.IGNORED)
     increment = max(0, min(whole_number(given.optional(1) or "1", "increment"), _MAX_INCREMENT))
@@ -79,7 +79,7 @@ def update_strategy_helpfulness(call: BazingaCall) -> int:
 
 def extract_strategies(call: BazingaCall) -> int:
     """Turn what agents thought in a group that succeeded into strategies."""
-    from ctxrank.indexer.strategies import extract_strategies as extract
+    from ctxrank.indexer.records.strategies import extract_strategies as extract
 
     flags = ("--lang", "--framework")
     given = read(call.arguments, "<session> <group> <project>", flags=flags, unknown=Unknown.IGNORED)

@@ -5,14 +5,14 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import Unknown, read
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.errors import CtxrankError, DamagedError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 
 _SHOWN_PROBLEMS = 3
 
 
 def query(call: BazingaCall) -> int:
     """Run one SELECT over the predecessor's tables, which are views here."""
-    from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.exceptions import UsageError
     from ctxrank.indexer.predecessor.views import MAX_ROWS, select
 
     if not call.arguments:
@@ -40,7 +40,7 @@ def integrity_check(call: BazingaCall) -> int:
 
 def _problems(call: BazingaCall) -> str:
     """What SQLite finds wrong with the truth; '' for nothing. Raises DamagedError."""
-    from ctxrank.indexer.connection import sqlite_errors
+    from ctxrank.indexer.store.connection import sqlite_errors
 
     with sqlite_errors(call.store.location.truth):
         lines = [str(row[0]) for row in call.store.truth.execute("PRAGMA integrity_check")]
@@ -68,8 +68,8 @@ def recover_db(call: BazingaCall) -> int:
 
 
 def _recover_index(call: BazingaCall) -> int:
-    from ctxrank.indexer.fulltext.follower import rebuild
-    from ctxrank.indexer.status import read_status
+    from ctxrank.indexer.care.status import read_status
+    from ctxrank.indexer.fulltext.catch_up import rebuild
 
     before = read_status(call.store)
     if not before.index_trouble and not before.stale:
@@ -86,7 +86,7 @@ def _recover_index(call: BazingaCall) -> int:
 
 def diagnose_group_ids(call: BazingaCall) -> int:
     """Groups whose names the predecessor's rules refuse; 1 while there are any. --fix renames them."""
-    from ctxrank.indexer.errors import UsageError
+    from ctxrank.indexer.exceptions import UsageError
     from ctxrank.indexer.predecessor.groups import bad_groups, rename_bad_groups
 
     if call.arguments not in ((), ("--fix",)):

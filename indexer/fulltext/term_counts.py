@@ -11,7 +11,7 @@ it is counted, and its row before the transaction ends.
 from collections import Counter
 from operator import itemgetter
 
-from ctxrank.indexer.fulltext import forward, fts
+from ctxrank.indexer.fulltext import forward, index_file
 
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
@@ -19,7 +19,7 @@ _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 class TermCounter:
     """Counts the terms of documents."""
 
-    def __init__(self, index: fts.Index) -> None:
+    def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._ids = _Ids(index)
         self._path = ""
@@ -82,7 +82,7 @@ class TermCounter:
 class _Ids(dict[str, int]):
     """The id of each term that was met."""
 
-    def __init__(self, index: fts.Index) -> None:
+    def __init__(self, index: index_file.Index) -> None:
         super().__init__()
         self._index = index
         self._last_id = 0

@@ -7,17 +7,17 @@ Counting and moving happen inside one statement each, so that concurrent calls l
 
 import apsw
 
-from ctxrank.indexer import documents
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.known_errors.error_patterns import put_document, record_outcome, refuse_purged, title_of
+from ctxrank.indexer.errors.patterns import put_document, record_outcome, refuse_purged, title_of
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
-from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.incoming_texts import IncomingTexts
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
 START_CONFIDENCE = 0.5
 TTL_DAYS = 90
@@ -95,7 +95,7 @@ def _redacted(new: NewError, mode: RedactionMode) -> tuple[NewError, bool]:
     Before masking and never as JSON: a secret at a field's end would take the quote with it, and a masked
     path can hide half a secret from the rules.
     """
-    from ctxrank.indexer.incoming_texts import IncomingTexts  # the redaction rules: writing only
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # the redaction rules: writing only
 
     plain, clean = (_texts(new, IncomingTexts(which)) for which in (RedactionMode.OFF, mode))
     return clean, clean != plain
@@ -143,7 +143,7 @@ def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str
     assert row is not None, "an upsert returns its row"
     put_document(change, int(row[0]))
     if is_new:
-        from ctxrank.indexer.known_errors.solutions import put_signature
+        from ctxrank.indexer.errors.solutions import put_signature
 
         put_signature(change, int(row[0]), clean.project, title_of(clean.error_type, clean.message))
     return int(row[1])

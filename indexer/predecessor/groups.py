@@ -8,11 +8,11 @@ import re
 import apsw
 
 from ctxrank.indexer.clock import SECOND_US, now_us
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import GROUP_STATUSES, find_group, require_group, require_session
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.sessions import GROUP_STATUSES, find_group, require_group, require_session
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.store.store import Store
 
 MAX_GROUP_CHARS = 64
 RESERVED = ("global", "session", "all", "default")
@@ -82,7 +82,7 @@ def _texts(new: NewGroup, mode: RedactionMode) -> tuple[str, str]:
     """(title, metadata as JSON), redacted."""
     import json
 
-    from ctxrank.indexer.incoming_texts import IncomingTexts
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
     texts = IncomingTexts(mode)
     others: dict[str, object] = {

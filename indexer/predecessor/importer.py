@@ -11,16 +11,16 @@ import json
 import os
 from collections.abc import Callable, Iterator
 
-from ctxrank.indexer.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.run import ImportReport, ImportRun, Incoming, Written
 from ctxrank.indexer.predecessor.lessons import LessonImport
 from ctxrank.indexer.predecessor.package_import import PackageImport
 from ctxrank.indexer.predecessor.session_import import SessionImport
 from ctxrank.indexer.predecessor.source import read_predecessor
 from ctxrank.indexer.redaction.engine import RedactionMode
-from ctxrank.indexer.store import Change, Store
-from ctxrank.indexer.token_backfill import backfill_counts
-from ctxrank.indexer.transfer.ledger import digest_of, row_key
-from ctxrank.indexer.transfer.run import ImportReport, ImportRun, Incoming, Written
+from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.token_backfill import backfill_counts
 
 SOURCE = "bazinga"
 SKILLS_CONFIG_FILE = "skills_config.json"

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterable
 
-from ctxrank.indexer import reasoning, skill_outputs, strategies
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.known_errors import error_patterns, solutions
+from ctxrank.indexer.errors import patterns, solutions
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written, kept_here
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.predecessor.rows import ErrorRow, ReasoningRow, SkillRow, StrategyRow
-from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.store import Change
-from ctxrank.indexer.transfer.ledger import digest_of, row_key
-from ctxrank.indexer.transfer.run import ImportRun, Incoming, Written, kept_here
+from ctxrank.indexer.records import reasoning, skill_outputs, strategies
+from ctxrank.indexer.store.store import Change
 
 REASONING, ERROR, STRATEGY, SKILL = "reasoning", "error", "strategy", "skill"
 UNKNOWN_ERROR = "Unknown"
@@ -77,7 +77,7 @@ class LessonImport:
 
     def _write_error(self, change: Change, row: ErrorRow, target: int | None) -> Written:
         signature = self._signature(row.signature)
-        pattern = error_patterns.ErrorPattern(
+        pattern = patterns.ErrorPattern(
             project=self._texts.word(row.project),
             pattern_hash=self._texts.word(row.pattern_hash),
             error_type=signature.error_type,
@@ -92,7 +92,7 @@ class LessonImport:
             lang=None if row.lang is None else self._texts.word(row.lang),
             ttl_days=max(row.ttl_days, 1),
         )
-        confirmations, refutations = error_patterns.record_of(pattern.bazinga_confidence)
+        confirmations, refutations = patterns.record_of(pattern.bazinga_confidence)
         pattern = pattern._replace(confirmations=confirmations, refutations=refutations)
         found = change.connection.execute(
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
@@ -101,8 +101,8 @@ class LessonImport:
         kept = kept_here(found, target, pattern.last_seen)
         if kept is not None:
             return kept
-        number = error_patterns.upsert(change, pattern)
-        failure = error_patterns.title_of(pattern.error_type, pattern.message)
+        number = patterns.upsert(change, pattern)
+        failure = patterns.title_of(pattern.error_type, pattern.message)
         solutions.put_signature(change, number, pattern.project, failure)
         return Written(number)
 

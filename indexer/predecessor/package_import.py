@@ -4,17 +4,19 @@ import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 
-from ctxrank.indexer import artifacts, documents, packages
+from ctxrank.indexer.beneath import contained_path, portable_path
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.containment import contained_path, portable_path
-from ctxrank.indexer.errors import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportRun, Incoming, Written
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.predecessor.rows import ConsumerRow, DeliveryRow, PackageRow, Predecessor
-from ctxrank.indexer.reading import FileText, read_text_file
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.records import packages
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
-from ctxrank.indexer.store import Change
-from ctxrank.indexer.transfer.ledger import digest_of, row_key
-from ctxrank.indexer.transfer.run import CHUNK_ROWS, ImportRun, Incoming, Written
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
 
 PACKAGE, CONSUMER, SUPERSESSION, DELIVERY = "package", "consumer", "supersession", "delivery"
 

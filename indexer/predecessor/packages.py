@@ -7,11 +7,11 @@ record_consumption(store, Consumption("shop-2026-11", "AUTH", "developer", 0, 12
 import apsw
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors import NotFoundError
+from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.predecessor.views import VIEWS, Rows, rows, scope_id
-from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.store.store import Store
 
 GLOBAL = "global"
 
@@ -65,7 +65,7 @@ def record_consumption(store: Store, new: Consumption) -> bool:
 
     Raises NotFoundError for a session or a package of it that is not there, LockedError.
     """
-    from ctxrank.indexer.packages import get_package  # with what indexes files: the readers need none of it
+    from ctxrank.indexer.records.packages import get_package  # with what indexes files: the readers need none of it
 
     with store.write() as change:
         session = require_session(change, new.session, create=False)

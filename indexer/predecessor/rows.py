@@ -3,7 +3,7 @@
 A moment is in microseconds; UNKNOWN stands for one that cannot be read. A group of None is session-wide.
 """
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 UNKNOWN = 0  # a moment
 

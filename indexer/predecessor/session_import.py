@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 
-from ctxrank.indexer import sessions
-from ctxrank.indexer.errors import UsageError
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.predecessor.rows import GroupRow, SessionRow
-from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.store import Change
-from ctxrank.indexer.transfer.ledger import digest_of, row_key
-from ctxrank.indexer.transfer.run import ImportRun, Incoming, Written
+from ctxrank.indexer.records import sessions
+from ctxrank.indexer.store.store import Change
 
 SESSION, GROUP, REFERENCE = "session", "group", "reference"
 

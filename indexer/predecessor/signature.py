@@ -8,7 +8,7 @@ is redacted before it comes here: masking first would tear a secret in two that 
 
 import re
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 UNKNOWN_TYPE = "Unknown"
 MAX_MESSAGE_CHARS = 500

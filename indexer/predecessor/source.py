@@ -8,10 +8,10 @@ import os
 
 import apsw
 
-from ctxrank.indexer.connection import file_uri, snapshot, translate
-from ctxrank.indexer.errors import DamagedError, UsageError
+from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.predecessor.rows import Predecessor
 from ctxrank.indexer.predecessor.tables import HINT, TableReader
+from ctxrank.indexer.store.connection import file_uri, snapshot, translate
 
 _MAX_TRIES = 3
 

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 import apsw
 
-from ctxrank.indexer.errors import DamagedError
+from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.predecessor.rows import (
     UNKNOWN,
     ConsumerRow,

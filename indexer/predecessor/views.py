@@ -11,10 +11,10 @@ import time
 
 import apsw
 
-from ctxrank.indexer.connection import file_uri
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.records import NamedTuple
-from ctxrank.indexer.store import Store
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import file_uri
+from ctxrank.indexer.store.store import Store
 
 TOKEN_USAGE = "token_usage"  # events of this subtype were a table of their own there
 MAX_ROWS = 10_000

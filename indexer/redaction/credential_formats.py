@@ -11,7 +11,7 @@ key blocks (private-key), URL credentials (sidekiq-sensitive-url), and rules for
 of curl). The last two rows, generic-api-key and hashicorp-tf-password, take a name for a vendor.
 """
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 
 class Token(NamedTuple):

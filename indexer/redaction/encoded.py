@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 Spans = Iterable[tuple[int, int]]
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 
-from ctxrank.indexer.records import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.guards import compiled, entropy, is_dense
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes

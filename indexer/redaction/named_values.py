@@ -8,7 +8,7 @@ its value. The value counts unless it is a stand-in or code, and a key or a toke
 
 import re
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.guards import (
     GUARD_CHARS,
     PLAIN,

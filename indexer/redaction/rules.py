@@ -9,7 +9,7 @@ Every pattern is linear on any text. A repeat is either bounded, or possessive o
 with nothing behind it that could fail.
 """
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.credential_formats import TOKENS
 from ctxrank.indexer.redaction.guards import CODE, STAND_IN
 

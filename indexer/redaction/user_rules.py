@@ -17,9 +17,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ctxrank.indexer.errors import UsageError
-from ctxrank.indexer.forgetting.forgotten import ForgottenSecret, find_forgotten
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.blocklist import ForgottenSecret, find_forgotten
 
 FORGOTTEN_RULE = "forgotten"
 FORGOTTEN_LABEL = "[FORGOTTEN]"

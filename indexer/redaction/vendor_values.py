@@ -6,7 +6,7 @@ vendor, up to 32 characters of a name, an operator, quotes, and a value in one o
 import re
 from functools import cache
 
-from ctxrank.indexer.records import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.credential_formats import VALUES, Value
 from ctxrank.indexer.redaction.guards import are_many, compiled, entropy, looks_like_key
 

@@ -1,0 +1,186 @@
+"""The commands as click sees them: for help, for mistakes, and for every spelling that `parse.py` leaves to it."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from inspect import cleandoc
+from typing import Any
+
+import click
+
+from ctxrank.cli import declare
+from ctxrank.cli.call import Call
+from ctxrank.indexer.exceptions import UsageError
+
+Table = Mapping[str, tuple[str, str]]
+
+
+def run_by_click(arguments: list[str], commands: Table) -> int:
+    """Run one call; returns its exit code. Raises UsageError where click finds a mistake."""
+    try:
+        # Not main(): it would end the process with 1 where a reader closes the pipe.
+        with whole_cli(commands).make_context("ctxrank", list(arguments)) as context:
+            result: object = context.command.invoke(context)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.Abort as error:
+        raise KeyboardInterrupt from error
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except click.ClickException as error:
+        message = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            message += " Words that begin with a dash go behind '--'."
+        place = error.ctx if isinstance(error, click.UsageError) else None
+        raise UsageError(message, "" if place is None else f"See '{place.command_path} --help'.") from error
+
+
+def whole_cli(commands: Table) -> "LazyGroup":
+    """The command `ctxrank` itself."""
+    group = LazyGroup(
+        name="ctxrank",
+        lazy=commands,
+        callback=click.pass_context(_begin),
+        help=_HELP,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no store, 4 degraded or stale "
+        "under --strict, 5 damaged, 6 the system refused, 7 locked.",
+    )
+    group.params = [
+        click.Option(
+            ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
+            help="Say which version.",
+        ),
+        *_global_options(),
+    ]  # fmt: skip
+    return group
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called.
+
+    `lazy` maps a command's name to (module, one line of help): help lists them without importing any.
+    """
+
+    def __init__(self, *args: Any, lazy: Table, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy = dict(lazy)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of the table: the everyday ones first."""
+        return list(self.lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's module and take `command` from it."""
+        if cmd_name not in self.lazy:
+            return None
+        return as_click(import_module(self.lazy[cmd_name][0]).command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with near names where there is no such command."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches  # only for a typing error
+
+            near = get_close_matches(args[0], self.lazy, n=2)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in self.lazy.items()])
+
+
+class StoreCommand(click.Command):
+    """A command that also takes the global options after its name, and gets a Call first."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params += _global_options()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Merge the options from both places into one Call."""
+        before = ctx.obj if isinstance(ctx.obj, Call) else Call()
+        ctx.obj = before.merged({name: ctx.params.pop(name) for name in declare.GLOBAL_NAMES})
+        return super().invoke(ctx)
+
+
+def as_click(declared: object) -> click.Command:
+    """What a command's module holds, as click's command."""
+    if isinstance(declared, click.Command):
+        return declared
+    if isinstance(declared, declare.Group):
+        commands = {name: as_click(command) for name, command in declared.commands.items()}
+        return click.Group(declared.name, commands, help=_help(declared.function))
+    assert isinstance(declared, declare.Command)
+    return StoreCommand(
+        declared.name,
+        params=[_parameter(parameter) for parameter in declared.parameters],
+        callback=click.pass_obj(declared.function),
+        help=_help(declared.function),
+        context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
+    )
+
+
+def _help(function: declare.Function) -> str:
+    return cleandoc(function.__doc__ or "")
+
+
+def _parameter(one: declare.Parameter) -> click.Parameter:
+    if not one.is_option:
+        return click.Argument(
+            one.declared, type=_type(one.type), nargs=one.nargs, required=one.required, metavar=one.metavar
+        )
+    attributes: dict[str, Any] = {"required": one.required, "multiple": one.multiple, "metavar": one.metavar}
+    if one.default is not None or one.off_words:
+        attributes["default"] = one.default
+    return click.Option(
+        one.declared,
+        is_flag=one.is_flag or None,
+        type=_type(one.type),
+        help=one.help,
+        show_default=one.show_default,
+        **attributes,
+    )
+
+
+def _type(declared: declare.Whole | declare.OneOf | None) -> Any:
+    if isinstance(declared, declare.OneOf):
+        return click.Choice(declared.words)
+    if declared is None or declared == declare.Whole():
+        return None if declared is None else click.INT
+    return click.IntRange(declared.least, declared.most)
+
+
+def _global_options() -> list[click.Parameter]:
+    return [_parameter(one) for one in declare.GLOBALS]
+
+
+def _begin(ctx: click.Context, /, **given: Any) -> None:
+    ctx.obj = Call.at_start().merged(given)
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
+    if not is_wanted or ctx.resilient_parsing:
+        return
+    from importlib.metadata import version  # costs more than a bare start; only --version pays
+
+    click.echo(f"ctxrank {version('ctxrank')}")
+    ctx.exit()
+
+
+_HELP = """Ranked context for coding agents, from one local index.
+
+\b
+Start with:
+  ctxrank init
+  ctxrank index docs/
+  ctxrank search why is the database locked
+  ctxrank assemble --session S --agent developer --task "fix the token refresh"
+"""

@@ -1,0 +1,154 @@
+"""Running a command as if nobody watched: its streams go where ours go, and a bounded copy stays here.
+
+    finished = run_through(("make", "test"))
+    finished.code, finished.output()
+
+stdin is the command's own. What it writes is passed on byte by byte as it comes, stdout to stdout and stderr to stderr;
+between the two the order is that of arrival. It sees pipes where a terminal would be. Its exit code is
+a shell's: 127 for a command that is not there, 126 for one that cannot be run, 128 + n for one that a signal ended.
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from types import FrameType
+
+from ctxrank.indexer.errors.parse.capture import Capture
+from ctxrank.indexer.light_typing import NamedTuple
+
+NOT_FOUND, NOT_RUNNABLE, BY_SIGNAL = 127, 126, 128
+_CHUNK_BYTES = 64 * 1024
+# A command that has ended may have left others behind, which hold its pipes open for as long as they live.
+_LOOK_EVERY_MS = 50
+_GRACE_MS = 200
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGINT)
+
+
+class Finished(NamedTuple):
+    """A command that has ended. `is_started` is False for one that could not be run; `trouble` says why."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    is_started: bool = True
+    trouble: str = ""
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether somebody stopped it, which is no failure of its own."""
+        return self.code in (BY_SIGNAL + signal.SIGINT, BY_SIGNAL + signal.SIGTERM, BY_SIGNAL + signal.SIGHUP)
+
+
+def run_through(command: Sequence[str]) -> Finished:
+    """Run a command to its end, in this folder and with this environment."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        return Finished(NOT_FOUND, b"", b"", False, f"{command[0]}: {error.strerror}")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        return Finished(NOT_RUNNABLE, b"", b"", False, f"{command[0]}: {why}")
+    with _signals_to(process):
+        stdout, stderr = _pass_on(process)
+        code = process.wait()
+    return Finished(code if code >= 0 else BY_SIGNAL - code, stdout.data(), stderr.data())
+
+
+class _Stream:
+    """One of the command's streams on its way to one of ours."""
+
+    def __init__(self, source: int, target: int) -> None:
+        self.source = source
+        self.capture = Capture()
+        self._target = target
+
+    def pass_on(self) -> bool:
+        """Pass on what is there; False at the end, and where our reader has gone."""
+        data = os.read(self.source, _CHUNK_BYTES)
+        self.capture.feed(data)
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[os.write(self._target, rest) :]
+        except BlockingIOError:
+            select.select([], [self._target], [])
+            _write_all(self._target, rest)
+        except OSError:
+            # Our reader has gone: the command is to learn it by its next write, as it would without us.
+            return False
+        return bool(data)
+
+
+def _write_all(target: int, rest: memoryview) -> None:
+    """Write to a stream that somebody has set to return at once."""
+    while rest:
+        select.select([], [target], [])
+        with contextlib.suppress(BlockingIOError):
+            rest = rest[os.write(target, rest) :]
+
+
+def _pass_on(process: "subprocess.Popen[bytes]") -> tuple[Capture, Capture]:
+    assert process.stdout is not None and process.stderr is not None, "both were asked for"
+    pipes = {process.stdout.fileno(): process.stdout, process.stderr.fileno(): process.stderr}
+    streams = {source: _Stream(source, target) for source, target in zip(pipes, (1, 2), strict=True)}
+    captures = tuple(stream.capture for stream in streams.values())
+    poll = select.poll()
+    for source in streams:
+        poll.register(source, select.POLLIN)
+    silent_ms = 0
+    while streams:
+        ready = poll.poll(_LOOK_EVERY_MS)
+        for source, _ in ready:
+            if not streams[source].pass_on():
+                poll.unregister(source)
+                del streams[source]
+                pipes[source].close()
+        silent_ms = 0 if ready or process.poll() is None else silent_ms + _LOOK_EVERY_MS
+        if silent_ms >= _GRACE_MS:
+            break
+    for pipe in pipes.values():
+        pipe.close()
+    return captures[0], captures[1]
+
+
+@contextlib.contextmanager
+def _signals_to(process: "subprocess.Popen[bytes]") -> Generator[None, None, None]:
+    """What would end us goes to the command, which decides; we end with it."""
+
+    def forward(number: int, _: FrameType | None) -> None:
+        # Ctrl-C and Ctrl-\ of a terminal have reached the command already: it is in our process group.
+        if number in (signal.SIGINT, signal.SIGQUIT) and _is_in_foreground():
+            return
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    before = {number: signal.getsignal(number) for number in _FORWARDED}
+    # What is ignored stays ignored, as under nohup.
+    ours = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in ours:
+        signal.signal(number, forward)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _is_in_foreground() -> bool:
+    """Whether a terminal's keys reach our process group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -1,0 +1,1 @@
+"""What leaves a command: the JSON envelope, text and progress."""

@@ -1,0 +1,48 @@
+"""The JSON that every answer comes in."""
+
+import json
+import sys
+from collections.abc import Mapping
+
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.text.lines import WIPED, visible_json
+
+SCHEMA_VERSION = 1
+_WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
+
+
+def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "fts5") -> None:
+    """Print one answer: the envelope's fields first."""
+    _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, "engine": engine, **payload})
+
+
+def emit_error(error: CtxrankError) -> None:
+    """Print a failure as JSON on stdout."""
+    _print(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "error": {
+                "code": error.exit_code,
+                "kind": error.kind,
+                "message": error.message,
+                "hint": error.hint,
+                "retryable": error.retryable,
+            },
+        }
+    )
+
+
+def _print(value: object) -> None:
+    # What a terminal would obey or nobody would see, lone surrogates (a path's undecodable bytes) too, is escaped;
+    # everything else stays readable.
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    except ValueError:
+        from ctxrank.indexer.text.json_numbers import finite  # a number that is infinite: hardly ever
+
+        text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    if _WIPED in text:
+        from ctxrank.indexer.store.connection import DAMAGED_STEP  # hardly ever
+
+        raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
+    sys.stdout.write(visible_json(text) + "\n")

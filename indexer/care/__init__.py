@@ -1,0 +1,1 @@
+"""Whether a store is well: what is checked, what it means, and how it is repaired."""

@@ -1,0 +1,158 @@
+"""The truth against the disk: are the files that it knows still there, still the same, still where they were?"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.care.finding import Finding, ok, warn
+from ctxrank.indexer.files.artifacts import prepare
+from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.walk import FoundFile, walk
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.passages import content_digest
+
+_SHOWN = 4
+_INDEX_STEP = "'ctxrank index' brings the store in step with the disk."
+
+
+class _Known(NamedTuple):
+    """A file as it was when it was read."""
+
+    path: str
+    stamp: FileStamp
+    sha256: str
+
+
+def examine_disk(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
+    """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
+    roots = [(int(id_), str(path)) for id_, path in truth.execute("SELECT id, path FROM roots ORDER BY id")]
+    gone_roots: list[str] = []
+    known: dict[str, list[_Known]] = {}
+    for id_, path in roots:
+        files = [
+            _Known(str(name), FileStamp(int(size), int(mtime), int(inode), int(read_at)), str(sha256))
+            for name, size, mtime, inode, read_at, sha256 in truth.execute(
+                "SELECT path, size_bytes, mtime_ns, inode, indexed_at, sha256 FROM artifacts"
+                " WHERE root_id = ? AND state = 'indexed' ORDER BY path",
+                (id_,),
+            )
+        ]
+        folder = os.path.normpath(os.path.join(location.project, path))
+        if os.path.isdir(folder):
+            known[folder] = files
+        elif files:
+            gone_roots.append(path)
+    if gone_roots:
+        yield warn(
+            "artifact-roots", f"{_listed(gone_roots)} cannot be seen", "Mount or restore it, or point --root there."
+        )
+    else:
+        yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
+    yield _files(known)
+    yield _passages(truth, location, mode)
+
+
+def _files(known: dict[str, list[_Known]]) -> Finding:
+    gone: list[str] = []
+    changed: list[str] = []
+    moved: list[str] = []
+    count = 0
+    for folder, files in known.items():
+        lost: list[_Known] = []
+        for file in files:
+            count += 1
+            state = _state(folder, file)
+            if state == "gone":
+                lost.append(file)
+            elif state == "changed":
+                changed.append(file.path)
+        found = _elsewhere(folder, lost, {file.path for file in files})
+        moved += [f"{file.path} → {found[file.path]}" for file in lost if file.path in found]
+        gone += [file.path for file in lost if file.path not in found]
+    if not (gone or changed or moved):
+        return ok("artifacts", f"{count} files are as they were read")
+    parts = [f"{len(paths)} {name}: {_listed(paths)}" for name, paths in
+             (("gone", gone), ("changed", changed), ("moved", moved)) if paths]  # fmt: skip
+    return warn("artifacts", "; ".join(parts), _INDEX_STEP)
+
+
+def _state(folder: str, file: _Known) -> str:
+    path = os.path.join(folder, file.path)
+    if not is_inside(folder, path):
+        return "gone"
+    try:
+        info = os.stat(path)
+        if file.stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
+            return "same"
+        return "same" if _sha256(path) == file.sha256 else "changed"
+    except OSError:
+        return "gone"
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, str]:
+    """Where files that are gone are now, by their bytes: only new files of the same size are read."""
+    sizes = {file.stamp.size_bytes for file in lost}
+    wanted = {file.sha256: file.path for file in lost}
+    found: dict[str, str] = {}
+    for entry in walk(folder) if lost else ():
+        if isinstance(entry, FoundFile) and entry.size_bytes in sizes and entry.path not in known:
+            try:
+                digest = _sha256(os.path.join(folder, entry.path))
+            except OSError:
+                continue
+            if digest in wanted:
+                found.setdefault(wanted[digest], entry.path)
+    return found
+
+
+def _passages(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:
+    """A passage's key is made of its text: a byte that was turned over inside of a text shows only here.
+
+    It is made of the file's title, too. Where that is no longer known, the file itself is asked.
+    """
+    wrong: list[str] = []
+    texts: dict[str, set[str]] = {}
+    count = 0
+    for id_, key, title, body, owner, path in truth.execute(
+        """
+        SELECT p.id, p.passage_key, p.title, p.body, o.title, p.path
+          FROM documents AS p
+          JOIN documents AS o ON o.id = p.owner_id
+         WHERE p.kind = 'passage' AND p.passage_key <> ''
+        """
+    ):
+        count += 1
+        digest = str(key).partition(".")[0]
+        if digest not in (content_digest(title, body), content_digest(f"{owner} > {title}", body)):
+            if path not in texts:
+                texts[path] = _texts_of(location, path, mode)
+            if body not in texts[path]:
+                wrong.append(f"passage:{id_} of {path}")
+    if wrong:
+        step = "Compare 'ctxrank show' with the file. A file that is saved again with an edit is read again."
+        return warn("passage-texts", f"{len(wrong)} are not what was stored: {_listed(wrong)}", step)
+    return ok("passage-texts", f"{count} passages are what was stored")
+
+
+def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:
+    """The passages of a file as it is now; none where it cannot be read."""
+    full = os.path.join(location.project, path)
+    file = read_text_file(full) if is_inside(location.project, full) else None
+    return {passage.text for passage in prepare(path, file, mode).passages} if isinstance(file, FileText) else set()
+
+
+def _listed(paths: list[str]) -> str:
+    shown = ", ".join(one_line(path) for path in paths[:_SHOWN])
+    return f"{shown} and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else shown

@@ -1,0 +1,175 @@
+"""What a store stands on: SQLite, the file system, free space, permissions, and what was left lying about."""
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
+from ctxrank.indexer.care.replacement import BACKUPS, TRIAL
+from ctxrank.indexer.store.location import Location
+
+STRESS = ".stress-"  # and the process that runs it: see cli/commands/crowd.py
+_CONTENTLESS_DELETE_SINCE = (3, 43, 0)
+# WAL needs shared memory and byte locks between all who have a file open: other machines have neither.
+_NETWORK_FILE_SYSTEMS = (
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ncpfs",
+    "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "davfs", "fuse.davfs2",
+)  # fmt: skip
+_MIN_FREE_BYTES = 50 * 2**20
+_LONG_WAL_BYTES = 64 * 2**20
+_OWN_SUFFIXES = ("-wal", "-shm", "-journal")
+
+
+def examine_surroundings(location: Location) -> list[Finding]:
+    """The checks that open no file of the store."""
+    return [_sqlite(), _fts5(), _file_system(location), _space(location), _wal(location), _permissions(location),
+            _leftovers(location)]  # fmt: skip
+
+
+def _sqlite() -> Finding:
+    version = apsw.sqlite_lib_version()
+    evidence = f"SQLite {version}, APSW {apsw.apsw_version()}"
+    if tuple(int(part) for part in version.split(".")) < _CONTENTLESS_DELETE_SINCE:
+        return fail("sqlite", evidence, "The index needs SQLite 3.43 or newer: pip install --upgrade apsw.")
+    return ok("sqlite", evidence)
+
+
+def _fts5() -> Finding:
+    connection = apsw.Connection(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
+    except apsw.Error:
+        step = "Answers come from heuristics. Install the apsw wheel of the package index: it has FTS5."
+        return warn("fts5", "this SQLite has no FTS5", step)
+    finally:
+        connection.close()
+    return ok("fts5", "FTS5 is there")
+
+
+def _file_system(location: Location) -> Finding:
+    kind = file_system_of(location.folder)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        step = "Several processes can damage a database there. Put the store on a local disk, and name it with --db."
+        return warn("file-system", f"{location.folder} is on a network file system ({kind})", step)
+    return ok("file-system", f"{kind or 'of a kind that this system does not tell'}: {location.folder}")
+
+
+def file_system_of(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
+    """The kind of file system that a folder is on; '' where the system does not tell."""
+    best, kind = "", ""
+    path = os.path.realpath(folder)
+    try:
+        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.readlines()
+    except OSError:
+        return ""
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        fields = before.split()
+        if len(fields) < 5 or not after.split():
+            continue
+        mount = fields[4].encode().decode("unicode_escape")  # a space is \040 there
+        is_above = path == mount or path.startswith(mount.rstrip("/") + "/")
+        if is_above and len(mount) >= len(best):
+            best, kind = mount, after.split()[0]
+    return kind
+
+
+def _space(location: Location) -> Finding:
+    used = sum(os.path.getsize(path) for path in files_of(location) if os.path.exists(path))
+    free = shutil.disk_usage(location.folder).free
+    evidence = f"{_megabytes(free)} free; the store takes {_megabytes(used)}"
+    if free < _MIN_FREE_BYTES or free < used:
+        step = "Free some space: writing, and a repair even more, needs room for another copy of the store."
+        return warn("disk-space", evidence, step)
+    return ok("disk-space", evidence)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 2**20:,.0f} MB" if size >= 10 * 2**20 else f"{size / 2**20:.1f} MB"
+
+
+def _wal(location: Location) -> Finding:
+    sizes = {path: os.path.getsize(path) for path in (location.truth + "-wal", location.index_file + "-wal")
+             if os.path.exists(path)}  # fmt: skip
+    long = [
+        f"{os.path.basename(path)} has {_megabytes(size)}" for path, size in sizes.items() if size > _LONG_WAL_BYTES
+    ]
+    if long:
+        step = "A process that reads for a long time keeps it from being merged: end it; the next write merges."
+        return warn("wal-size", "; ".join(long), step)
+    return ok("wal-size", f"{_megabytes(sum(sizes.values()))} not merged yet")
+
+
+def files_of(location: Location) -> list[str]:
+    """Every file that may hold what the store knows."""
+    return [base + suffix for base in (location.truth, location.index_file) for suffix in ("", *_OWN_SUFFIXES)]
+
+
+def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
+    """(path, mode, the mode it should have) of what others may read, or we may not write."""
+    wanted = [(location.folder, 0o700)] if os.path.basename(location.folder) == ".ctxrank" else []
+    wanted += [(path, 0o600) for path in files_of(location)]
+    backups = os.path.join(location.folder, BACKUPS)
+    wanted.append((backups, 0o700))
+    for folder, _, names in os.walk(backups):
+        wanted += [(os.path.join(folder, name), 0o600) for name in names]
+    for path, mode in wanted:
+        try:
+            info = os.lstat(path)
+        except OSError:
+            continue
+        has = stat.S_IMODE(info.st_mode)
+        if not stat.S_ISLNK(info.st_mode) and (has & 0o077 or has & mode != mode):
+            yield path, has, mode
+
+
+def _permissions(location: Location) -> Finding:
+    wrong = list(wrong_modes(location))
+    foreign = [path for path in (location.folder, location.truth) if os.path.exists(path) and not _is_ours(path)]
+    if foreign:
+        step = "Run ctxrank as that user, or give the files to this one with chown."
+        return warn("permissions", f"{foreign[0]} belongs to another user", step)
+    if wrong:
+        shown = "; ".join(f"{os.path.basename(path)} has {has:o} and not {mode:o}" for path, has, mode in wrong[:4])
+        step = "'ctxrank doctor --repair apply' makes them their owner's alone."
+        return warn("permissions", shown, step, Repair.PERMISSIONS)
+    return ok("permissions", "the folder is 700, the files are 600")
+
+
+def _is_ours(path: str) -> bool:
+    return os.stat(path).st_uid == os.geteuid() or os.geteuid() == 0
+
+
+def leftovers(location: Location) -> list[str]:
+    """Folders and files that a process left when it was killed, and that no living one uses."""
+    found: list[str] = []
+    for name in sorted(os.listdir(location.folder)):
+        path = os.path.join(location.folder, name)
+        for prefix in (TRIAL, STRESS):
+            if name.startswith(prefix) and not _is_alive(name.removeprefix(prefix)):
+                found.append(path)
+        if name.endswith("-journal") and path in files_of(location) and not os.path.getsize(path):
+            found.append(path)
+    return found
+
+
+def _is_alive(number: str) -> bool:
+    try:
+        os.kill(int(number), 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _leftovers(location: Location) -> Finding:
+    found = leftovers(location)
+    if found:
+        step = "'ctxrank doctor --repair apply' moves them into a backup."
+        return warn("leftovers", ", ".join(map(os.path.basename, found)), step, Repair.LEFTOVERS)
+    return ok("leftovers", "nothing was left behind")

@@ -1,0 +1,92 @@
+"""All checks of a store, in the order in which one would look: nothing here changes anything.
+
+for finding in examine(location, is_deep=True): ...
+"""
+
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.care.environment_checks import examine_surroundings
+from ctxrank.indexer.care.finding import Finding, Result, fail, locked, ok, warn
+from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
+from ctxrank.indexer.care.primary_checks import examine_truth, examine_truth_file, open_to_look
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.fulltext.index_file import BROKEN
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import busy_timeout_ms
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import Store
+
+# Nobody waits for a diagnosis as long as for an answer.
+_LONGEST_WAIT_MS = 2000
+
+
+def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
+    """What is found, one finding a check. `is_deep` proves the index against the truth, and both against the disk."""
+    busy_ms = min(busy_timeout_ms(), _LONGEST_WAIT_MS)
+    yield from examine_surroundings(location)
+    is_ours = True
+    for finding in examine_truth_file(location, busy_ms, is_deep=is_deep):
+        yield finding
+        if finding.id in ("truth-file", "schema") and finding.result is not Result.OK:
+            is_ours = False
+    if not is_ours:
+        return
+    try:
+        truth = open_to_look(location.truth, busy_ms)
+    except (apsw.BusyError, apsw.LockedError):
+        yield locked("truth-file", location.truth)
+        return
+    try:
+        yield from examine_truth(truth)
+        yield _configuration(location, truth, busy_ms)
+        yield from examine_index(location, busy_ms, is_deep=is_deep)
+        if is_deep:
+            yield from _deep(location, truth, busy_ms)
+    finally:
+        truth.close()
+
+
+def _configuration(location: Location, truth: apsw.Connection, busy_ms: int) -> Finding:
+    """The settings as a call would read them; this connection cannot write, so nothing is cached."""
+    try:
+        config = load_config(Store(location, truth, busy_ms))
+    except UsageError as error:
+        return fail("configuration", error.message, error.hint)
+    except BROKEN as error:
+        return fail("configuration", f"could not be looked at: {error}", "See the checks of the store above.")
+    if config.notes:
+        return warn("configuration", " ".join(config.notes), "Edit the file that is named.")
+    if config.redaction_mode.is_off:
+        return warn("configuration", "redaction is off: secrets are stored as they come", "Remove redaction_mode: off.")
+    if not config.fts5:
+        return warn("configuration", "FTS5 is switched off: heuristics answer", "Remove 'fts5: off', or CTXRANK_FTS5.")
+    path = os.path.join(location.folder, "config.yaml")
+    return ok("configuration", f"{path} is read" if os.path.exists(path) else "the defaults; there is no config.yaml")
+
+
+def _deep(location: Location, truth: apsw.Connection, busy_ms: int) -> Iterator[Finding]:
+    from ctxrank.indexer.care.disk_checks import examine_disk
+    from ctxrank.indexer.care.index_checks import HEALS_STEP
+    from ctxrank.indexer.care.index_proof import prove_index
+
+    if os.path.exists(location.index_file) and os.path.getsize(location.index_file):
+        try:
+            connection = open_index_to_look(location, busy_ms)
+            try:
+                yield from prove_index(connection, location.index_file)
+            finally:
+                connection.close()
+        except (apsw.BusyError, apsw.LockedError):
+            yield locked("index-proof", location.index_file)
+        except BROKEN as error:
+            yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
+    try:
+        mode = load_config(Store(location, truth, busy_ms)).redaction_mode
+        yield from examine_disk(truth, location, mode)
+    except UsageError:
+        return  # the configuration's own check has said so; without it no file can be read as it was
+    except BROKEN as error:
+        yield fail("artifacts", f"could not be looked at: {error}", "See the checks of the store above.")

@@ -1,0 +1,55 @@
+"""What one check found: an id that stays, a result, the evidence for it, and a next step that harms nothing."""
+
+from enum import Enum
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+
+class Result(Enum):
+    """How serious a finding is: `warn` can stay as it is, `fail` cannot."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Repair(Enum):
+    """What `--repair` can do about a finding, in the order in which it is done."""
+
+    NONE = ""
+    PERMISSIONS = "permissions"
+    LEFTOVERS = "leftovers"
+    SALVAGE = "salvage"
+    REBUILD = "rebuild-index"
+
+
+class Finding(NamedTuple):
+    """The outcome of one check."""
+
+    id: str
+    result: Result
+    evidence: str
+    next_step: str = ""
+    repair: Repair = Repair.NONE
+    is_locked: bool = False
+
+
+def ok(id: str, evidence: str) -> Finding:
+    """Nothing is wrong."""
+    return Finding(id, Result.OK, evidence)
+
+
+def warn(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
+    """Something to know of."""
+    return Finding(id, Result.WARN, evidence, next_step, repair)
+
+
+def fail(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
+    """Something is broken."""
+    return Finding(id, Result.FAIL, evidence, next_step, repair)
+
+
+def locked(id: str, path: str) -> Finding:
+    """Another process holds a file: not a damage, and nothing is done about it."""
+    step = "Wait for the process that holds it, or end it; then run doctor again."
+    return Finding(id, Result.WARN, f"{path} is locked by another process; it was not looked at", step, is_locked=True)

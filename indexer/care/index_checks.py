@@ -1,0 +1,107 @@
+"""The index: can it answer, is it sound, does it follow the feed of this very store?
+
+Whatever is wrong with it heals by itself in the next call; here it is only said.
+"""
+
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.care.primary_checks import open_to_look
+from ctxrank.indexer.fulltext import index_file
+from ctxrank.indexer.store.connection import file_uri
+from ctxrank.indexer.store.location import Location
+
+HEALS_STEP = "The next search heals it; 'ctxrank rebuild' does it now."
+_SHOWN_PROBLEMS = 3
+_FILE = "index-file"
+
+
+def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
+    """The index as main and the truth beside it, as a query has them, and nothing can be changed. Raises apsw.Error."""
+    connection = open_to_look(location.index_file, busy_ms)
+    try:
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "mode=ro"),))
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "immutable=1"),))
+    return connection
+
+
+def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
+    """What a query would meet."""
+    name = location.index_file
+    if not os.path.exists(name) or os.path.getsize(name) == 0:
+        yield warn(_FILE, "there is no index", "Nothing to do: the next search makes it.", Repair.REBUILD)
+        return
+    try:
+        connection = open_index_to_look(location, busy_ms)
+    except (apsw.BusyError, apsw.LockedError):
+        yield locked(_FILE, name)
+        return
+    except apsw.Error as error:
+        yield fail(_FILE, f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
+        return
+    try:
+        yield from _examine(connection, name, is_deep=is_deep)
+    except (apsw.BusyError, apsw.LockedError):
+        yield locked("index-sound", name)
+    except index_file.BROKEN as error:
+        yield fail("index-sound", f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
+    finally:
+        connection.close()
+
+
+def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterator[Finding]:
+    row = connection.execute(
+        "SELECT s.format, s.fingerprint, s.store_uuid = t.uuid FROM main.state AS s, primary_db.store AS t"
+    ).fetchone()
+    if row is None:
+        yield fail(_FILE, "the index has lost its state row", HEALS_STEP, Repair.REBUILD)
+        return
+    if int(row[0]) > index_file.FORMAT:
+        step = "Upgrade this ctxrank: a newer one made it. Until then heuristics answer."
+        yield warn(_FILE, f"the index has format {row[0]}; this program knows up to {index_file.FORMAT}", step)
+        return
+    is_of_another = (row[0], row[1]) != (index_file.FORMAT, index_file.FINGERPRINT)
+    if is_of_another or not row[2]:
+        whose = "of another ctxrank" if is_of_another else "of another store"
+        yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search makes it anew.", Repair.REBUILD)
+        return
+    index = index_file.Index(connection, index_file.Trouble.NONE, name)
+    state = index.state()
+    yield ok(_FILE, f"{state.documents} documents, {os.path.getsize(name) / 2**20:.1f} MB")
+    if index.is_sound():
+        yield ok("index-sentinel", "a term that must be there is found")
+    else:
+        yield fail("index-sentinel", "a term that must be there is not found", HEALS_STEP, Repair.REBUILD)
+    check = "integrity_check" if is_deep else "quick_check"
+    problems = [str(row[0]) for row in connection.execute(f"PRAGMA main.{check}(20)")]
+    if problems == ["ok"]:
+        yield ok("index-integrity", f"SQLite's {check.replace('_', ' ')} finds nothing")
+    else:
+        yield fail("index-integrity", "; ".join(problems[:_SHOWN_PROBLEMS]), HEALS_STEP, Repair.REBUILD)
+    yield _follows(connection, state)
+
+
+def _follows(connection: apsw.Connection, state: index_file.IndexState) -> Finding:
+    last, mark = connection.execute(
+        """
+        SELECT s.seq,
+               coalesce((SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
+          FROM primary_db.store AS s
+        """,
+        (state.applied_seq,),
+    ).fetchone() or (0, 0)
+    if state.applied_seq > int(last):
+        evidence = f"the index holds changes up to {state.applied_seq}, the store only up to {last}"
+        step = "The store lost its last changes, or an older copy of it was put back. If you did not do that, look for"
+        return fail("index-feed", evidence, f"{step} a newer copy before the next search adapts the index.")
+    if state.applied_seq and state.mark != int(mark):
+        step = "Nothing to do: the next search makes the index anew."
+        return warn("index-feed", "the index followed another history of this store", step, Repair.REBUILD)
+    if state.applied_seq < int(last):
+        step = "Nothing to do: the next search catches up, at most 2 s at a time."
+        return warn("index-feed", f"the index has applied {state.applied_seq} of {last} changes", step)
+    return ok("index-feed", f"all {last} changes are applied")

@@ -1,0 +1,191 @@
+"""The index proved against the truth: what each document should have left in it, computed anew and compared.
+
+    documents ──tokenizer──► terms, counts, lengths, facets   ═?═   forward list, statistics, FTS5's own postings
+
+FTS5's postings are compared by a sum for each document, over every token's term, column and place: it takes one number
+a document instead of a copy of the index, and two different documents have the same sum once in 2⁶⁴.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import apsw
+
+from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
+from ctxrank.indexer.care.index_checks import HEALS_STEP
+from ctxrank.indexer.fulltext import forward, index_file
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, Shortest
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import snapshot
+from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
+
+_COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
+_SHOWN = 5
+_NOTED = 1000  # documents whose shortest lengths are kept before they are put together
+_MASK = (1 << 64) - 1
+
+
+class _Expected(NamedTuple):
+    """What the truth says the index should hold, and the documents whose forward entry says otherwise."""
+
+    sums: dict[int, int]
+    df: Counter[str]
+    total_length: int
+    wrong_forward: list[int]
+    shortest: dict[int, list[int]]
+
+
+def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
+    """Compare the index of this connection with the truth beside it. Raises apsw.Error."""
+    index = index_file.Index(connection, index_file.Trouble.NONE, path)
+    with snapshot(connection):
+        state = index.state()
+        if _lags(connection, state):
+            step = "Run 'ctxrank search' once, so that it catches up; then run doctor --deep again."
+            yield warn("index-proof", "the index lags behind the store, and was not compared with it", step)
+            return
+        expected = _expect(connection, index)
+        yield _about_documents("index-forward", "forward entries", expected.wrong_forward, len(expected.sums) - 1)
+        stored = {int(row[0]) for row in connection.execute("SELECT id FROM main.forward")}
+        ghosts = sorted(stored - expected.sums.keys())
+        found, terms = _postings(connection)
+        ghosts += sorted(found.keys() - expected.sums.keys() - stored)
+        yield _about_documents("index-ghosts", "documents that are gone", ghosts, len(expected.sums) - 1)
+        wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
+        yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
+        yield _vocabulary(terms, expected.df)
+        yield _statistics(connection, state, expected)
+        yield _bounds(connection, expected.shortest)
+
+
+def _lags(connection: apsw.Connection, state: index_file.IndexState) -> bool:
+    return connection.execute("SELECT seq FROM primary_db.store").fetchone() != (state.applied_seq,)
+
+
+def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
+    labels = {str(text): int(label) for label, text in connection.execute("SELECT id, text FROM primary_db.labels")}
+    names = {int(id_): str(term) for id_, term in connection.execute("SELECT id, term FROM main.terms")}
+    df: Counter[str] = Counter()
+    sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
+    total_length = 0
+    wrong: list[int] = []
+    ids = {term: id_ for id_, term in names.items()}
+    lengths: dict[int, list[int]] = {}
+    shortest = Shortest()
+    for record in connection.execute(
+        """
+        SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
+               title, body, path, identifiers
+          FROM primary_db.documents
+         ORDER BY id
+        """
+    ):
+        id_, owner, kind, session, group, agent, type_, priority, superseded, *texts = record
+        rowid = index_rowid(session, id_)
+        scope = scope_text(
+            kind, session, group, labels, agent=agent, type_=type_, priority=priority, is_current=superseded is None
+        )
+        tokens = [index.tokens(text) for text in (*texts, scope)]
+        sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
+        counts = _packed(*(Counter(column) for column in tokens[:4]))
+        length = sum(len(column) for column in tokens[:4])
+        known = [(ids[term], packed) for term, packed in counts.items() if term in ids]
+        shortest.note([id_ for id_, _ in known], [packed for _, packed in known], length)
+        if len(sums) % _NOTED == 0:
+            _shorten(lengths, shortest)
+        df.update(counts.keys())
+        total_length += length
+        row = connection.execute("SELECT owner_id, length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
+        if row is None or (int(row[0]), int(row[1])) != (owner or id_, length) or _stored(row[2], names) != counts:
+            wrong.append(rowid)
+    _shorten(lengths, shortest)
+    return _Expected(sums, df, total_length, wrong, lengths)
+
+
+def _shorten(lengths: dict[int, list[int]], shortest: Shortest) -> None:
+    for id_, news in shortest.news().items():
+        lengths[id_] = list(map(min, lengths.get(id_, news), news))
+
+
+def _sum_of(place: int, tokens: Iterable[str]) -> int:
+    return sum(hash((term, place, offset)) for offset, term in enumerate(tokens)) & _MASK
+
+
+def _packed(title: Counter[str], body: Counter[str], path: Counter[str], identifiers: Counter[str]) -> dict[str, int]:
+    return {
+        term: forward.pack_counts(title[term], body[term], path[term], identifiers[term])
+        for term in {*title, *body, *path, *identifiers}
+    }
+
+
+def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
+    try:
+        ids = frozenset(forward.term_ids(blob))
+        return {names.get(id_, ""): packed for id_, packed in forward.packed_counts(blob, ids)}
+    except (LookupError, ValueError):
+        return {"": 0}  # not what a document has
+
+
+def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]]:
+    """By row the sum of what FTS5 says stands there, and in how many rows each term does, the scope left out."""
+    sums: dict[int, int] = {}
+    rows: Counter[str] = Counter()
+    connection.execute("CREATE VIRTUAL TABLE temp.doctor_instances USING fts5vocab('main', 'fts', 'instance')")
+    try:
+        before: tuple[str, int] = ("", -1)
+        for term, rowid, column, offset in connection.execute(
+            "SELECT term, doc, col, offset FROM temp.doctor_instances"
+        ):
+            place = _COLUMNS[str(column)]
+            sums[int(rowid)] = sums.get(int(rowid), 0) + hash((term, place, offset)) & _MASK
+            if column != "scope" and before != (term, rowid):
+                before = (str(term), int(rowid))
+                rows[before[0]] += 1
+    finally:
+        # Where reading failed, SQLite has taken back the transaction, and the table with it.
+        connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
+    return sums, rows
+
+
+def _about_documents(id: str, what: str, wrong: list[int], count: int) -> Finding:
+    if not wrong:
+        return ok(id, f"no {what}" if id == "index-ghosts" else f"{what} of {count} documents are what they should be")
+    shown = ", ".join(str(document_id_of(rowid)) for rowid in wrong[:_SHOWN])
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    verb = f"holds {what}" if id == "index-ghosts" else f"has wrong {what} of documents"
+    return fail(id, f"the index {verb}: {shown}{more}", HEALS_STEP, Repair.REBUILD)
+
+
+def _vocabulary(found: Mapping[str, int], expected: Mapping[str, int]) -> Finding:
+    ghosts = len(found.keys() - expected.keys())
+    missing = len(expected.keys() - found.keys())
+    if ghosts or missing:
+        evidence = f"{ghosts} terms that no document has, {missing} that are missing"
+        return fail("index-vocabulary", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-vocabulary", f"{len(expected)} terms, each of a living document")
+
+
+def _statistics(connection: apsw.Connection, state: index_file.IndexState, expected: _Expected) -> Finding:
+    stored = {str(term): int(df) for term, df in connection.execute("SELECT term, df FROM main.terms WHERE df <> 0")}
+    wrong = sum(stored.get(term) != df for term, df in expected.df.items()) + len(stored.keys() - expected.df.keys())
+    totals = (state.documents, state.total_length)
+    should = (len(expected.sums) - 1, expected.total_length)
+    if wrong or totals != should:
+        evidence = (
+            f"{wrong} terms are counted wrongly; documents and tokens are {totals[0]} and {totals[1]},"
+            f" and should be {should[0]} and {should[1]}"
+        )
+        return fail("index-statistics", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-statistics", f"{should[0]} documents and {should[1]} tokens are counted right")
+
+
+def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> Finding:
+    """A length that is too short only costs time; one that is too long would leave a good document out."""
+    wrong = 0
+    for id_, *stored in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
+        true = expected.get(int(str(id_)))
+        wrong += true is not None and any(int(str(at)) > least for at, least in zip(stored, true, strict=True))
+    if wrong:
+        evidence = f"{wrong} terms have a document that is shorter than their shortest"
+        return fail("index-bounds", evidence, HEALS_STEP, Repair.REBUILD)
+    return ok("index-bounds", f"no document of {len(expected)} terms is shorter than their shortest")

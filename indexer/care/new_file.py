@@ -1,0 +1,206 @@
+"""A sound truth file made of what can be read in a damaged one: rows, ids and the feed's numbers as they were.
+
+    report = save_what_can_be_read("damaged.db", "new.db")
+    report.saved, report.lost
+
+The damaged file is only read. The new one has all tables of the schema, also those of which nothing could be read; an
+index made from the damaged file does not take the new one for it, and is made anew.
+"""
+
+import os
+import uuid
+from collections.abc import Mapping
+
+import apsw
+
+from ctxrank.indexer.care.relations import Mended, mend
+from ctxrank.indexer.care.sqlite_salvage.layout import SEQUENCE_TABLE, read_layout
+from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, Record
+from ctxrank.indexer.care.sqlite_salvage.rows import CopiedTable, copy_table, read_records
+from ctxrank.indexer.care.sqlite_salvage.trees import Ownership, find_owners
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import immediate
+from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
+from ctxrank.indexer.store.store import APPLICATION_ID, Change
+
+_USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
+# What follows from the rest, or is read again when it is wanted: losing it is no loss.
+_DERIVED = ("history_checkpoints", "config_cache", "error_terms", "labels", SEQUENCE_TABLE)
+_SHOWN_IDS = 20
+
+
+class TableReport(NamedTuple):
+    """One table: rows saved as they were, made again from what else was known of them, and lost.
+
+    Where `is_count_known` is false, more may be lost than that: nothing tells how many rows an unreadable page had.
+    """
+
+    name: str
+    saved: int
+    rebuilt: int
+    lost: int
+    lost_ids: tuple[int, ...]
+    is_count_known: bool
+    problems: tuple[str, ...]
+
+
+class SalvageReport(NamedTuple):
+    """What became of each table. `unclaimed_pages` hold rows of which nothing tells whose they are."""
+
+    tables: tuple[TableReport, ...]
+    unclaimed_pages: int
+
+    @property
+    def saved(self) -> int:
+        """Rows that are as they were."""
+        return sum(table.saved for table in self.tables)
+
+    @property
+    def rebuilt(self) -> int:
+        """Rows made again from their document, their record or their indexes: they may lack details."""
+        return sum(table.rebuilt for table in self.tables)
+
+    @property
+    def lost(self) -> int:
+        """Rows known to be lost."""
+        return sum(table.lost for table in self.tables)
+
+    @property
+    def is_count_known(self) -> bool:
+        """Whether no more than that is lost."""
+        return not self.unclaimed_pages and all(table.is_count_known for table in self.tables)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is lost for certain."""
+        return not self.lost and self.is_count_known
+
+    @property
+    def needs_index(self) -> bool:
+        """Whether passages are missing that are still in their files."""
+        return any(table.problems or table.lost for table in self.tables if table.name in ("documents", "artifacts"))
+
+
+def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schema: Schema = PRESENT) -> SalvageReport:
+    """Make the new file. No connection of this process may have the damaged one open.
+
+    `store_uuid` is what the store was named, where another file tells: digests of what was forgotten are keyed with it.
+
+    The new file has the present schema, whatever older one the damaged file has. Raises DamagedError for one from a
+    newer program or from before the first release, or where nothing of a store can be read in it.
+    """
+    file = PageFile(damaged)
+    try:
+        version = _version(file, damaged, schema)
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        truth = apsw.Connection(new)
+        try:
+            truth.pragma("journal_mode", "off")  # a file that is not finished is thrown away
+            truth.pragma("foreign_keys", False)
+            with immediate(truth):
+                report = _fill(file, truth, schema._replace(version=version), schema, store_uuid)
+            problems = [str(row[0]) for row in truth.execute("PRAGMA integrity_check(5)")]
+            assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
+        finally:
+            truth.close()
+        descriptor = os.open(new, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+        return report
+    finally:
+        file.close()
+
+
+def _version(file: PageFile, path: str, schema: Schema) -> int:
+    """The schema that the file says it has; the present one where it says nothing that can be. Raises DamagedError."""
+    if file.has_magic and file.header_number(_APPLICATION_ID_AT) == APPLICATION_ID:
+        version = file.header_number(_USER_VERSION_AT)
+        if 1 <= version < 1000:
+            refuse_version(version, path, schema)
+            return version
+    return schema.version
+
+
+def _fill(file: PageFile, truth: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
+    apply_schema(truth, 0, before)
+    tables = read_layout(truth)
+    owners = find_owners(file, tables)
+    triggers = _drop_triggers(truth)
+    copied = {table.name: copy_table(file, owners, table, truth) for table in tables if table.name != SEQUENCE_TABLE}
+    if not any(table.saved for table in copied.values()):
+        raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
+    _make_triggers(truth, triggers)  # a migration may change them
+    apply_schema(truth, before.version, schema)
+    triggers = _drop_triggers(truth)
+    truth.pragma("application_id", APPLICATION_ID)
+    truth.pragma("user_version", schema.version)
+    if truth.execute("SELECT 1 FROM store").fetchone() is None:
+        row = (store_uuid or str(uuid.uuid4()), now_us())
+        truth.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
+    _number_on(file, owners, truth, copied)
+    change = Change(truth)
+    mended = mend(change, {name: table.lost for name, table in copied.items()})
+    change.finish()
+    _make_triggers(truth, triggers)
+    _mark(truth)
+    reports = [_reported(truth, table, mended) for table in copied.values() if table.name not in _DERIVED]
+    return SalvageReport(tuple(reports), len(owners.unclaimed))
+
+
+def _drop_triggers(truth: apsw.Connection) -> list[str]:
+    """Rows come in as they were, without what a change of them would do; returns how to make the triggers again."""
+    triggers = truth.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    for name, _ in triggers:
+        truth.execute(f'DROP TRIGGER "{name}"')
+    return [str(sql) for _, sql in triggers]
+
+
+def _make_triggers(truth: apsw.Connection, triggers: list[str]) -> None:
+    for sql in triggers:
+        truth.execute(sql)
+
+
+def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
+    """Go on counting where the damaged file was: no id and no number of the feed is given twice."""
+    given = {str(name): int(last) for name, last in truth.execute("SELECT name, seq FROM sqlite_sequence")}
+    for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):
+        name, last = record.values if isinstance(record, Record) and len(record.values) == 2 else (None, None)
+        if isinstance(name, str) and isinstance(last, int) and name in copied:
+            given[name] = max(given.get(name, 0), last)
+    truth.execute("DELETE FROM sqlite_sequence")
+    for name, last in given.items():
+        highest = max(last, 0, *copied[name].lost)
+        truth.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, highest))
+    truth.execute(
+        """
+        UPDATE store
+           SET seq = max(seq,
+                         coalesce((SELECT max(seq) FROM documents), 0),
+                         coalesce((SELECT max(seq) FROM tombstones), 0),
+                         coalesce((SELECT max(seq) FROM history_checkpoints), 0))
+        """
+    )
+    truth.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
+
+
+def _mark(truth: apsw.Connection) -> None:
+    """Begin another history: an index made from the damaged file is made anew, and not believed."""
+    truth.execute("UPDATE store SET seq = seq + 1")
+    truth.execute("DELETE FROM history_checkpoints")
+    mark = int.from_bytes(os.urandom(7), "big")
+    truth.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
+
+
+def _reported(truth: apsw.Connection, table: CopiedTable, mended: Mended) -> TableReport:
+    again = mended.rebuilt.get(table.name, 0)
+    still = [number for number in table.lost if not _has_row(truth, table.name, number)]
+    lost = max(len(still), table.unreadable + table.rejected - again, 0) + mended.dropped.get(table.name, 0)
+    return TableReport(
+        table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
+    )
+
+
+def _has_row(truth: apsw.Connection, table: str, number: int) -> bool:
+    return truth.execute(f'SELECT 1 FROM "{table}" WHERE rowid = ?', (number,)).fetchone() is not None

@@ -1,0 +1,277 @@
+"""The truth: is it a store of ours, is it sound, do its parts fit together?"""
+
+import os
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.clock import format_us, now_us
+from ctxrank.indexer.fulltext.index_file import BROKEN
+from ctxrank.indexer.privacy.erase import is_erasing_due
+from ctxrank.indexer.privacy.removal import TABLES
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.connection import file_uri, snapshot, wait_for_locks
+from ctxrank.indexer.store.facets import KINDS
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
+from ctxrank.indexer.store.store import APPLICATION_ID, SCHEMA_VERSION
+from ctxrank.indexer.text.lines import WIPED
+
+SALVAGE_STEP = (
+    "'ctxrank doctor --repair dry-run' counts what can be saved; '--repair apply' saves it and keeps a copy of the"
+    " file as it is."
+)
+_SHOWN_PROBLEMS = 3
+_CLOCK_TOLERANCE_US = 5 * 60 * 10**6
+_RECORD_TABLES = {kind: table for kind, table in TABLES.items() if kind != "event"} | {
+    "artifact": "artifacts", "linked": "linked_artifacts",
+}  # fmt: skip
+
+
+def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
+    """A connection that changes nothing. Raises apsw.Error."""
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        connection = apsw.Connection(file_uri(path, "mode=ro"), flags=flags)
+        wait_for_locks(connection, busy_ms)
+        connection.pragma("schema_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # In a folder that cannot be written nobody can make the -shm that a log needs.
+        connection = apsw.Connection(file_uri(path, "immutable=1"), flags=flags)
+        connection.pragma("schema_version")
+    connection.pragma("trusted_schema", False)
+    return connection
+
+
+def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
+    """Whether the file is a store of ours and sound; no finding but these two counts where the second fails."""
+    name = location.truth
+    try:
+        if os.path.getsize(name) == 0 and os.path.exists(location.index_file):
+            step = f"Restore it from a backup; {location.folder}/backups has what doctor kept."
+            yield fail("truth-file", f"{name} is empty, though its index is there", step)
+            return
+        truth = open_to_look(name, busy_ms)
+    except (apsw.BusyError, apsw.LockedError):
+        yield locked("truth-file", name)
+        return
+    except apsw.NotADBError:
+        yield fail(
+            "truth-file", f"{name} is not an SQLite database: its header is damaged", SALVAGE_STEP, Repair.SALVAGE
+        )
+        return
+    except apsw.CorruptError as error:
+        yield fail("truth-file", f"{name}: {error}", SALVAGE_STEP, Repair.SALVAGE)
+        return
+    except (apsw.Error, OSError) as error:
+        yield fail("truth-file", f"{name} cannot be opened: {error}", "Check that you may read it.")
+        return
+    try:
+        try:
+            recognised = _recognised(truth, name)
+            mode = str(truth.pragma("journal_mode"))
+        except (apsw.BusyError, apsw.LockedError):
+            yield locked("truth-file", name)
+            return
+        except (apsw.Error, UnicodeDecodeError) as error:  # what its tables are cannot be read
+            yield fail("truth-file", f"{name}: {error}", SALVAGE_STEP, Repair.SALVAGE)
+            return
+        yield recognised
+        if mode == "wal":
+            yield ok("wal-mode", "readers and a writer do not wait for each other")
+        else:
+            yield warn("wal-mode", f"the journal mode is {mode}", "Nothing to do: the next call switches to WAL.")
+    finally:
+        truth.close()
+    yield _sound(name, busy_ms, is_deep=is_deep)
+
+
+def _recognised(truth: apsw.Connection, name: str) -> Finding:
+    version, owner = int(truth.pragma("user_version")), int(truth.pragma("application_id"))
+    if version > SCHEMA_VERSION and owner == APPLICATION_ID:
+        step = "It was written by a newer ctxrank: upgrade this one. Nothing here repairs it."
+        return fail("schema", f"schema {version}; this program knows up to {SCHEMA_VERSION}", step)
+    if owner != APPLICATION_ID:
+        is_empty = truth.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
+        if is_empty:
+            return warn("schema", f"{name} holds nothing yet", "Nothing to do: the first call makes its tables.")
+        step = "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'."
+        return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", step)
+    if version < FIRST_SCHEMA:
+        return fail("schema", f"schema {version}, of a ctxrank from before the first release", UNRELEASED_STEP)
+    if version < SCHEMA_VERSION:
+        return warn(
+            "schema", f"schema {version} of {SCHEMA_VERSION}", "Nothing to do: the next call brings it up to date."
+        )
+    return ok("schema", f"schema {version}")
+
+
+def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
+    """Looked at twice, through two connections: a page that was read in the wrong moment is no damage."""
+    check = "integrity_check" if is_deep else "quick_check"
+    problems: list[str] = []
+    for _ in range(2):
+        try:
+            truth = open_to_look(name, busy_ms)
+            try:
+                problems = [str(row[0]) for row in truth.execute(f"PRAGMA {check}(20)")]
+            finally:
+                truth.close()
+        except (apsw.BusyError, apsw.LockedError):
+            return locked("truth-integrity", name)
+        except (apsw.Error, UnicodeDecodeError) as error:
+            problems = [str(error)]
+        if problems == ["ok"]:
+            return ok("truth-integrity", f"SQLite's {check.replace('_', ' ')} finds nothing")
+    lines = [line.strip() for problem in problems for line in problem.split("\n") if not line.startswith("***")]
+    shown = "; ".join((lines or problems)[:_SHOWN_PROBLEMS])
+    return fail("truth-integrity", shown, SALVAGE_STEP, Repair.SALVAGE)
+
+
+def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
+    """Whether what stands in the tables fits together; for a file of the present schema."""
+    checks: dict[str, Callable[[apsw.Connection], Finding]] = {
+        "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
+        "forgetting": _forgetting, "clock": _clock,
+    }  # fmt: skip
+    for id, check in checks.items():
+        try:
+            with snapshot(truth):  # its questions are about one moment: others may write meanwhile
+                finding = check(truth)
+            yield finding
+        except (apsw.BusyError, apsw.LockedError):
+            yield locked(id, truth.filename)
+        except BROKEN as error:  # values of a page that is not the table's are of any type
+            yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
+
+
+def _number(truth: apsw.Connection, query: str, *values: int | str) -> int:
+    row = truth.execute(query, values).fetchone()
+    return int(row[0] or 0) if row else 0
+
+
+def _texts(truth: apsw.Connection) -> Finding:
+    """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
+    wiped: list[str] = []
+    undecodable: list[str] = []
+    for table, column in truth.execute(
+        """
+        SELECT t.name, c.name
+          FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+         WHERE t.schema = 'main' AND t.type = 'table' AND c.type = 'TEXT'
+        """
+    ).fetchall():
+        count = _number(truth, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
+        if count:
+            wiped.append(f"{count} in {table}.{column}")
+        # One such text keeps the index from taking in whatever comes behind it.
+        count = sum(not _is_utf8(text) for (text,) in truth.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"'))
+        if count:
+            undecodable.append(f"{count} in {table}.{column}")
+    if wiped:
+        return fail("texts", f"texts were wiped: {', '.join(wiped)}", SALVAGE_STEP, Repair.SALVAGE)
+    if undecodable:
+        return fail("texts", f"texts are no UTF-8 any more: {', '.join(undecodable)}", SALVAGE_STEP, Repair.SALVAGE)
+    return ok("texts", "no text was wiped, all are UTF-8")
+
+
+def _is_utf8(text: object) -> bool:
+    if not isinstance(text, bytes) or text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _feed(truth: apsw.Connection) -> Finding:
+    row = truth.execute("SELECT seq FROM store WHERE id = 1").fetchone()
+    if row is None:
+        return fail("feed", "the store has lost its counter row", SALVAGE_STEP, Repair.SALVAGE)
+    last = int(row[0])
+    above = _number(
+        truth,
+        "SELECT (SELECT count(*) FROM documents WHERE seq > ?1) + (SELECT count(*) FROM tombstones WHERE seq > ?1)",
+        last,
+    )
+    both = _number(truth, "SELECT count(*) FROM tombstones WHERE document_id IN (SELECT id FROM documents)")
+    if above or both:
+        evidence = f"{above} changes are numbered above the counter ({last}); {both} documents are also deleted"
+        return fail("feed", evidence, SALVAGE_STEP, Repair.SALVAGE)
+    if last and not _number(truth, "SELECT count(*) FROM history_checkpoints WHERE seq >= ?", last):
+        step = "Nothing to do: the index is made anew by the next call."
+        return warn("feed", f"change {last} has no mark", step)
+    return ok("feed", f"{last} changes, each numbered once")
+
+
+def _references(truth: apsw.Connection) -> Finding:
+    broken = [(str(table), str(parent)) for table, _, parent, _ in truth.execute("PRAGMA foreign_key_check")]
+    if broken:
+        pairs = sorted({f"{table} without {parent}" for table, parent in broken})
+        return fail("references", f"{len(broken)} rows: {', '.join(pairs)}", SALVAGE_STEP, Repair.SALVAGE)
+    return ok("references", "every row has what it belongs to")
+
+
+def _records(truth: apsw.Connection) -> Finding:
+    """A record and its document are two rows: neither may be without the other."""
+    missing: list[str] = []
+    for kind, table in _RECORD_TABLES.items():
+        orphans = _number(
+            truth, f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})"
+        )
+        if orphans:
+            missing.append(f"{orphans} documents of kind {kind} without a record")
+        if kind in ("artifact", "linked"):  # a file that a package owns has no document of its own
+            continue
+        mute = _number(
+            truth,
+            f"SELECT count(*) FROM {table} WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = '{kind}')",
+        )
+        if mute:
+            missing.append(f"{mute} records of kind {kind} that no search finds")
+    lost = _number(
+        truth, "SELECT count(*) FROM documents WHERE session_id > 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    if lost:
+        missing.append(f"{lost} documents of sessions that are not there")
+    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    strange = _number(truth, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
+    if strange:
+        missing.append(f"{strange} documents of no known kind, which the index cannot take")
+    if missing:
+        return fail("records", "; ".join(missing), SALVAGE_STEP, Repair.SALVAGE)
+    return ok("records", "every record is findable, every document has a record")
+
+
+def _rules(truth: apsw.Connection) -> Finding:
+    older = _number(truth, "SELECT count(*) FROM documents WHERE ruleset < ?", RULESET_VERSION)
+    newer = _number(truth, "SELECT count(*) FROM documents WHERE ruleset > ?", RULESET_VERSION)
+    if newer:
+        evidence = f"{newer} documents were redacted by rules newer than {RULESET_VERSION}"
+        return warn("redaction-rules", evidence, "Upgrade this ctxrank: a newer one wrote here.")
+    if older:
+        evidence = f"{older} documents were stored under rules older than {RULESET_VERSION}"
+        step = "They are redacted when shown; 'ctxrank purge --redact' does it for good."
+        return warn("redaction-rules", evidence, step)
+    return ok("redaction-rules", f"everything was stored under rules {RULESET_VERSION}")
+
+
+def _forgetting(truth: apsw.Connection) -> Finding:
+    if is_erasing_due(truth):
+        evidence = "a purge is not finished: bytes of what went may be in the files"
+        return warn("forgetting", evidence, "'ctxrank purge' ends it.")
+    return ok("forgetting", "no purge is unfinished")
+
+
+def _clock(truth: apsw.Connection) -> Finding:
+    newest = _number(
+        truth,
+        "SELECT max((SELECT coalesce(max(created_at), 0) FROM documents WHERE kind NOT IN ('artifact', 'passage')),"
+        " (SELECT coalesce(max(created_at), 0) FROM sessions))",
+    )
+    if newest > now_us() + _CLOCK_TOLERANCE_US:
+        step = "Check this machine's clock, and that of the machine the records came from: ages are counted from it."
+        return warn("clock", f"the newest record is of {format_us(newest)}, which is still to come", step)
+    return ok("clock", f"the newest record is of {format_us(newest)}" if newest else "there are no records yet")

@@ -1,0 +1,187 @@
+"""Rows that lost what they belong to.
+
+What is known well enough is made again: an owner from its index entries, a record from its document and the other way
+round. What is left over is put right as the schema would have it: a reference that may be empty becomes empty, a row
+that cannot be without its owner goes, and is counted.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import apsw
+
+from ctxrank.indexer.care.counterparts import (
+    RECORD_TABLES,
+    Known,
+    insert,
+    numbers,
+    rebuild_documents,
+    rebuild_records,
+)
+from ctxrank.indexer.care.sqlite_salvage.pages import Value
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.facets import KINDS
+from ctxrank.indexer.store.store import Change
+
+# JSON that is always written as such, and what stands for one that a turned byte has broken.
+_JSON = (
+    ("groups", "context_references", "'[]'"),
+    ("reasoning", "refs", "'[]'"),
+    ("error_patterns", "context_hints", "'[]'"),
+    ("error_patterns", "stack_pattern", "'[]'"),
+    ("skill_outputs", "output", "json_quote(output)"),
+    ("events", "payload", "json_quote(payload)"),
+)
+# What a row is made of that only its index entries are left of, beside what these say. In this order: owners first.
+_FILLERS: dict[str, dict[str, Value]] = {
+    "sessions": {"created_at": 0},
+    "groups": {"created_at": 0},
+    "roots": {},
+    "artifacts": {"state": "stale", "reason": "rebuilt after damage", "indexed_at": 0},
+}
+_OF_A_SESSION = ("groups", "packages", "reasoning", "skill_outputs", "events", "receipts")
+# Read from disk again by the next `index`, and of no use in part.
+_LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
+
+
+class Mended(NamedTuple):
+    """By table: rows made again from what else was known of them, and rows that had to go with their owner."""
+
+    rebuilt: Mapping[str, int]
+    dropped: Mapping[str, int]
+
+
+def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
+    """Make the new file whole in itself, inside the caller's transaction."""
+    truth = change.connection
+    rebuilt: Counter[str] = Counter()
+    for table, column, instead in _JSON:
+        truth.execute(f"UPDATE {table} SET {column} = {instead} WHERE NOT json_valid({column})")
+        rebuilt[table] += truth.changes()
+    for table, filler in _FILLERS.items():
+        for number, known in lost.get(table, {}).items():
+            rebuilt[table] += insert(truth, table, {**filler, **known, "id": number})
+    rebuilt["sessions"] += _name_lost_sessions(truth)
+    strange = _drop_strange_documents(truth)
+    rebuilt.update(rebuild_records(truth, lost))
+    rebuilt["documents"] += rebuild_documents(change, lost.get("documents", {}))
+    dropped = _settle_references(truth)
+    dropped["documents"] += strange
+    # A document of a record that is not there any more: its passages go with it.
+    for kind, table in {**RECORD_TABLES, "artifact": "artifacts"}.items():
+        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})"
+        for document_id in numbers(truth, query, kind):
+            dropped["documents"] += documents.remove_owned(change, document_id) + 1
+            documents.remove(change, document_id)
+    dropped.update(_settle_references(truth))
+    _derive(truth, lost, rebuilt)
+    return Mended(rebuilt, dropped)
+
+
+def _name_lost_sessions(truth: apsw.Connection) -> int:
+    """Give sessions that only their contents still know a row, so that these stay; returns how many."""
+    count = 0
+    for table in _OF_A_SESSION:
+        query = f"SELECT DISTINCT session_id FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
+        for number in numbers(truth, query):
+            count += insert(truth, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
+    # When it was made is gone; the first thing that it holds is not much younger.
+    truth.execute(
+        """
+        UPDATE sessions
+           SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE session_id = sessions.id),
+                                     (SELECT min(created_at) FROM reasoning WHERE session_id = sessions.id), 0)
+         WHERE created_at = 0
+        """
+    )
+    truth.execute(
+        """
+        UPDATE groups
+           SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE group_id = groups.id),
+                                     (SELECT created_at FROM sessions WHERE id = groups.session_id), 0)
+         WHERE created_at = 0
+        """
+    )
+    return count
+
+
+def _settle_references(truth: apsw.Connection) -> Counter[str]:
+    """Empty references to rows that are gone, or remove the row that cannot be without; counted by table."""
+    dropped: Counter[str] = Counter()
+    while broken := _broken(truth):
+        for table, rowid, parent, key in broken:
+            query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
+            column, target = (str(name) for name in truth.execute(query, (table, key)).fetchone() or ())
+            query = 'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND ("notnull" OR pk)'
+            is_required = truth.execute(query, (table, column)).fetchone() is not None
+            where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
+            if rowid is not None:
+                where += f" AND rowid = {rowid}"
+            if is_required:
+                truth.execute(f'DELETE FROM "{table}" WHERE {where}')
+                dropped[table] += truth.changes()
+            else:
+                truth.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
+    return dropped
+
+
+def _drop_strange_documents(truth: apsw.Connection) -> int:
+    """Remove documents that the index could not take: it would stop at the first of them for ever."""
+    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    truth.execute(
+        f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
+        " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
+    )
+    strange = truth.changes()
+    if strange:
+        truth.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
+    return strange
+
+
+def _broken(truth: apsw.Connection) -> "list[_Broken]":
+    return [
+        _Broken(str(table), None if rowid is None else int(str(rowid)), str(parent), int(str(key)))
+        for table, rowid, parent, key in truth.execute("PRAGMA foreign_key_check")
+    ]
+
+
+class _Broken(NamedTuple):
+    """A row whose reference leads nowhere; no row number in a table that has none."""
+
+    table: str
+    rowid: int | None
+    parent: str
+    key: int
+
+
+def _derive(truth: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
+    """Make again what follows from the rest."""
+    for column in ("agent", "type", "priority"):
+        truth.execute(
+            f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
+        )
+    truth.execute("DELETE FROM error_terms")
+    truth.execute("UPDATE error_signatures SET normaliser_version = 0, terms = '[]' WHERE NOT json_valid(terms)")
+    truth.execute("UPDATE error_signatures SET normaliser_version = 0, features = '{}' WHERE NOT json_valid(features)")
+    truth.execute(
+        "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
+        " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"
+        " WHERE typeof(t.value) = 'integer'"
+    )
+    unsigned = "FROM error_patterns WHERE id NOT IN (SELECT pattern_id FROM error_signatures)"
+    truth.execute(  # normaliser 0 is older than any: the next call that matches signs these
+        "INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, headline, features,"
+        f" terms, error_text) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
+    )
+    if truth.changes():
+        rebuilt["error_signatures"] = truth.changes()
+    if any(lost.get(table) for table in _LINKED_TABLES):
+        for table in _LINKED_TABLES:
+            truth.execute(f"DELETE FROM {table}")
+        truth.execute("DELETE FROM documents WHERE kind = 'linked'")
+    else:
+        truth.execute(
+            "DELETE FROM documents WHERE kind = 'linked' AND record_id NOT IN (SELECT id FROM linked_artifacts)"
+        )
+    truth.execute("UPDATE linked_trees SET scan_state = ''")

@@ -1,0 +1,124 @@
+"""Repairing what was found: what would be done, then a trial, then the thing itself, with a copy kept of what was.
+
+    steps = plan(findings)
+    report = repair(location, steps, is_dry_run=True)
+
+A lock is waited for and then reported; it is never a reason to repair anything.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from ctxrank.indexer.care.environment_checks import leftovers, wrong_modes
+from ctxrank.indexer.care.finding import Finding, Repair
+from ctxrank.indexer.care.new_file import SalvageReport
+from ctxrank.indexer.care.replacement import new_backup_folder, salvage
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
+from ctxrank.indexer.store.location import Location
+
+WHAT = {
+    Repair.PERMISSIONS: "make the store's folder and files their owner's alone",
+    Repair.LEFTOVERS: "move what killed processes left into a backup",
+    Repair.SALVAGE: "copy the store as it is, save every record that can be read, and put that in its place",
+    Repair.REBUILD: "make the index anew from the store, after a copy of the store",
+}
+
+
+class RepairReport(NamedTuple):
+    """What was done, a line a step; `backup` is where the store is as it was ('' where no copy was needed)."""
+
+    done: tuple[str, ...]
+    backup: str
+    salvaged: SalvageReport | None
+
+
+def plan(findings: Iterable[Finding]) -> tuple[Repair, ...]:
+    """The steps that these findings call for, in the order in which they are done."""
+    wanted = {finding.repair for finding in findings}
+    if Repair.SALVAGE in wanted:
+        wanted.add(Repair.REBUILD)  # its index was made from what is damaged
+    return tuple(step for step in Repair if step in wanted and step is not Repair.NONE)
+
+
+def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> RepairReport:
+    """Do the steps, or try what can be tried without changing the store.
+
+    No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
+    """
+    done: list[str] = []
+    backup = ""
+    salvaged: SalvageReport | None = None
+    if Repair.PERMISSIONS in steps:
+        done += _set_modes(location, is_dry_run=is_dry_run)
+    if Repair.LEFTOVERS in steps:
+        done += _move_leftovers(location, is_dry_run=is_dry_run)
+    if Repair.SALVAGE in steps:
+        exchange = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
+        backup, salvaged = exchange.backup, exchange.report
+        verb = "can be saved" if is_dry_run else "saved"
+        done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} made again")
+    elif Repair.REBUILD in steps and not is_dry_run:
+        backup = _copied(location)
+    if Repair.REBUILD in steps:
+        done.append(_rebuilt(location, is_dry_run=is_dry_run))
+    return RepairReport(tuple(done), backup, salvaged)
+
+
+def _set_modes(location: Location, *, is_dry_run: bool) -> list[str]:
+    done: list[str] = []
+    for path, has, mode in list(wrong_modes(location)):
+        if not is_dry_run:
+            try:
+                os.chmod(path, mode)
+            except OSError as error:
+                raise CtxrankError(
+                    f"{path} cannot be changed: {error.strerror}.", "It belongs to another user."
+                ) from error
+        done.append(f"{'would set' if is_dry_run else 'set'} {os.path.basename(path)} from {has:o} to {mode:o}")
+    return done
+
+
+def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
+    found = leftovers(location)
+    if found and not is_dry_run:
+        folder = new_backup_folder(location)
+        for path in found:
+            shutil.move(path, folder)
+    verb = "would move" if is_dry_run else "moved"
+    return [f"{verb} {os.path.basename(path)} into a backup" for path in found]
+
+
+def _copied(location: Location) -> str:
+    """A copy of the truth as the next reader would see it."""
+    path = os.path.join(new_backup_folder(location), os.path.basename(location.truth))
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    with sqlite_errors(location.truth):
+        source = apsw.Connection(location.truth, flags=apsw.SQLITE_OPEN_READWRITE)
+        target = apsw.Connection(path)
+        try:
+            source.set_busy_timeout(busy_timeout_ms())
+            with target.backup("main", source, "main") as backup:
+                backup.step(-1)
+        finally:
+            target.close()
+            source.close()
+    return path
+
+
+def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
+    if is_dry_run:
+        return "would make the index anew"
+    from ctxrank.indexer.fulltext.catch_up import rebuild
+    from ctxrank.indexer.store.store import open_store
+
+    with open_store(location.truth, root=location.root) as store:
+        missing = rebuild(store)
+        trouble = store.index().trouble.value
+    if trouble:
+        return f"the index could not be made anew: {trouble}; the next call tries again"
+    return "made the index anew" if not missing else f"made the index anew; it still lacks {missing} changes"

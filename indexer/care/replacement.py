@@ -1,0 +1,231 @@
+"""A damaged truth file exchanged for what could be saved of it, under the eyes of who has it open.
+
+    lock ─► copy to backups/ ─► read the copy, make a new file ─► write it over the damaged one, in one transaction
+
+Written over and not renamed: a process that has the file open would go on writing to one that nobody else sees. Only a
+file that SQLite itself cannot open is replaced, and only while no other process has it open. A lock is never taken for
+damage: who meets one gets LockedError, and nothing has changed.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import time
+from collections.abc import Generator
+
+import apsw
+
+from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
+from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import translate, wait_for_locks
+from ctxrank.indexer.store.location import Location
+
+BACKUPS = "backups"
+TRIAL = ".trial-"  # and the process that makes it
+_SUFFIXES = ("", "-wal", "-shm")
+_TRIES = 3
+# The byte of -shm on which every process that has a database in WAL mode open holds a shared lock.
+_OPEN_LOCK_AT = 128
+_UNOPENABLE = (apsw.NotADBError, apsw.CorruptError, apsw.CantOpenError, apsw.IOError)
+
+
+class Exchange(NamedTuple):
+    """What was saved, and where the file is kept as it was ('' for a dry run)."""
+
+    report: SalvageReport
+    backup: str
+
+
+class _ChangedMeanwhile(Exception):
+    """Another process wrote between the copy and the exchange."""
+
+
+def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Exchange:
+    """Save what can be read of the truth, and put it in place; a dry run makes it and throws it away.
+
+    No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
+    """
+    for attempt in range(_TRIES):
+        try:
+            return _exchange(location, busy_ms, is_dry_run=is_dry_run)
+        except _ChangedMeanwhile:
+            time.sleep(0.05 * (attempt + 1))
+    raise LockedError(f"{location.truth} is written all the time.", "End what writes to it, and try again.")
+
+
+def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange:
+    folder = _trial_folder(location) if is_dry_run else new_backup_folder(location)
+    copy, new = os.path.join(folder, os.path.basename(location.truth)), os.path.join(folder, "salvaged.db")
+    is_kept = False
+    store_uuid = _uuid_in_index(location)
+    try:
+        with _open_for_salvage(location.truth, busy_ms) as damaged:
+            if damaged is None:
+                with _alone(location.truth):
+                    report = _copy_files(location.truth, copy, new, store_uuid)
+                    if not is_dry_run:
+                        is_kept = True
+                        _replace(location.truth, new)
+            else:
+                with _opened(location.truth, busy_ms) as look:
+                    version = _copy_of(damaged, copy, look)
+                    report = save_what_can_be_read(copy, new, store_uuid=store_uuid)
+                    if not is_dry_run:
+                        is_kept = True
+                        _write_over(damaged, new, look, version)
+    except _ChangedMeanwhile:
+        is_kept = False
+        raise
+    except apsw.Error as error:
+        raise translate(error, location.truth) from error
+    except OSError as error:
+        raise CtxrankError(
+            f"{error.filename or folder} cannot be written: {error.strerror}.",
+            "Salvaging needs room for two copies of the store beside it.",
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        if not is_kept:
+            shutil.rmtree(folder, ignore_errors=True)
+    return Exchange(report, "" if is_dry_run else copy)
+
+
+def new_backup_folder(location: Location) -> str:
+    """A new folder for copies of the store as it is now, private to its owner. Raises CtxrankError."""
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    parent = os.path.join(location.folder, BACKUPS)
+    try:
+        os.makedirs(parent, mode=0o700, exist_ok=True)
+        for number in range(100):
+            folder = os.path.join(parent, stamp if not number else f"{stamp}-{number}")
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+                return folder
+    except OSError as error:
+        raise CtxrankError(f"{parent} cannot be made: {error.strerror}.", "Check the permissions.") from error
+    raise CtxrankError(f"{parent} is full of copies of this second.", "Try again.")
+
+
+def _uuid_in_index(location: Location) -> str:
+    """The store's name as its index knows it; '' where that cannot be read."""
+    try:
+        index = apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            row = index.execute("SELECT store_uuid FROM state WHERE id = 1").fetchone()
+            return str(row[0]) if row else ""
+        finally:
+            index.close()
+    except apsw.Error:
+        return ""
+
+
+def _trial_folder(location: Location) -> str:
+    folder = os.path.join(location.folder, f"{TRIAL}{os.getpid()}")
+    try:
+        os.makedirs(folder, mode=0o700)
+    except OSError as error:
+        raise CtxrankError(f"{folder} cannot be made: {error.strerror}.", "Check the permissions.") from error
+    return folder
+
+
+@contextlib.contextmanager
+def _open_for_salvage(path: str, busy_ms: int) -> Generator[apsw.Connection | None, None, None]:
+    """A connection to a file that may be shorter than it says; None where SQLite makes nothing of it."""
+    with contextlib.ExitStack() as stack:
+        try:
+            damaged = stack.enter_context(_opened(path, busy_ms))
+            damaged.execute("BEGIN IMMEDIATE")
+            damaged.execute("ROLLBACK")
+        except _UNOPENABLE:
+            stack.close()
+            yield None
+        else:
+            yield damaged
+
+
+@contextlib.contextmanager
+def _opened(path: str, busy_ms: int) -> Generator[apsw.Connection, None, None]:
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        wait_for_locks(connection, busy_ms)
+        # Only so does SQLite open a file that was cut off. Nothing here touches a schema.
+        connection.execute("PRAGMA writable_schema = ON")
+        with contextlib.suppress(apsw.Error):  # without it nobody could look while it is written over
+            connection.pragma("journal_mode", "wal")
+        yield connection
+    finally:
+        connection.close()
+
+
+def _copy_of(damaged: apsw.Connection, copy: str, look: apsw.Connection) -> int:
+    """Copy every page as it is, the log's too; returns by what a later look knows that nobody wrote since."""
+    _touch(copy)
+    damaged.execute("BEGIN IMMEDIATE")  # nobody writes while it is copied
+    try:
+        target = apsw.Connection(copy)
+        try:
+            with target.backup("main", look, "main") as backup:  # not the one that holds the lock
+                backup.step(-1)
+        finally:
+            target.close()
+        return int(look.pragma("data_version"))
+    finally:
+        if damaged.in_transaction:
+            damaged.execute("ROLLBACK")
+
+
+def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, version: int) -> None:
+    """Put the new content in the old file's place, in one transaction: who has it open sees the one or the other."""
+    source = apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        with damaged.backup("main", source, "main") as backup:
+            backup.step(0)  # takes the lock, and copies nothing yet
+            if int(look.pragma("data_version")) != version:
+                raise _ChangedMeanwhile
+            backup.step(-1)
+    finally:
+        source.close()
+
+
+@contextlib.contextmanager
+def _alone(path: str) -> Generator[None, None, None]:
+    """While no other process has the file open. Raises LockedError."""
+    try:
+        descriptor = os.open(path + "-shm", os.O_RDWR)
+    except OSError:  # no process has it open in WAL mode
+        yield
+        return
+    try:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _OPEN_LOCK_AT)
+        except OSError as error:
+            raise LockedError(
+                f"Another process has {path} open, and the file cannot be opened any more.",
+                "End the processes that use the store, and try again.",
+            ) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _copy_files(path: str, copy: str, new: str, store_uuid: str) -> SalvageReport:
+    """Copy the files byte by byte, and salvage what the first of them holds."""
+    for suffix in _SUFFIXES[:2]:
+        if os.path.exists(path + suffix):
+            _touch(copy + suffix)
+            shutil.copyfile(path + suffix, copy + suffix)
+    return save_what_can_be_read(copy, new, store_uuid=store_uuid)
+
+
+def _replace(path: str, new: str) -> None:
+    for suffix in _SUFFIXES[1:]:  # before: a log that is left would be played into the new file
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+    os.replace(new, path)
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

@@ -1,0 +1,1 @@
+"""What can be read of a damaged SQLite file, page by page."""

@@ -1,0 +1,79 @@
+"""How a store and its index are, without changing either."""
+
+import apsw
+
+from ctxrank.indexer.fulltext.catch_up import lag
+from ctxrank.indexer.fulltext.index_file import BROKEN, trouble_of
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.erase import is_erasing_due
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.config import load_config, says_no_fts5
+from ctxrank.indexer.store.rules_since import rules_hold_since
+from ctxrank.indexer.store.store import Store
+
+
+class Status(NamedTuple):
+    """What `status` tells; `index_trouble` is '' for an index that can answer, `stale` what it lacks.
+
+    `older_ruleset` counts the documents that were stored under older redaction rules; `older_user_rules` those of
+    them that only the user's own rules have not seen.
+    """
+
+    store: str
+    root: str
+    documents: dict[str, int]
+    artifacts: dict[str, int]
+    counters: dict[str, int]
+    index_trouble: str
+    stale: int
+    ruleset: int
+    older_ruleset: int
+    older_user_rules: int
+    notes: tuple[str, ...]
+
+
+def read_status(store: Store) -> Status:
+    """The store's state. Raises UsageError for a configuration that cannot be read."""
+    config = load_config(store)
+    index = store.index()
+    try:
+        if index.is_usable and not index.is_sound():
+            raise apsw.CorruptError("the sentinel is gone")
+        trouble = index.trouble.value
+    except BROKEN as error:
+        trouble = trouble_of(error).value
+    notes = list(config.notes)
+    if not config.fts5:
+        trouble = trouble or "FTS5 is switched off in the configuration"
+    if config.fts5 and says_no_fts5(store):
+        notes.append(
+            "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
+            " 'fts5: off' in config.yaml switches it off."
+        )
+    if is_erasing_due(store.truth):
+        notes.append("A purge is not finished: bytes of what went may be in the files. 'ctxrank purge' ends it.")
+    since = rules_hold_since(store)
+    older, unseen = store.truth.execute(
+        """
+        SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)
+          FROM documents
+        """,
+        (RULESET_VERSION, since),
+    ).fetchone() or (0, 0)
+    return Status(
+        store.location.truth,
+        store.location.root,
+        _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
+        _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
+        _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
+        trouble,
+        lag(store, index) if not trouble else 0,
+        RULESET_VERSION,
+        int(older),
+        int(unseen),
+        tuple(notes),
+    )
+
+
+def _counts(store: Store, query: str) -> dict[str, int]:
+    return {str(name): int(count) for name, count in store.truth.execute(query)}

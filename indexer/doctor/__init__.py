@@ -1,1 +1,0 @@
-"""Whether a store is well: what is looked at, what it means, and what is done about it."""

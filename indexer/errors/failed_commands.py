@@ -1,0 +1,77 @@
+"""Commands that failed and have not succeeded since, with what the folder was like then.
+
+remember(change, FailedCommand(key, "make test", ".", unit, tree, failed_at))
+recall(store.truth, key)        until the command succeeds and `forget` is called
+"""
+
+import json
+
+import apsw
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.errors.tree_changes import Tree
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change
+
+# What has not succeeded by then was given up, or fixed in another way.
+KEPT_FOR_US = 14 * DAY_US
+_KEPT = 500
+
+
+class FailedCommand(NamedTuple):
+    """A command that failed in a folder below the root; `unit` is the error, redacted like the command."""
+
+    key: str
+    command: str
+    folder: str
+    unit: str
+    tree: Tree
+    failed_at: int
+
+
+def remember(change: Change, failed: FailedCommand) -> None:
+    """Keep a failure over the command's last one; the oldest go where there are many.
+
+    The folder is kept as it was at the first failure since the last success: what fixed it began to change there.
+    """
+    connection = change.connection
+    tree = json.dumps(failed.tree, ensure_ascii=True)
+    known = connection.execute("SELECT error_text FROM failed_commands WHERE command_key = ?", (failed.key,)).fetchone()
+    if known is not None and known[0] == failed.unit:
+        return
+    connection.execute(
+        """
+        INSERT OR REPLACE INTO failed_commands (command_key, command, folder, error_text, git_state, failed_at)
+        VALUES (?, ?, ?, ?, ?, ?)
+        """,
+        (failed.key, failed.command, failed.folder, failed.unit, tree, failed.failed_at),
+    )
+    connection.execute(
+        """
+        DELETE FROM failed_commands
+         WHERE failed_at < ? OR id <= (SELECT id FROM failed_commands ORDER BY id DESC LIMIT 1 OFFSET ?)
+        """,
+        (failed.failed_at - KEPT_FOR_US, _KEPT),
+    )
+
+
+def recall(truth: apsw.Connection, key: str, *, now: int) -> FailedCommand | None:
+    """The failure of a command that has not succeeded since; None where there is none, or it was long ago."""
+    row = truth.execute(
+        """
+        SELECT command_key, command, folder, error_text, git_state, failed_at FROM failed_commands
+         WHERE command_key = ? AND failed_at >= ?
+        """,
+        (key, now - KEPT_FOR_US),
+    ).fetchone()
+    if row is None:
+        return None
+    commit, differing, missing = json.loads(str(row[4]))
+    return FailedCommand(
+        str(row[0]), str(row[1]), str(row[2]), str(row[3]), Tree(commit, tuple(differing), tuple(missing)), int(row[5])
+    )
+
+
+def forget(change: Change, key: str) -> None:
+    """The command has succeeded."""
+    change.connection.execute("DELETE FROM failed_commands WHERE command_key = ?", (key,))

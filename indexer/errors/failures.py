@@ -1,0 +1,170 @@
+"""Failures as they were seen, known or not: "the last failure of this group", "seen before and never solved".
+
+A sighting is current until somebody says that it is over: its command succeeds (`error run`), a solution is confirmed
+for its session, or CURRENT_FOR_US has passed.
+"""
+
+import apsw
+
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change, Store
+
+CURRENT_FOR_US = DAY_US
+_KEPT_OF_A_SESSION = 500
+_SIGNED_AT_ONCE = 500  # about a second
+
+
+class Failure(NamedTuple):
+    """One failure: the signature it was recognised by, its redacted text, and the pattern that it is, if any."""
+
+    signature: Signature
+    unit: str
+    pattern_id: int | None = None
+
+
+class Sighting(NamedTuple):
+    """A failure at its moment; `resolved_at` is None where nobody has said that it is over."""
+
+    signature: Signature
+    unit: str
+    seen_at: int
+    resolved_at: int | None = None
+
+
+class Place(NamedTuple):
+    """A session and a group by name; a session-wide group is every group's."""
+
+    session: str
+    group: str | None = None
+
+
+class SeenBefore(NamedTuple):
+    """How often a failure was recorded in a project's sessions, when last, and in how many it is not over."""
+
+    times: int
+    last_seen: int
+    unsolved: int
+
+
+def record_failure(store: Store, place: Place, failure: Failure, *, create_session: bool = False) -> int:
+    """Record that a failure was seen, and count it once more at the pattern that it is; returns the sighting's id.
+
+    Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.
+    """
+    from ctxrank.indexer.records.sessions import (  # a match that asks needs none
+        is_session_wide,
+        require_group,
+        require_session,
+    )
+
+    now = now_us()
+    with store.write() as change:
+        session = require_session(change, place.session, create=create_session)
+        group_id = 0
+        if place.group is not None and not is_session_wide(place.group):
+            group_id = require_group(change, session.id, place.group)
+        sighting = Sighting(failure.signature, failure.unit, now)
+        number = insert(change, session.id, group_id, sighting, failure.pattern_id)
+        if failure.pattern_id is not None:
+            change.connection.execute(
+                "UPDATE error_patterns SET occurrences = occurrences + 1, last_seen = max(last_seen, ?) WHERE id = ?",
+                (now, failure.pattern_id),
+            )
+        change.connection.execute(
+            """
+            DELETE FROM error_sightings
+             WHERE session_id = ?1
+               AND id <= (SELECT id FROM error_sightings WHERE session_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)
+            """,
+            (session.id, _KEPT_OF_A_SESSION),
+        )
+    return number
+
+
+def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, pattern_id: int | None) -> int:
+    """Write a sighting; group 0 is session-wide. Returns its id."""
+    signature = sighting.signature
+    change.connection.execute(
+        """
+        INSERT INTO error_sightings (session_id, group_id, pattern_id, normaliser_version, template, instance,
+                                     error_text, seen_at, resolved_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (session_id, group_id, pattern_id, signature.normaliser, signature.template, signature.instance,
+         sighting.unit, sighting.seen_at, sighting.resolved_at),
+    )  # fmt: skip
+    return change.connection.last_insert_rowid()
+
+
+def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:
+    """A sighting whose text was redacted and cut out before; None where nothing can be read of it."""
+    from ctxrank.indexer.errors.parse.units import error_units
+    from ctxrank.indexer.errors.signature import sign
+
+    units = error_units(unit)
+    return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
+
+
+def say_over(change: Change, number: int, resolved_at: int | None) -> bool:
+    """Say when a sighting was over; whether that was news."""
+    change.connection.execute(
+        "UPDATE error_sightings SET resolved_at = ?1 WHERE id = ?2 AND resolved_at IS NOT ?1", (resolved_at, number)
+    )
+    return bool(change.connection.changes())
+
+
+def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
+    """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
+
+    Only the last one counts: what failed before it and was not seen since has most likely been passed.
+    """
+    row = truth.execute(
+        """
+        SELECT error_text, resolved_at, seen_at FROM error_sightings
+         WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
+         ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
+        """,
+        (session_id, group_id),
+    ).fetchone()
+    if row is None or row[1] is not None or int(row[2]) < now - CURRENT_FOR_US:
+        return ""
+    return str(row[0])
+
+
+def seen_before(truth: apsw.Connection, project: str, instance: str) -> SeenBefore | None:
+    """How often this very failure was recorded in a project; None where it never was."""
+    row = truth.execute(
+        """
+        SELECT count(*), max(g.seen_at), count(*) FILTER (WHERE g.resolved_at IS NULL)
+          FROM error_sightings AS g
+          JOIN sessions AS s ON s.id = g.session_id
+         WHERE g.instance = ? AND s.project = ?
+        """,
+        (instance, project),
+    ).fetchone()
+    return SeenBefore(*row) if row is not None and row[0] else None
+
+
+def sign_older(store: Store) -> int:
+    """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
+    query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
+    if store.truth.execute(query, (NORMALISER_VERSION,)).fetchone() is None:
+        return 0
+    from ctxrank.indexer.errors import lookup
+
+    with store.write() as change:
+        return lookup.sign_again(change, _SIGNED_AT_ONCE)
+
+
+def resolve(change: Change, session_id: int, *, pattern_id: int | None = None, instance: str | None = None) -> int:
+    """Say that a session's failures of this pattern, or of this instance, are over; returns how many there were."""
+    change.connection.execute(
+        """
+        UPDATE error_sightings SET resolved_at = ?1
+         WHERE session_id = ?2 AND resolved_at IS NULL AND (pattern_id = ?3 OR instance = ?4)
+        """,
+        (now_us(), session_id, pattern_id, instance),
+    )
+    return change.connection.changes()

@@ -1,0 +1,131 @@
+"""Known errors as they are listed, shown and pruned."""
+
+import json
+
+import apsw
+
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Store
+
+
+class StoredError(NamedTuple):
+    """A stored pattern."""
+
+    id: int
+    project: str
+    lang: str | None
+    error_type: str
+    message: str
+    solution: str
+    state: str
+    confirmations: int
+    refutations: int
+    occurrences: int
+    hints: tuple[str, ...]
+    last_seen: int
+    created_at: int
+    expires_at: int
+    is_expired: bool
+
+
+class Recognition(NamedTuple):
+    """What a pattern is recognised by: the masked message, what was masked, and where it was met."""
+
+    headline: str
+    codes: tuple[str, ...]
+    values: tuple[str, ...]
+    places: tuple[str, ...]
+    unit: str
+    sightings: int
+
+
+_QUERY = f"""
+    SELECT e.id, e.project, e.lang, e.error_type, e.message, e.solution, e.state, e.confirmations, e.refutations,
+           e.occurrences, e.context_hints, e.last_seen, e.created_at, e.last_seen + e.ttl_days * {DAY_US},
+           NOT ({IS_ALIVE})
+      FROM error_patterns AS e
+"""
+
+
+def list_errors(
+    truth: apsw.Connection,
+    *,
+    project: str | None = None,
+    lang: str | None = None,
+    state: str | None = None,
+    with_expired: bool = False,
+    limit: int = -1,
+    now: int | None = None,
+) -> list[StoredError]:
+    """Patterns by their last sighting, the newest first; a language leaves out those of others. Raises UsageError."""
+    if state is not None and state not in STATES:
+        raise UsageError(f"'{state}' is not a state of an error.", f"States are {', '.join(STATES)}.")
+    query = f"""
+        {_QUERY}
+         WHERE (:project IS NULL OR e.project = :project) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+           AND (:state IS NULL OR e.state = :state) AND (:with_expired OR {IS_ALIVE})
+         ORDER BY e.last_seen DESC, e.id DESC
+         LIMIT :limit
+    """
+    values = {
+        "project": project, "lang": lang, "state": state, "with_expired": with_expired, "limit": limit,
+        "now": now_us() if now is None else now,
+    }  # fmt: skip
+    return [_stored(row) for row in truth.execute(query, values)]
+
+
+def get_error(truth: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:
+    """One pattern, expired or not. Raises NotFoundError."""
+    row = truth.execute(
+        f"{_QUERY} WHERE e.id = :id", {"id": pattern_id, "now": now_us() if now is None else now}
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
+    return _stored(row)
+
+
+def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | None:
+    """What a pattern is recognised by; None for one that has no signature yet."""
+    row = truth.execute(
+        """
+        SELECT headline, features, error_text,
+               (SELECT count(*) FROM error_sightings AS g WHERE g.pattern_id = s.pattern_id)
+          FROM error_signatures AS s
+         WHERE pattern_id = ? AND normaliser_version > 0
+        """,
+        (pattern_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    features = json.loads(str(row[1]))
+    places = tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in features["frames"])
+    return Recognition(str(row[0]), tuple(features["codes"]), tuple(features["values"]), places, str(row[2]), row[3])
+
+
+def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool = False, now: int | None = None) -> int:
+    """Remove the patterns, of one project or all, whose time is over; returns how many. Raises LockedError."""
+    from ctxrank.indexer.privacy.removal import remove_records, unchecked_references  # no query removes anything
+
+    moment = now_us() if now is None else now
+    query = f"""
+        SELECT e.id FROM error_patterns AS e
+         WHERE (:project IS NULL OR e.project = :project) AND NOT ({IS_ALIVE})
+    """
+    values = {"project": project, "now": moment}
+    if is_dry_run:
+        return len(store.truth.execute(query, values).fetchall())
+    with unchecked_references(store.truth), store.write() as change:
+        expired = [int(row[0]) for row in change.connection.execute(query, values)]
+        remove_records(change, "error", expired)
+    store.follow()
+    return len(expired)
+
+
+def _stored(row: tuple[object, ...]) -> StoredError:
+    values = list(row)
+    values[10] = tuple(str(hint) for hint in json.loads(str(values[10])))
+    values[14] = bool(values[14])
+    return StoredError(*values)  # type: ignore[arg-type]

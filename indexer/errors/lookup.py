@@ -1,0 +1,200 @@
+"""Signatures of known errors in the store: written beside their pattern, found by fingerprint or by rare terms.
+
+    put(change, pattern_id, "default", signature, unit.text)
+    same_template(connection, Whose("default"), signature.template)
+    similar(connection, Whose("default", now_us(), "python"), signature)
+
+A lookup reads a few short posting lists and the rows of the best, never the whole table: the cost does not grow with
+the store once its lists are longer than MAX_POSTINGS.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.errors.parse.frames import Frame
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.patterns import IS_ALIVE
+from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change
+
+# A term held by more patterns than this tells them apart too little to be read.
+MAX_POSTINGS = 256
+_MAX_READ = 800  # pattern numbers read for one question
+MAX_SAME = 64  # patterns of one fingerprint that are compared
+CANDIDATES = 12
+
+
+class Whose(NamedTuple):
+    """Whose patterns count: those of a project; with `now` the living ones; with `lang` none of another language."""
+
+    project: str
+    now: int | None = None
+    lang: str | None = None
+
+
+class KnownError(NamedTuple):
+    """A stored pattern with its signature and its record."""
+
+    pattern_id: int
+    signature: Signature
+    confirmations: int
+    refutations: int
+    state: str
+    last_seen: int
+
+
+def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
+    """Write a pattern's signature over the one it had. `unit_text` is redacted and signs to the same signature."""
+    numbers = [number_of(project, term) for term in terms_of(signature)]
+    change.connection.execute("DELETE FROM error_signatures WHERE pattern_id = ?", (pattern_id,))
+    change.connection.execute(
+        """
+        INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, lang,
+                                      headline, features, terms, error_text)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (pattern_id, signature.normaliser, signature.template, signature.instance, signature.family,
+         signature.language, signature.headline, _features(signature), json.dumps(numbers), unit_text),
+    )  # fmt: skip
+    change.connection.executemany(
+        "INSERT OR IGNORE INTO error_terms (term, pattern_id) VALUES (?, ?)", [(n, pattern_id) for n in numbers]
+    )
+
+
+def same_instance(connection: apsw.Connection, whose: Whose, instance: str) -> list[KnownError]:
+    """Patterns with this instance fingerprint, the newest first."""
+    return list(_known(connection, whose, "s.instance = :instance", {"instance": instance}))
+
+
+def same_template(connection: apsw.Connection, whose: Whose, template: str) -> list[KnownError]:
+    """Patterns with this template fingerprint, the newest first."""
+    return list(_known(connection, whose, "s.template = :template", {"template": template}))
+
+
+def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
+    """Patterns that share the rarest terms of this signature, the most shared weight first."""
+    numbers = [number_of(whose.project, term) for term in terms_of(signature)]
+    total = _count(connection)
+    listed = [
+        (int(count or 0), int(number or 0))
+        for number, count in connection.execute(
+            """
+            SELECT asked.value, (SELECT count(*)
+                                   FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?))
+              FROM json_each(?) AS asked
+            """,
+            (MAX_POSTINGS + 1, json.dumps(numbers)),
+        )
+        if count
+    ]
+    listed.sort()
+    shared: dict[int, float] = {}
+    read = 0
+    for count, number in listed:
+        # The first list is read whatever its length: a question of frequent terms alone has an answer too.
+        if read and (count > MAX_POSTINGS or read + count > _MAX_READ):
+            break
+        weight = math.log(1 + total / count)
+        rows = connection.execute(
+            "SELECT pattern_id FROM error_terms WHERE term = ? ORDER BY pattern_id DESC LIMIT ?", (number, MAX_POSTINGS)
+        ).fetchall()
+        for (number_found,) in rows:
+            pattern_id = int(number_found or 0)
+            shared[pattern_id] = shared.get(pattern_id, 0.0) + weight
+        read += len(rows)
+    # The newer pattern of two that share as much.
+    ranked = [pattern_id for _, pattern_id in sorted(((w, number) for number, w in shared.items()), reverse=True)]
+    found: list[KnownError] = []
+    # Some at a time: what does not count must not take the place of what does.
+    for start in range(0, len(ranked), CANDIDATES):
+        some = json.dumps(ranked[start : start + CANDIDATES])
+        found += _known(connection, whose, "s.pattern_id IN (SELECT value FROM json_each(:some))", {"some": some})
+        if len(found) >= CANDIDATES:
+            break
+    return found[:CANDIDATES]
+
+
+def sign_again(change: Change, limit: int) -> int:
+    """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
+    rows = change.connection.execute(
+        """
+        SELECT s.pattern_id, p.project, s.error_text
+          FROM error_signatures AS s
+          JOIN error_patterns AS p ON p.id = s.pattern_id
+         WHERE s.normaliser_version < ?
+         LIMIT ?
+        """,
+        (NORMALISER_VERSION, limit),
+    ).fetchall()
+    for pattern_id, project, unit_text in rows:
+        units = error_units(str(unit_text))
+        if units:
+            put(change, int(pattern_id or 0), str(project), sign(units[0]), str(unit_text))
+    return len(rows)
+
+
+def number_of(project: str, term: str) -> int:
+    """A term of a project as the number that stands for it."""
+    import hashlib
+
+    digest = hashlib.blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
+def _count(connection: apsw.Connection) -> int:
+    """About how many signatures there are: the largest number, which needs no scan."""
+    row = connection.execute("SELECT max(pattern_id) FROM error_signatures").fetchone()
+    return int(row[0] or 1) if row else 1
+
+
+def _known(connection: apsw.Connection, whose: Whose, condition: str, values: dict[str, str]) -> Iterator[KnownError]:
+    # CROSS JOIN keeps the order: signatures first. By project SQLite would read every pattern there is. Which are the
+    # newest is found without their texts: a template can have thousands.
+    rows = connection.execute(
+        f"""
+        WITH newest AS MATERIALIZED (
+            SELECT s.pattern_id, e.last_seen
+              FROM error_signatures AS s
+             CROSS JOIN error_patterns AS e ON e.id = s.pattern_id
+             WHERE {condition} AND e.project = :project
+               AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+             ORDER BY e.last_seen DESC, s.pattern_id DESC
+             LIMIT {MAX_SAME}
+        )
+        SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
+               e.confirmations, e.refutations, e.state, e.last_seen
+          FROM newest
+         CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
+         CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
+         ORDER BY newest.last_seen DESC, newest.pattern_id DESC
+        """,
+        {**values, "project": whose.project, "now": whose.now, "lang": whose.lang and whose.lang.lower()},
+    )
+    for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
+        found = json.loads(features)
+        signature = Signature(
+            normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
+            tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
+            tuple(found.get("notes", ())), template, instance, found["message"],
+        )  # fmt: skip
+        yield KnownError(pattern_id, signature, *record)
+
+
+def _features(signature: Signature) -> str:
+    return json.dumps(
+        {
+            "type": signature.error_type,
+            "codes": signature.codes,
+            "conditions": signature.conditions,
+            "values": signature.values,
+            "frames": signature.frames,
+            "details": signature.details,
+            "notes": signature.notes,
+            "message": signature.message,
+        },
+        ensure_ascii=False,
+    )

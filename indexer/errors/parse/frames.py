@@ -1,0 +1,81 @@
+"""Stack frames as runtimes print them: file, function, the line of code where it is shown, and whose code it is.
+
+    frame_of('  File "/srv/app/pay.py", line 7, in charge')  ->  Frame("pay.py", "charge", "", is_ours=True)
+
+Line numbers and folders are left out: they change while the error stays the same.
+"""
+
+import re
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+_MAX_NAME = 120
+
+
+class Frame(NamedTuple):
+    """One call. `file` is without its folder; `is_ours` is false for what an interpreter or a package brings."""
+
+    file: str
+    function: str
+    code: str = ""
+    is_ours: bool = True
+
+    @property
+    def place(self) -> str:
+        """File and function in one word; two frames of one place are the same step of the program."""
+        return f"{self.file}:{self.function}"
+
+
+_PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
+_NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
+_JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
+_GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
+_RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
+_C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
+_RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
+_DOTNET = r"\s+at (?P<function>[\w.<>`\[\],+]+)\([^)]*\)(?: in (?P<file>.+):line \d+)?$"
+
+# Each with what a line must hold; compiled when that first happens, because a cold start needs one or two of them.
+_NOTATIONS = (
+    ((" at ", "\tat "), _JAVA), ((" at ", "\tat "), _NODE), ((" at ", "\tat "), _DOTNET), ((".go:",), _GO_FILE),
+    (("#",), _C), ((".rb", ".php"), _RUBY_PHP),
+)  # fmt: skip
+
+# Whose code it is, by where it lies.
+_FOREIGN_FILE = re.compile(
+    r"(?:site|dist)-packages|[/\\]lib(?:64)?[/\\]python\d|PYTHON_LIB|^<(?!stdin|string)|node_modules|^node:|^internal/"
+    r"|/rustc/|\.cargo/registry|/usr/local/go/|/pkg/mod/|/usr/(?:lib|include)|\.rustup|/gems/|/vendor/|Python\d+[/\\]lib",
+    re.IGNORECASE,
+)
+_FOREIGN_FUNCTION = re.compile(
+    r"^(?:java|javax|jdk|sun|com\.sun|kotlin|scala|org\.(?:junit|apache|springframework|hibernate|gradle|eclipse)|System"
+    r"|Microsoft|std|core|alloc|rust_begin_unwind|_start|__libc\w*|runtime|testing)(?:[.:/]|$)"
+)
+
+
+def frame_of(line: str) -> Frame | None:
+    """The frame in this line, in whatever runtime's notation; None if it is no frame."""
+    if 'File "' in line and (match := re.match(_PYTHON, line)):
+        return _frame(match[1], match[2] or "")
+    for signs, pattern in _NOTATIONS:
+        if any(sign in line for sign in signs) and (match := re.match(pattern, line)):
+            named = match.groupdict()
+            return _frame(named.get("file") or "", named.get("function") or "")
+    return None
+
+
+def rust_frame_of(line: str) -> Frame | None:
+    """A line of a Rust backtrace; apart, because numbered lines are common elsewhere."""
+    match = re.match(_RUST, line)
+    return _frame("", match["function"]) if match else None
+
+
+def _frame(file: str, function: str) -> Frame:
+    is_foreign = _FOREIGN_FILE.search(file) is not None or _FOREIGN_FUNCTION.match(function) is not None
+    name = re.split(r"[/\\]", file)[-1]
+    return Frame(name[:_MAX_NAME], function.strip()[:_MAX_NAME], "", not is_foreign)
+
+
+def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """The frames of the project, outermost first; all of them where none is."""
+    return tuple(frame for frame in frames if frame.is_ours) or frames

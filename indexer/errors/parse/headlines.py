@@ -1,0 +1,86 @@
+"""Lines that announce an error, taken apart by the notations of tools (`indexer/errors/parse/notations.py`).
+
+headline_of("src/a.ts(3,1): error TS2304: Cannot find name 'x'.")  ->  tool "tsc", code TS2304, the message
+"""
+
+import re
+
+from ctxrank.indexer.errors.parse.notations import NOTATIONS, TOOL_OF_CODE, TOOL_OF_MESSAGE, Notation, Owns
+from ctxrank.indexer.light_typing import NamedTuple
+
+# The quick test that most lines of a log fail.
+_SIGNAL = re.compile(
+    r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
+    r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
+    r"|unrecognized|missing|ORA-|^E  |ERR!|\*\*\* |Msg \d|[a-z](?:Error|Exit|Interrupt|Failure)",
+    re.IGNORECASE,
+)
+# What announces an error stands early; expressions are not run over more than this.
+_LONGEST = 800
+
+
+class Headline(NamedTuple):
+    """One announcing line, taken apart."""
+
+    notation: Notation
+    tool: str
+    message: str
+    error_type: str = ""
+    codes: tuple[str, ...] = ()
+    place: str = ""
+    function: str = ""
+
+
+def may_announce(line: str) -> bool:
+    """Whether this line is worth a closer look; cheap, and false for most lines of a log."""
+    return bool(line) and _SIGNAL.search(line) is not None
+
+
+def headline_of(line: str, following: str = "") -> Headline | None:
+    """The announcement in this line; the line after it tells apart notations that begin alike."""
+    if not may_announce(line):
+        return None
+    line = line[:_LONGEST]
+    for notation in NOTATIONS:
+        if any(sign in line for sign in notation.signs):
+            match = re.match(notation.pattern, line)
+            if match is not None:
+                return _taken_apart(match, notation, following)
+    return None
+
+
+def belongs(line: str, owns: Owns, first: str) -> bool:
+    """Whether a later line still belongs to the error that `first` announced."""
+    match owns:
+        case "nothing":
+            return False
+        case "indented":
+            return line.startswith((" ", "\t"))
+        case "paragraph":
+            return bool(line.strip())
+        case "rust block":
+            return bool(line.strip()) and not re.match(r"(?:error|warning)(?:\[|:)", line)
+        case "same prefix":
+            return line[:5] == first[:5]
+        case "stack":
+            return (
+                not line.strip()
+                or line.startswith(("goroutine ", "\t", "main.", "created by", " ", "[signal"))
+                or "(" in line
+            )
+
+
+def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> Headline:
+    named = match.groupdict()
+    message = (named.get("message") or "").strip()
+    codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
+    tool = notation.tool
+    if tool == "rust" and notation.family == "compiler" and not codes and not following.lstrip().startswith("-->"):
+        tool = ""  # `error: …` alone is written by many
+    for code in codes:
+        tool = next((name for pattern, name in TOOL_OF_CODE if re.match(pattern, code)), tool)
+    if tool in ("", "rust") and not codes:
+        tool = next((name for pattern, name in TOOL_OF_MESSAGE if re.search(pattern, message)), tool)
+    error_type = re.split(r"\.|::", named.get("type") or "")[-1]
+    place, function = named.get("place") or "", named.get("function") or ""
+    return Headline(notation, tool, message, error_type, codes, place, function)

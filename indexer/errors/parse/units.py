@@ -1,0 +1,283 @@
+"""Console output cut into errors: what failed, with what message, where; the one that explains the rest first.
+
+    error_units("make\\nx.c:3:5: error: unknown type name 'foo'\\n")[0].message  ->  "unknown type name 'foo'"
+
+Tools announce an error in one line (headlines.py) or as a stack of calls. What belongs to it (notes, code, frames)
+follows, and is kept as detail. Output that announces nothing is one unit: its last line that is not empty.
+"""
+
+import re
+
+from ctxrank.indexer.errors.parse.console import clean
+from ctxrank.indexer.errors.parse.frames import Frame, frame_of, rust_frame_of
+from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
+from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
+from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.light_typing import NamedTuple
+
+MAX_UNITS = 20
+_MAX_TEXT = 400_000  # characters that are looked at; beginning and end of longer text
+_MAX_FRAMES = 60
+_MAX_DETAIL_LINES = 40
+_MAX_MESSAGE = 600
+_MAX_UNIT_TEXT = 2000
+
+_TRACEBACK = re.compile(r"(?P<margin>[\s|+-]*)(?:Exception Group )?Traceback \(most recent call last\):$")
+_BARS = re.compile(r"^\s*\| ?")
+_EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:)?$")
+_STACK_HEAD = re.compile(
+    r"(?:Exception in thread \"[^\"]*\" |Uncaught |Unhandled exception\. |\[ERROR\] |Caused by: "
+    r"|.{0,40}?(?=\b[a-z]+(?:\.\w+){2}))?"
+    r"(?P<type>(?:[a-z_][\w]*\.)*[A-Z][\w$.]*(?:Error|Exception|Throwable|Failure|Interrupt))"
+    r"(?: \[(?P<code>[A-Z_0-9]+)\])?(?:: (?P<message>.*)|:)?$"
+)
+_PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
+_FACT = re.compile(
+    r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
+    r"|This is probably not|A complete log|There is likely"
+)
+_CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
+
+
+class ErrorUnit(NamedTuple):
+    """One error of an output. `frames` run from the outermost call to the one that failed."""
+
+    family: str  # "trace", "compiler", "test", "tool" or "text": what kind of thing speaks
+    tool: str  # "python", "rust", "tsc", "npm" …, or ""
+    message: str
+    error_type: str = ""  # of an exception, without its module
+    codes: tuple[str, ...] = ()  # as printed: E0308, TS2322, ENOENT …
+    frames: tuple[Frame, ...] = ()
+    detail: tuple[str, ...] = ()
+    place: str = ""  # file:line as printed
+    text: str = ""  # the lines it was read from, bounded
+    line: int = 0  # of the output, from 0
+    rank: int = 0  # smaller explains more
+    why: str = ""  # a sentence: why it stands where it does
+
+
+def error_units(text: str) -> tuple[ErrorUnit, ...]:
+    """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
+    if len(text) > _MAX_TEXT:
+        text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
+    lines = clean(text).split("\n")
+    units = _without_summaries(_units(lines), lines) or _fallback(lines)
+    # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
+    units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
+    kept: list[ErrorUnit] = []
+    seen: set[tuple[str, str, tuple[str, ...]]] = set()
+    for unit in units:
+        key = (unit.error_type, unit.message, unit.codes)
+        if key not in seen:
+            seen.add(key)
+            kept.append(unit)
+        if len(kept) == MAX_UNITS:
+            break
+    return tuple(kept)
+
+
+def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
+    telling = [unit for unit in units if not is_summary(unit.message)]
+    if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
+        return telling
+    return _spoken(lines) or units
+
+
+def _units(lines: list[str]) -> list[ErrorUnit]:
+    found: list[ErrorUnit] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        if not may_announce(line):
+            at += 1
+            continue
+        if match := _TRACEBACK.match(line):
+            unit, end = _traceback(lines, at, match["margin"])
+        elif (match := _STACK_HEAD.match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
+            unit, end = _stack(lines, at)
+        elif (headline := headline_of(line, lines[at + 1] if at + 1 < len(lines) else "")) is not None:
+            unit, end = _diagnostic(lines, at, headline)
+        else:
+            at += 1
+            continue
+        if unit is not None:
+            found.append(unit)
+        at = max(end, at + 1)
+    return found
+
+
+def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | None, int]:
+    """A traceback from its first line to the exception's message; the margin is what stands before each line."""
+    frames: list[Frame] = []
+    at = start + 1
+    while at < len(lines):
+        line = _without_margin(lines[at], margin)
+        if line and not line[0].isspace():
+            break
+        if frame := frame_of(line):
+            frames.append(frame)
+            del frames[:-_MAX_FRAMES]
+        elif frames and not frames[-1].code and line.strip() and not _CARET.match(line) and "[Previous" not in line:
+            frames[-1] = frames[-1]._replace(code=" ".join(line.split())[:200])
+        at += 1
+    if at >= len(lines):
+        return None, at
+    head = _without_margin(lines[at], margin)
+    match = _EXCEPTION.match(head)
+    if match is None:
+        return None, at
+    end = at + 1
+    message = [match["message"] or ""]
+    detail: list[str] = []
+    while end < len(lines) and lines[end].strip() and len(detail) < _MAX_DETAIL_LINES:
+        line = lines[end]
+        if _TRACEBACK.match(line) or headline_of(line, "") is not None or line.startswith((" +", "  +", "  |")):
+            break
+        detail.append(line)
+        end += 1
+    error_type = match["type"].rpartition(".")[2]
+    unit = ErrorUnit(
+        "trace", "python", _first_said(message, detail), error_type,
+        _codes_in(match["message"] or ""), tuple(frames), tuple(detail),
+        text=_bounded(lines[start:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
+    )  # fmt: skip
+    return unit, end
+
+
+def _without_margin(line: str, margin: str) -> str:
+    """The line without the bars of an exception group, or the indentation of a log."""
+    if not margin:
+        return line
+    return _BARS.sub("", line) if "|" in margin or "+" in margin else line.removeprefix(margin)
+
+
+def _first_said(message: list[str], detail: list[str]) -> str:
+    """The exception's message; its first lines where the first one is empty."""
+    said = message[0].strip() or next((line.strip() for line in detail if line.strip()), "")
+    return said[:_MAX_MESSAGE]
+
+
+def _starts_stack(lines: list[str], at: int) -> bool:
+    """Whether frames follow soon: a message may have several lines."""
+    for line in lines[at : at + 6]:
+        if re.match(r"\s+at \S", line):
+            return True
+        if not line.strip():
+            return False
+    return False
+
+
+def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
+    """An exception with its frames below it; of a chain of causes the last, which is where it began."""
+    head, at = start, start
+    frames: list[Frame] = []
+    detail: list[str] = []
+    outer: list[str] = []
+    while at < len(lines):
+        line = lines[at]
+        if at > start and line.startswith("Caused by: ") and _STACK_HEAD.match(line):
+            outer.append(lines[head].strip())
+            head, frames, detail = at, [], []
+        elif at > start and (frame := frame_of(line)):
+            frames.append(frame)
+            del frames[_MAX_FRAMES:]
+        elif at > start and not re.match(r"\s+(?:\.\.\. \d+ more|at |Suppressed:)|\s*[{}]|\s+\w+: ", line):
+            if frames or not line.strip() or len(detail) >= _MAX_DETAIL_LINES:
+                break
+            detail.append(line)
+        at += 1
+    match = _STACK_HEAD.match(lines[head])
+    assert match is not None, "the line was matched when it became the head"
+    error_type = match["type"].rpartition(".")[2]
+    is_java = any(frame.file.endswith((".java", ".kt", ".scala")) for frame in frames)
+    unit = ErrorUnit(
+        "trace", "java" if is_java else "node", _first_said([match["message"] or ""], detail), error_type,
+        tuple(filter(None, (match["code"],))) + _codes_in(match["message"] or ""),
+        tuple(reversed(frames)), tuple(detail + outer), text=_bounded(lines[head:at]), line=head,
+        rank=CAUSE, why="the innermost cause of an exception" if outer else "an exception with its stack",
+    )  # fmt: skip
+    return unit, at
+
+
+def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[ErrorUnit, int]:
+    """A line that announces an error, with what is printed below it and belongs to it."""
+    notation, tool = headline.notation, headline.tool
+    end = start + 1
+    detail: list[str] = []
+    frames: list[Frame] = []
+    while end < len(lines) and end - start < _MAX_DETAIL_LINES:
+        line = lines[end]
+        if not belongs(line, notation.owns, lines[start]):
+            break
+        frame = frame_of(line) or (rust_frame_of(line) if tool == "rust" else None)
+        if frame is not None:
+            frames.append(frame)
+        elif line.strip():
+            detail.append(_PREFIX.sub("", line) if notation.owns == "same prefix" else line)
+        end += 1
+    if headline.place and notation.family in ("test", "trace"):
+        frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
+    message = headline.message or (detail[0].strip() if detail else "")
+    if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
+        # The first lines of its report are facts, what the failed script printed follows.
+        said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
+        message = next(said, message or _PREFIX.sub("", lines[start]))
+    unit = ErrorUnit(
+        notation.family, tool, message[:_MAX_MESSAGE], headline.error_type,
+        headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
+        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[start:end]), start,
+        notation.rank, notation.why,
+    )  # fmt: skip
+    return unit, end
+
+
+_SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
+_CONDITION = re.compile(
+    r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
+    r"|\bORA-(\d{5})\b"
+)
+
+
+def _codes_in(message: str) -> tuple[str, ...]:
+    """Names of conditions inside a message: ENOENT, an HTTP status."""
+    found: list[str] = []
+    for match in _CONDITION.finditer(message):
+        if match[1] and match[1] not in ("ERROR", "EXPECTED", "EMPTY", "ELSE", "EXIT", "EXCEPTION", "EACH", "EITHER"):
+            found.append(match[1])
+        elif match[2]:
+            found.append(f"HTTP {match[2]}")
+        elif match[3]:
+            found.append(f"ORA-{match[3]}")
+    return tuple(dict.fromkeys(found))[:3]
+
+
+def _fallback(lines: list[str]) -> list[ErrorUnit]:
+    """The last line that speaks of failure, else the last line that says anything."""
+    if spoken := _spoken(lines) or _spoken(lines, with_summaries=True):
+        return spoken
+    for at in range(len(lines) - 1, -1, -1):
+        if lines[at].strip():
+            return [_plain(lines, at, "the last line printed; nothing here announces an error")]
+    return []
+
+
+def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
+    """The last line that speaks of failure, and unless asked for says more than that there is one."""
+    for at in range(len(lines) - 1, -1, -1):
+        said = _PREFIX.sub("", lines[at])
+        if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
+            return [_plain(lines, at, "the last line that speaks of failure")]
+    return []
+
+
+def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
+    message = lines[at].strip()[:_MAX_MESSAGE]
+    codes = _codes_in(message)
+    return ErrorUnit("text", "", message, "", codes, text=_bounded([lines[at]]), line=at, rank=TEXT, why=why)
+
+
+def _bounded(lines: list[str]) -> str:
+    text = "\n".join(lines[: _MAX_DETAIL_LINES + _MAX_FRAMES])
+    # The message stands at one of the two ends, whatever the tool.
+    return text if len(text) <= _MAX_UNIT_TEXT else text[: _MAX_UNIT_TEXT // 2] + "\n…\n" + text[-_MAX_UNIT_TEXT // 2 :]

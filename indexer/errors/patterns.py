@@ -1,0 +1,162 @@
+"""Error patterns: a known error with what fixed it, and the record of that solution.
+
+    sighted      nobody has said whether the solution helps
+    confirmed    it helped, clearly more often than not: (c − r)² ≥ c + r with c > r
+    refuted      it did not: the same with r > c
+
+c and r count confirmations and refutations. The inequality says that one half lies outside the standard error of
+c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers, so that SQL and Python agree.
+"""
+
+from typing import Literal
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.lines import one_line
+
+State = Literal["sighted", "confirmed", "refuted"]
+STATES: tuple[State, ...] = ("sighted", "confirmed", "refuted")
+# SQL for a pattern `e` that has not outlived its time at the moment :now.
+IS_ALIVE = f"e.last_seen + e.ttl_days * {DAY_US} >= :now"
+
+
+class ErrorPattern(NamedTuple):
+    """One pattern of a project, redacted already; hints and stack are JSON lists."""
+
+    project: str
+    pattern_hash: str
+    error_type: str
+    message: str
+    solution: str
+    last_seen: int
+    created_at: int
+    context_hints: str = "[]"
+    stack_pattern: str = "[]"
+    bazinga_confidence: float = 0.5  # the predecessor's, in its own steps
+    occurrences: int = 1
+    lang: str | None = None
+    ttl_days: int = 90
+    confirmations: int = 0
+    refutations: int = 0
+
+
+class SolutionRecord(NamedTuple):
+    """How often a solution helped and did not, before and after a report."""
+
+    pattern_id: int
+    before: State
+    after: State
+    confirmations: int
+    refutations: int
+    confidence_before: float
+    confidence: float  # in the predecessor's steps
+
+
+def state_of(confirmations: int, refutations: int) -> State:
+    """What a record amounts to."""
+    difference = confirmations - refutations
+    if not difference or difference * difference < confirmations + refutations:
+        return "sighted"
+    return "confirmed" if difference > 0 else "refuted"
+
+
+def record_of(confidence: float) -> tuple[int, int]:
+    """(confirmations, refutations) that moved the predecessor's confidence from 0.5 to here, by +0.1 and −0.2."""
+    return max(0, round((confidence - 0.5) * 10)), max(0, round((0.5 - confidence) * 5))
+
+
+def title_of(error_type: str, message: str) -> str:
+    """An error on one line; a message that begins with its type is not given it twice."""
+    if not error_type or error_type == "Unknown" or message.startswith(error_type):
+        return one_line(message) or one_line(error_type)
+    return one_line(f"{error_type}: {message}")
+
+
+def upsert(change: Change, pattern: ErrorPattern) -> int:
+    """Write a pattern, over the one of the same hash and project if there is one; returns its id.
+
+    `known_errors.put_signature` makes it recognisable. Raises UsageError for one that was purged.
+    """
+    refuse_purged(change, pattern.message, pattern.solution)
+    row = change.connection.execute(
+        """
+        INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
+                                    context_hints, stack_pattern, confidence, occurrences, lang, ttl_days,
+                                    confirmations, refutations, state)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (pattern_hash, project) DO UPDATE
+           SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
+               last_seen = excluded.last_seen, context_hints = excluded.context_hints,
+               stack_pattern = excluded.stack_pattern, confidence = excluded.confidence,
+               occurrences = excluded.occurrences, lang = excluded.lang, ttl_days = excluded.ttl_days,
+               confirmations = excluded.confirmations, refutations = excluded.refutations, state = excluded.state
+        RETURNING id
+        """,
+        (*pattern, state_of(pattern.confirmations, pattern.refutations)),
+    ).fetchone()
+    assert row is not None, "an upsert returns its row"
+    number = int(row[0])
+    put_document(change, number)
+    return number
+
+
+def refuse_purged(change: Change, message: str, solution: str) -> None:
+    """Raises UsageError where a pattern of this message and solution was purged."""
+    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
+
+    refuse_text(change.connection, "error", f"{message}\n{solution}")
+
+
+def put_document(change: Change, pattern_id: int) -> None:
+    """Make a pattern findable as it stands in its row now."""
+    row = change.connection.execute(
+        "SELECT error_type, message, solution, lang, created_at FROM error_patterns WHERE id = ?", (pattern_id,)
+    ).fetchone()
+    assert row is not None, "whoever calls this has just written the row"
+    error_type, message, solution, lang, created_at = row
+    documents.put(
+        change,
+        documents.Document(
+            kind="error", number=pattern_id, title=title_of(str(error_type), str(message)), body=str(solution),
+            type=str(lang or ""), created_at=int(created_at), ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+
+
+def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
+    """Count that a solution helped, or did not; None for a pattern that is not there.
+
+    The predecessor's confidence moves by its own steps beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so
+    that steps there and back end where they began. Counted in one statement.
+    """
+    before = change.connection.execute(
+        "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)
+    ).fetchone()
+    after = change.connection.execute(
+        """
+        UPDATE error_patterns
+           SET confirmations = confirmations + :helped,
+               refutations = refutations + 1 - :helped,
+               state = CASE WHEN confirmations + :helped = refutations + 1 - :helped
+                              OR (confirmations - refutations + 2 * :helped - 1)
+                                  * (confirmations - refutations + 2 * :helped - 1) < confirmations + refutations + 1
+                            THEN 'sighted'
+                            WHEN confirmations + :helped > refutations + 1 - :helped THEN 'confirmed'
+                            ELSE 'refuted' END,
+               confidence = CASE WHEN :helped THEN min(1.0, round(confidence + 0.1, 4))
+                                         ELSE max(0.1, round(confidence - 0.2, 4)) END,
+               last_seen = max(last_seen, :now)
+         WHERE id = :id
+        RETURNING state, confirmations, refutations, confidence
+        """,
+        {"helped": int(has_helped), "now": now, "id": pattern_id},
+    ).fetchone()
+    if before is None or after is None:
+        return None
+    state, confirmations, refutations, confidence = after
+    return SolutionRecord(
+        pattern_id, before[0], state, int(confirmations), int(refutations), float(before[1]), float(confidence)
+    )

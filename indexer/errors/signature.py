@@ -1,0 +1,220 @@
+"""What an error is known by: codes, type, the message with its variable parts masked, and the calls it came through.
+
+    sign(error_units("TypeError: unsupported operand type(s) for +: 'int' and 'str'")[0]).headline
+        ->  "unsupported operand type for <v> and <v>"
+
+Two fingerprints: the template (codes, type, masked message) and the instance (the template with what was masked: "No
+module named X" needs the X). NORMALISER_VERSION is stored with each signature; a newer normaliser signs the stored unit
+again.
+"""
+
+import itertools
+import re
+from typing import Final
+
+from ctxrank.indexer.errors.masks import Masked, level, masked
+from ctxrank.indexer.errors.parse.frames import Frame, own_frames
+from ctxrank.indexer.errors.parse.units import ErrorUnit
+from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.light_typing import NamedTuple
+
+NORMALISER_VERSION: Final = 4  # 2: notes; 3: summaries are no errors; 4: advice and references are no notes
+_MAX_DETAIL_WORDS = 40
+_MAX_NOTES = 8
+_LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
+_MAX_TERMS = 48
+_FRAMES_KEPT = 8
+
+_STOPWORD_TEXT = """
+    a the of to in is be for on with this that it and or by as at from not are but so if then than any your you when
+    there here its into can do does will would should must may might error errors failed
+"""
+STOPWORDS = frozenset(_STOPWORD_TEXT.split())
+_LANGUAGES = {
+    "python": "python", "pytest": "python", "pip": "python", "rust": "rust", "tsc": "typescript",
+    "eslint": "javascript", "node": "javascript", "npm": "javascript", "go": "go", "javac": "java", "java": "java",
+    "cc": "c", "ld": "c", "msvc": "c",
+    "csharp": "csharp", "shell": "shell", "shellcheck": "shell", "make": "shell", "sql": "sql",
+}  # fmt: skip
+_LANGUAGE_OF_SUFFIX = {
+    "py": "python", "rs": "rust", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript",
+    "mjs": "javascript", "cjs": "javascript", "go": "go", "java": "java", "kt": "kotlin", "c": "c", "h": "c",
+    "cc": "cpp",
+    "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "rb": "ruby", "php": "php", "swift": "swift", "sh": "shell",
+    "sql": "sql",
+}  # fmt: skip
+# A code that names a diagnostic (E0308, TS2322, ORA-00942, clippy::x, -Wx); others name a condition (ENOENT, HTTP 404).
+_DIAGNOSTIC = re.compile(
+    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
+)
+_LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
+# What a tool advises depends on the place: one error has several, and several errors share one.
+_ADVICE = re.compile(r"(?:[\s|0-9]*[|\s_^~+-]*[\^~+-])?\s*(?:= )?(?:help|hint|HINT): ")
+# Says where to read more, or that a macro was called.
+_REFERENCE = re.compile(r"in this macro invocation|\bfor more info(?:rmation)?\b|this error originates in ")
+_NOTE = re.compile(r"\s*(?:= )?(?:note|help|hint|DETAIL|HINT): *(.*)$")
+_LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Za-z`'].*)$")
+_CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
+
+
+class Signature(NamedTuple):
+    """One error, normalised. Everything the matcher compares is in here, and nothing else is."""
+
+    normaliser: int
+    family: str
+    language: str
+    error_type: str
+    codes: tuple[str, ...]  # what names the diagnostic
+    conditions: tuple[str, ...]  # what names a condition: ENOENT, HTTP 404
+    headline: str
+    values: tuple[str, ...]  # what was masked in the headline, in order
+    frames: tuple[Frame, ...]  # of the project, outermost first
+    details: tuple[str, ...]  # words of notes and labels below the headline, masked
+    notes: tuple[str, ...]  # the notes and labels that say what is wrong, masked, each a sentence
+    template: str
+    instance: str
+    message: str  # as it came
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The headline's words and placeholders."""
+        return tuple(self.headline.split())
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """The words of the headline that carry meaning."""
+        return tuple(word for word in self.words if word[0] != "<" and word not in STOPWORDS)
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether calls of the project say where it happened."""
+        return bool(self.frames) and self.family in ("trace", "test")
+
+
+def sign(unit: ErrorUnit) -> Signature:
+    """The signature of one error; a pure function of the unit."""
+    template = masked(unit.message)
+    codes = tuple(dict.fromkeys(_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code)))
+    conditions = tuple(dict.fromkeys(code for code in unit.codes if not _is_diagnostic(code)))
+    frames = own_frames(unit.frames)[-_FRAMES_KEPT:]
+    identity = (unit.error_type, *codes, template.text)
+    instance = (*identity, "\x1e", *template.values)
+    if not any(word[0] != "<" for word in template.words) or not template.values:
+        # A message that says nothing particular is the same error only at the same place.
+        instance = (*instance, "\x1e", frames[-1].place if frames else "")
+    return Signature(
+        NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
+        template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
+        unit.message,
+    )  # fmt: skip
+
+
+def terms_of(signature: Signature) -> tuple[str, ...]:
+    """What a similar error is looked up by: codes, type, places, words; each kind under a letter of its own."""
+    terms = [f"c:{code}" for code in signature.codes]
+    terms += [f"k:{frame.code}" for frame in signature.frames[-2:] if frame.code]
+    terms += [f"f:{frame.place}" for frame in signature.frames[-3:]]
+    terms += [f"w:{word}" for word in signature.content]
+    words = signature.words
+    terms += [f"p:{one} {two}" for one, two in itertools.pairwise(words) if one[0] != "<" and two[0] != "<"]
+    terms += [f"d:{word}" for word in signature.details]
+    return tuple(dict.fromkeys(terms))[:_MAX_TERMS]
+
+
+def fingerprint(*parts: str) -> str:
+    """Half a sha256 of the parts, in hex: long enough to never collide by chance."""
+    import hashlib  # a cold start that matches no error does not need it
+
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def predecessor_message(message: str) -> str:
+    """The message with the predecessor's five substitutions: what its `message_pattern` holds."""
+    message = re.sub(r"/[^\s]+/", ".../", message)
+    message = re.sub(r"[A-Z]:\\[^\s]+\\", r"...\\", message)
+    message = re.sub(r"line \d+", "line N", message)
+    message = re.sub(r"'[^']{1,50}'", "'...'", message)
+    message = re.sub(r'"[^"]{1,50}"', '"..."', message)
+    return message.strip()[:500]
+
+
+def _is_diagnostic(code: str) -> bool:
+    return _DIAGNOSTIC.match(code) is not None or code.startswith("-W") or (code.islower() and len(code) > 3)
+
+
+def _code_name(code: str) -> str:
+    """One spelling for one code: lints are written with - and with _, with -W and -Werror=."""
+    if code[:1].islower() or code.startswith("-"):
+        return code.removeprefix("-Werror=").removeprefix("-W").replace("-", "_")
+    return code
+
+
+def _lints(unit: ErrorUnit) -> list[str]:
+    """Names of lints that the notes give."""
+    found: list[str] = []
+    for line in unit.detail:
+        if ("`-" in line or "#[" in line or "[-W" in line) and (match := _LINT.search(line)):
+            name = match[1] or match[2] or match[3]
+            if name not in ("warnings", "clippy::all") and not name.endswith("::_"):
+                found.append(name)
+    return found[:1]
+
+
+def _details(unit: ErrorUnit) -> tuple[str, ...]:
+    """The words of notes, helps and labels, each once, without code and without lints' boilerplate."""
+    words: dict[str, None] = {}
+    for line in unit.detail:
+        if _is_boilerplate(line):
+            continue
+        match = _NOTE.match(line) or _LABEL.match(line)
+        if match is None and ((unit.family == "compiler" and unit.tool == "rust") or _CODE_LINE.match(line)):
+            continue
+        for word in masked(match[1] if match else line).words:
+            if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word)):
+                words[word] = None
+        if len(words) >= _MAX_DETAIL_WORDS:
+            break
+    return tuple(words)[:_MAX_DETAIL_WORDS]
+
+
+def _notes(unit: ErrorUnit) -> tuple[str, ...]:
+    """What notes and labels say is wrong, each masked; no advice, and nothing that tells no error from another."""
+    notes: dict[str, None] = {}
+    for line in unit.detail:
+        match = None if _is_boilerplate(line) or _ADVICE.match(line) else _NOTE.match(line) or _LABEL.match(line)
+        if match is None or _REFERENCE.search(match[1]):
+            continue
+        note = masked(match[1])
+        ordinary = [
+            word for word in note.words if word[0] != "<" and word not in STOPWORDS and is_ordinary(level(word))
+        ]
+        if len(ordinary) >= _LEAST_NOTE:
+            notes[note.text] = None
+        if len(notes) == _MAX_NOTES:
+            break
+    return tuple(notes)
+
+
+def _is_boilerplate(line: str) -> bool:
+    """Whether this line says how a lint is switched on and off."""
+    return "implied by `-" in line or "to override `-" in line or "on by default" in line
+
+
+def _language(unit: ErrorUnit) -> str:
+    """The language the error speaks about, by tool or by file; '' where neither tells."""
+    if unit.tool in _LANGUAGES:
+        return _LANGUAGES[unit.tool]
+    name = unit.place.split(":")[0].split("(")[0] or (unit.frames[-1].file if unit.frames else "")
+    return _LANGUAGE_OF_SUFFIX.get(name.rpartition(".")[2].lower(), "")
+
+
+__all__ = [
+    "NORMALISER_VERSION",
+    "STOPWORDS",
+    "Masked",
+    "Signature",
+    "fingerprint",
+    "predecessor_message",
+    "sign",
+    "terms_of",
+]

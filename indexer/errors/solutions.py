@@ -1,0 +1,218 @@
+"""Saving what fixed an error, so that the next one who meets it is told.
+
+    failure = read_failure_text(b"ModuleNotFoundError: No module named 'yaml'", mode)
+    save_error(store, NewKnownError(failure.text, "pip install pyyaml"), mode=mode).id      1
+
+Saved again it is counted, inside one transaction, so that sixty at once are sixty. The same error has the same message
+with the same values, at the same place of the code where both say one; or it is what the caller recognised it as
+(`known_id`, with other values) and has the same solution.
+"""
+
+import json
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors import lookup, patterns
+from ctxrank.indexer.errors.lookup import Whose
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.patterns import ErrorPattern, State, state_of
+from ctxrank.indexer.errors.signature import Signature, fingerprint, sign
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+
+MAX_SOLUTION_CHARS = 4000
+MAX_HINTS = 20
+
+
+class NewKnownError(NamedTuple):
+    """A failure and what fixed it. `failure` comes from failure_text.py; the rest is redacted on the way.
+
+    A `lang` of None is the one that the failure shows. `is_proposal`: no person vouches for the solution, so it takes
+    the place of none; `is_final`: it takes the place of any.
+    """
+
+    failure: str
+    solution: str
+    project: str = DEFAULT_PROJECT
+    lang: str | None = None
+    hints: tuple[str, ...] = ()
+    is_proposal: bool = False
+    is_final: bool = False
+    known_id: int | None = None
+
+
+class SavedKnownError(NamedTuple):
+    """What saving did. `solution` is "new", "same", "replaced" or "kept"; `reason` says why one of the last two."""
+
+    id: int
+    is_new: bool
+    occurrences: int
+    state: State
+    solution: str
+    reason: str
+    error_type: str
+    message: str
+    is_redacted: bool
+
+
+def save_error(
+    store: Store, new: NewKnownError, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY
+) -> SavedKnownError:
+    """Save what fixed a failure, or count it once more. Raises UsageError, LockedError."""
+    clean, is_redacted = _checked(new, mode)
+    unit = error_units(clean.failure)[0]
+    signature = sign(unit)
+    now = now_us()
+    with store.write() as change:
+        number = _the_same(change.connection, signature, clean)
+        is_new = number is None
+        if number is None:
+            number = _insert(change, signature, clean, now)
+            lookup.put(change, number, clean.project, signature, unit.text)
+            done, reason = "new", ""
+        else:
+            done, reason = _count(change, number, clean, now)
+        row = change.connection.execute(
+            "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?", (number,)
+        ).fetchone()
+    assert row is not None, "the row was written in this transaction"
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    occurrences, state, error_type, message = row
+    return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
+
+
+def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
+    """Make a pattern recognisable by a redacted failure. One of which nothing can be read is left as it is."""
+    units = error_units(failure)
+    if units:
+        lookup.put(change, pattern_id, project, sign(units[0]), units[0].text)
+
+
+def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bool]:
+    """The same with its values redacted and bounded, and whether the redaction changed any."""
+    texts = IncomingTexts(mode)
+    if not new.failure.strip():
+        raise UsageError("There is no error to save.", "Give the failure's output, or --message TEXT.")
+    if not new.solution.strip():
+        raise UsageError("There is no solution.", "Say what fixed it with --solution TEXT.")
+    if not new.project.strip():
+        raise UsageError("An error pattern needs a project.", "Leave --project out for 'default'.")
+    if len(new.solution) > MAX_SOLUTION_CHARS:
+        raise UsageError(
+            f"The solution has {len(new.solution):,} characters.",
+            f"At most {MAX_SOLUTION_CHARS:,}: say what to do, and save the rest as a package.",
+        )
+    lang = None if new.lang is None else texts.line(new.lang).lower() or None
+    hints = tuple(texts.line(hint) for hint in new.hints if hint.strip())[:MAX_HINTS]
+    clean = new._replace(
+        failure=texts.text(new.failure), solution=texts.text(new.solution.strip()), project=texts.line(new.project),
+        lang=lang, hints=hints,
+    )  # fmt: skip
+    is_redacted = clean.solution != new.solution.strip() or clean.failure != new.failure
+    return clean, is_redacted or hints != tuple(hint.strip() for hint in new.hints if hint.strip())[:MAX_HINTS]
+
+
+def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
+    """The pattern that this error is, the newest of several."""
+    lang = new.lang or signature.language or None
+    for known in lookup.same_instance(connection, Whose(new.project), signature.instance):
+        if _is_same_place(known.signature, signature):
+            row = connection.execute("SELECT lang FROM error_patterns WHERE id = ?", (known.pattern_id,)).fetchone()
+            if row is not None and (lang is None or row[0] in (None, lang)):
+                return known.pattern_id
+    query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
+    row = connection.execute(query, (new.known_id, new.project, new.solution)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _is_same_place(known: Signature, asked: Signature) -> bool:
+    """Whether nothing says that they failed at different places of the code."""
+    if not (known.is_traced and asked.is_traced):
+        return True
+    return known.frames[-1].place == asked.frames[-1].place
+
+
+def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) -> int:
+    place = signature.frames[-1].place if signature.is_traced else ""
+    # Twice the width of a fingerprint, as the predecessor's hashes have it.
+    pattern_hash = fingerprint(signature.instance, place, new.lang or "") + fingerprint(signature.template, place)
+    return patterns.upsert(
+        change,
+        ErrorPattern(
+            new.project, pattern_hash, signature.error_type, signature.message, new.solution, now, now,
+            json.dumps(new.hints, ensure_ascii=False), lang=new.lang or signature.language or None,
+        ),
+    )  # fmt: skip
+
+
+def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[str, str]:
+    """Count a known error once more, and let the better solution stand; says what was done with it and why."""
+    row = change.connection.execute(
+        """
+        UPDATE error_patterns
+           SET occurrences = occurrences + 1, last_seen = max(last_seen, ?)
+         WHERE id = ?
+        RETURNING solution, confirmations, refutations, context_hints
+        """,
+        (now, number),
+    ).fetchone()
+    assert row is not None, "the pattern was found in this transaction"
+    old, hints = str(row[0]), json.loads(str(row[3]))
+    state = state_of(int(row[1]), int(row[2]))
+    if more := [hint for hint in new.hints if hint not in hints]:
+        change.connection.execute(
+            "UPDATE error_patterns SET context_hints = ? WHERE id = ?",
+            (json.dumps([*hints, *more][:MAX_HINTS], ensure_ascii=False), number),
+        )
+    if new.solution == old:
+        return "same", ""
+    is_better, reason = _judged(new, old, state)
+    if not is_better:
+        return "kept", reason
+    # A solution that only says more about the same thing keeps its record; another one starts anew.
+    is_other = old not in new.solution
+    change.connection.execute(
+        """
+        UPDATE error_patterns
+           SET solution = ?,
+               confirmations = CASE WHEN ?2 THEN 0 ELSE confirmations END,
+               refutations = CASE WHEN ?2 THEN 0 ELSE refutations END,
+               confidence = CASE WHEN ?2 THEN 0.5 ELSE confidence END,
+               state = CASE WHEN ?2 THEN 'sighted' ELSE state END
+         WHERE id = ?3
+        """,
+        (new.solution, is_other, number),
+    )
+    patterns.put_document(change, number)
+    return "replaced", reason
+
+
+def _judged(new: NewKnownError, old: str, state: State) -> tuple[bool, str]:
+    """Whether the new solution takes the old one's place, and why."""
+    if new.is_final:
+        return True, "as asked"
+    if state == "refuted":
+        return True, "the known one is refuted"
+    if new.is_proposal:
+        return False, "a proposal takes the place of none"
+    if old in new.solution:
+        return True, "it says more"
+    if state == "confirmed":
+        return False, "the known one is confirmed"
+    if len(new.solution) > len(old):
+        return True, "it is longer"
+    return False, "the known one is longer"
+
+
+def confirm(store: Store, pattern_id: int, *, has_helped: bool) -> patterns.SolutionRecord:
+    """Count that a pattern's solution helped, or did not. Raises NotFoundError, LockedError."""
+    with store.write() as change:
+        record = patterns.record_outcome(change, pattern_id, has_helped=has_helped, now=now_us())
+    if record is None:
+        raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
+    return record

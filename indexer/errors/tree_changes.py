@@ -1,0 +1,101 @@
+"""What changed in a folder since a moment: the files that a failing command may have been fixed by.
+
+In a git tree the commit and what differed from it are noted when the command fails; later counts what differs from
+that commit and was written since. Elsewhere, the files that were written since. Names alone, and not many.
+"""
+
+import os
+import subprocess
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+MAX_NAMES = 200
+_MAX_FILES_SEEN = 20_000
+_GIT_SECONDS = 10
+# What a run itself writes, and nobody fixes anything in.
+_SKIPPED = (
+    ".git", ".hg", ".svn", ".ctxrank", "node_modules", "__pycache__", ".venv", "venv", "target", "dist", "build",
+    ".tox", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle", ".idea",
+)  # fmt: skip
+_SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
+
+
+class Tree(NamedTuple):
+    """A folder when a command failed: its commit ('' outside git), what differed from it, and what of that was gone."""
+
+    commit: str = ""
+    differing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class TreeChanges(NamedTuple):
+    """Files written or removed in between, by name; `is_complete` is False where more were than are named."""
+
+    names: tuple[str, ...]
+    is_complete: bool
+
+
+def note_tree(root: str) -> Tree:
+    """The folder as it is now."""
+    commit = _git(root, "rev-parse", "--verify", "HEAD")
+    if not commit:
+        return Tree()
+    names = _differing(root, commit[0])[:MAX_NAMES]
+    return Tree(commit[0], tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name))))
+
+
+def changes_between(root: str, tree: Tree, since_us: int, until_us: int) -> TreeChanges:
+    """The files below `root` that were written between two moments, or removed, in order of their names."""
+    span = range(since_us * 1000, until_us * 1000 + 1)
+    if not tree.commit:
+        return _written_in(root, span)
+    names = dict.fromkeys([*_differing(root, tree.commit), *tree.differing])
+    found = sorted(name for name in names if _is_of_interest(name) and _is_changed(root, name, tree, span))
+    return TreeChanges(tuple(found[:MAX_NAMES]), len(found) <= MAX_NAMES)
+
+
+def _differing(root: str, commit: str) -> list[str]:
+    """What differs from a commit, committed since or not, and files that git does not know and does not ignore."""
+    return [
+        *_git(root, "diff", "--name-only", "--no-ext-diff", "--relative", "-z", commit, "--"),
+        *_git(root, "ls-files", "--others", "--exclude-standard", "-z"),
+    ]
+
+
+def _is_changed(root: str, name: str, tree: Tree, span: range) -> bool:
+    try:
+        return os.lstat(os.path.join(root, name)).st_mtime_ns in span
+    except OSError:
+        return name not in tree.missing
+
+
+def _written_in(root: str, span: range) -> TreeChanges:
+    """By the clock of the file system; what was removed leaves no trace there."""
+    found: list[str] = []
+    seen = 0
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+        for name in sorted(files):
+            seen += 1
+            path = os.path.relpath(os.path.join(folder, name), root)
+            if _is_of_interest(path) and _is_changed(root, path, Tree(missing=(path,)), span):
+                found.append(path)
+        if seen > _MAX_FILES_SEEN or len(found) > MAX_NAMES:
+            return TreeChanges(tuple(sorted(found)[:MAX_NAMES]), False)
+    return TreeChanges(tuple(sorted(found)), True)
+
+
+def _is_of_interest(name: str) -> bool:
+    return not name.endswith(_SKIPPED_ENDS) and not set(name.split("/")[:-1]) & set(_SKIPPED)
+
+
+def _git(root: str, *arguments: str) -> list[str]:
+    """What git prints, in pieces; nothing where it cannot answer: no git, no tree, no commit yet."""
+    # Without locks: a look must not come between the user and another git.
+    command = ("git", "--no-optional-locks", "-C", root, "-c", "core.fsmonitor=false", *arguments)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    pieces = done.stdout.split(b"\0" if "-z" in arguments else b"\n")
+    return [os.fsdecode(piece) for piece in pieces if piece]

@@ -1,0 +1,132 @@
+"""Lines of an export on their way in: what is new or changed is prepared outside a transaction, then written.
+
+A record that is not in the ledger may still be here: made here, brought by another export, or exported
+from this very store. Such a twin is joined and not made again.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportRun, Incoming, Writer
+from ctxrank.indexer.store.store import Change
+
+Row = TypeVar("Row")
+
+MAX_REPORTED = 1000  # of a file that is none of ours, every line is bad
+# A transaction takes no more files' text than that, so that its lock stays short.
+_CHUNK_BYTES = 4_000_000
+
+
+class Arrivals:
+    """What the kinds of records share: the run, the sessions that are here, and the skipped lines."""
+
+    def __init__(self, run: ImportRun) -> None:
+        self.run = run
+        self.unreported = 0
+        self._reported = 0
+        self._made_sessions: set[int] = set()
+        self._claimed: dict[str, set[int]] = {}
+
+    def skip(self, number: int, record: str, reason: str) -> None:
+        """A line that does not come in; from a thousand on they are only counted."""
+        if self._reported < MAX_REPORTED:
+            self._reported += 1
+            self.run.skip(record, shown(number), reason)
+        else:
+            self.unreported += 1
+
+    def bring(
+        self,
+        kind: str,
+        lines: Iterable[Line],
+        *,
+        identity: tuple[str, ...],
+        prepare: Callable[[Fields, str], Row],
+        write: Writer[Row],
+        without: tuple[str, ...] = (),
+        weight: Callable[[Row], int] = lambda row: 0,
+    ) -> None:
+        """Bring in what is new or changed of some lines of one kind.
+
+        `identity` are the fields that never change and make the ledger's key, `without` those that another
+        kind brings in; `prepare` gets the fields and the key.
+        """
+        ready: list[Incoming[Row]] = []
+        size = 0
+        for line in lines:
+            try:
+                key = key_of(line, identity)
+                digest = digest_of(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
+                seen = Incoming(key, shown(line.number), digest, line)
+                if not self.run.is_pending(kind, seen):
+                    continue
+                row = prepare(Fields(line.values, self.run.texts), key)
+            except UsageError as error:
+                self.skip(line.number, kind, error.message)
+                continue
+            except RecursionError:
+                self.skip(line.number, kind, "it is nested too deeply")
+                continue
+            ready.append(Incoming(key, seen.shown, digest, row))
+            size += weight(row)
+            if len(ready) == CHUNK_ROWS or size >= _CHUNK_BYTES:
+                self._write(kind, ready, write)
+                ready, size = [], 0
+        self._write(kind, ready, write)
+
+    def _write(self, kind: str, ready: list[Incoming[Row]], write: Writer[Row]) -> None:
+        if ready:
+            with self.run.write() as change:
+                for incoming in ready:
+                    self.run.put(change, kind, incoming, write)
+
+    def add_session(self, name: str, session_id: int) -> None:
+        """A session that was made for this import: nothing in it can have been here before."""
+        self.run.session_ids[name] = session_id
+        self._made_sessions.add(session_id)
+
+    def session_id(self, change: Change, name: str) -> int:
+        """The session here of this name. Raises UsageError where there is none."""
+        if name not in self.run.session_ids:
+            row = change.connection.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
+            if row is not None:
+                self.run.session_ids[name] = int(row[0])
+        return self.run.session_id(name)
+
+    def twin(
+        self, change: Change, kind: str, session_id: int, query: str, values: tuple[str | int | None, ...]
+    ) -> int | None:
+        """The record here that is this one, unless another line of the same source has become it.
+
+        `query` selects ids of a session, which is its first value.
+        """
+        if session_id in self._made_sessions:
+            return None
+        claimed = self._claimed.get(kind)
+        if claimed is None:
+            claimed = self._claimed[kind] = self.run.ledger.targets(change, kind)
+        for (id_,) in change.connection.execute(query, (session_id, *values)):
+            if id_ not in claimed:
+                self.claim(kind, int(id_))
+                return int(id_)
+        return None
+
+    def claim(self, kind: str, id_: int) -> int:
+        """Note that a line became this record."""
+        if kind in self._claimed:
+            self._claimed[kind].add(id_)
+        return id_
+
+
+def key_of(line: Line, identity: tuple[str, ...]) -> str:
+    """The ledger's key of a line."""
+    return row_key(None, *(line.values.get(name) for name in identity))
+
+
+def shown(number: int) -> str:
+    """What a report calls a line."""
+    return f"line {number}"

@@ -1,0 +1,76 @@
+"""The store as JSON Lines: a header, one object for each record, and an end line with counts.
+
+    {"format": "ctxrank-export", "version": 1, "store": "…", "exported_at": "…", "ruleset": 1}
+    {"record": "session", "name": "shop-2026-11", …}
+    {"record": "package", "id": 12, "session": "shop-2026-11", …, "passages": [{"key": "…", "text": "…"}]}
+    {"record": "end", "counts": {"session": 1, "package": 1}}
+
+Names stand for row ids; packages and files carry their passages, so the export is whole where the files
+are not. Order is that of the records' ids, all of it one snapshot, and no more than a record is in memory.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from ctxrank.indexer.clock import format_us, now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.exported_records import EXPORTED_KINDS, OF_A_SESSION, Choice, Fields, RecordReader
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.connection import snapshot, sqlite_errors
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import visible_json
+
+FORMAT = "ctxrank-export"
+VERSION = 1
+END = "end"
+
+
+def export_lines(
+    store: Store,
+    *,
+    sessions: Sequence[str] = (),
+    kinds: Sequence[str] = (),
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+) -> Iterator[str]:
+    """The lines, each with its line break. Without kinds and sessions it is everything.
+
+    What belongs to a session comes with all sessions that were asked for and their groups. What was stored
+    under older redaction rules is redacted again. Raises UsageError, NotFoundError before the first line.
+    """
+    choice = _chosen(store.truth, sessions, kinds)
+    return _lines(store, choice, IncomingTexts(mode))
+
+
+def _chosen(truth: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
+    allowed = EXPORTED_KINDS if not sessions else OF_A_SESSION
+    for kind in kinds:
+        if kind not in EXPORTED_KINDS:
+            raise UsageError(f"'{kind}' is not a kind of record.", f"Kinds are {', '.join(EXPORTED_KINDS)}.")
+        if kind not in allowed:
+            raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(allowed)}.")
+    ids = tuple(dict.fromkeys(find_session(truth, name).id for name in sessions))
+    return Choice(tuple(kind for kind in allowed if kind in kinds or not kinds), ids)
+
+
+def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Iterator[str]:
+    counts: Counter[str] = Counter()
+    with sqlite_errors(store.location.truth), snapshot(store.truth):
+        uuid = str(store.truth.execute("SELECT uuid FROM store WHERE id = 1").get)
+        header: Fields = {
+            "format": FORMAT, "version": VERSION, "store": uuid, "exported_at": format_us(now_us()),
+            "ruleset": RULESET_VERSION,
+        }  # fmt: skip
+        yield _line(header)
+        for record, fields in RecordReader(store.truth, choice, texts).records():
+            counts[record] += 1
+            yield _line({"record": record, **fields})
+    yield _line({"record": END, "counts": dict(counts)})
+
+
+def _line(value: Fields) -> str:
+    return visible_json(json.dumps(value, ensure_ascii=False)) + "\n"

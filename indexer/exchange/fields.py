@@ -1,0 +1,162 @@
+"""The fields of one imported JSON object: each checked for its type and redacted as it is read.
+
+fields.choice("phase", PHASES)      the value, or a UsageError that names what is allowed
+fields.moment("created_at")         microseconds
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from ctxrank.indexer.clock import DAY_US, now_us, parse_time
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+
+MAX_NUMBER = 2**53 - 1  # what every JSON parser can hold
+_SHOWN_CHARS = 60
+
+
+class Fields:
+    """One object. A field that is null counts as missing; fields that nobody asks for are ignored."""
+
+    def __init__(self, values: Mapping[str, object], texts: IncomingTexts) -> None:
+        self._values = values
+        self._texts = texts
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """A text of any length, redacted."""
+        return self._texts.text(self._string(name, default))
+
+    def line(self, name: str, default: str | None = None) -> str:
+        """A text on one line, redacted."""
+        return self._texts.line(self._string(name, default))
+
+    def word(self, name: str) -> str:
+        """A name, redacted; empty ones are refused."""
+        value = self._string(name, None)
+        if not value.strip():
+            raise UsageError(f"its '{name}' is empty")
+        return self._texts.word(value)
+
+    def optional_word(self, name: str) -> str | None:
+        """A name, or None where there is none."""
+        return None if self._values.get(name) is None else self._texts.word(self._string(name, None))
+
+    def agent(self, name: str, default: str | None = None) -> str:
+        """An agent's name in our spelling."""
+        agent = self._texts.agent(self._string(name, default))
+        if not agent and default is None:
+            raise UsageError(f"its '{name}' is empty")
+        return agent
+
+    def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str:
+        """One of a few words."""
+        value = self._string(name, default)
+        if value not in allowed:
+            raise UsageError(f"its '{name}' is {_shown(value)}; allowed are {', '.join(allowed)}")
+        return value
+
+    def optional_choice(self, name: str, allowed: Sequence[str]) -> str | None:
+        """One of a few words, or None where there is none."""
+        return None if self._values.get(name) is None else self.choice(name, allowed)
+
+    def number(self, name: str, *, least: int = 0, default: int | None = None) -> int:
+        """A whole number that is not below `least`."""
+        value = self._values.get(name)
+        if value is None:
+            value = default
+        if value is None:
+            raise UsageError(f"it has no '{name}'")
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_NUMBER:
+            raise UsageError(f"its '{name}' is {_shown(value)}, not a whole number from {least}")
+        return value
+
+    def optional_number(self, name: str, *, least: int = 0) -> int | None:
+        """A whole number, or None where there is none."""
+        return None if self._values.get(name) is None else self.number(name, least=least)
+
+    def share(self, name: str, default: float) -> float:
+        """A number from 0 to 1."""
+        value = self._values.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+            raise UsageError(f"its '{name}' is {_shown(value)}, not a number from 0 to 1")
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """True or false; missing is false."""
+        value = self._values.get(name, False)
+        if not isinstance(value, bool):
+            raise UsageError(f"its '{name}' is {_shown(value)}, not true or false")
+        return value
+
+    def moment(self, name: str) -> int:
+        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused."""
+        text = self._string(name, None)
+        # An age, which parse_time also knows, would be another moment at each import.
+        if not re.match(r"\d{4}-\d\d-\d\d", text):
+            raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time")
+        try:
+            moment = parse_time(text, now=0)
+        except (UsageError, OverflowError) as error:
+            raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time") from error
+        if moment > now_us() + DAY_US:
+            raise UsageError(f"its '{name}' is {_shown(text)}, more than a day from now")
+        return moment
+
+    def optional_moment(self, name: str) -> int | None:
+        """An ISO time, or None where there is none."""
+        return None if self._values.get(name) is None else self.moment(name)
+
+    def json(self, name: str, *, empty: str) -> str:
+        """Any value as JSON with its strings redacted; `empty` where there is none."""
+        return self._texts.json(_dumped(self._values.get(name), empty), empty=empty)
+
+    def json_list(self, name: str) -> str:
+        """A list as JSON with its strings redacted; anything else becomes the one item of it."""
+        return self._texts.json_list(_dumped(self._values.get(name), "[]"))
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """A list of whole numbers; what is none is left out."""
+        return tuple(item for item in self._list(name) if isinstance(item, int) and 0 < item <= MAX_NUMBER)
+
+    def objects(self, name: str) -> "list[Fields]":
+        """A list of objects."""
+        items = self._list(name)
+        objects = [_object(item) for item in items if isinstance(item, dict)]
+        if len(objects) < len(items):
+            raise UsageError(f"its '{name}' holds what is no object")
+        return [Fields(item, self._texts) for item in objects]
+
+    def _list(self, name: str) -> list[object]:
+        value = self._values.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise UsageError(f"its '{name}' is no list")
+        return list(value)
+
+    def _string(self, name: str, default: str | None) -> str:
+        value = self._values.get(name)
+        if value is None:
+            value = default
+        if value is None:
+            raise UsageError(f"it has no '{name}'")
+        if not isinstance(value, str):
+            raise UsageError(f"its '{name}' is {_shown(value)}, not a text")
+        return value
+
+
+def _dumped(value: object, empty: str) -> str:
+    return empty if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _object(value: dict[object, object]) -> dict[str, object]:
+    return {str(key): item for key, item in value.items()}
+
+
+def _shown(value: object) -> str:
+    """A value as a report shows it: its kind where it is long, because it may be anything."""
+    text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    return text if len(text) <= _SHOWN_CHARS else f"a {type(value).__name__} of {len(text)} characters"

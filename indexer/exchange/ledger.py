@@ -1,0 +1,107 @@
+"""The ledger of an import: what came in, from which row, so that a second run brings only what changed.
+
+A row is known by what it is and not by the file it was read from: its number together with what never
+changes in it. So a database that was moved, copied or restored from a backup is still the same source,
+and two that grew apart from one copy do not overwrite each other's rows.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Generator
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change
+
+
+class Entry(NamedTuple):
+    """The digest of a row as it was when it came, and the row here that it became."""
+
+    digest: str
+    target_id: int
+
+
+class Ledger:
+    """The entries of one source; each kind is read once, when it is first asked for."""
+
+    def __init__(self, truth: apsw.Connection, source: str) -> None:
+        self._truth = truth
+        self._source = source
+        self._entries: dict[str, dict[str, Entry]] = {}
+        self._unwritten: dict[tuple[str, str], Entry] = {}
+        self._data_version = truth.pragma("data_version")
+        self._is_ours_alone = True
+
+    def entry(self, kind: str, key: str) -> Entry | None:
+        """What is known of a row, as it was when this kind was first asked for and with our own additions."""
+        entries = self._entries.get(kind)
+        if entries is None:
+            entries = self._entries[kind] = {
+                str(row[0]): Entry(str(row[1]), int(row[2]))
+                for row in self._truth.execute(
+                    "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ?",
+                    (self._source, kind),
+                )
+            }
+        return entries.get(key)
+
+    def target(self, kind: str, key: str) -> int | None:
+        """The row here that a row of the source became."""
+        entry = self.entry(kind, key)
+        return None if entry is None else entry.target_id
+
+    def targets(self, change: Change, kind: str) -> set[int]:
+        """All rows here that rows of the source became, those of the open transaction included."""
+        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ?"
+        written = {int(row[0]) for row in change.connection.execute(query, (self._source, kind))}
+        return written | {entry.target_id for (of, _), entry in self._unwritten.items() if of == kind}
+
+    @contextlib.contextmanager
+    def writing(self, change: Change) -> Generator[None, None, None]:
+        """What is recorded inside is written at its end, in the caller's transaction."""
+        self._unwritten.clear()
+        # It changes as soon as anybody else has committed anything; from then on every row is looked up.
+        if change.connection.pragma("data_version") != self._data_version:
+            self._is_ours_alone = False
+        yield
+        change.connection.executemany(
+            "INSERT OR REPLACE INTO imported_rows (source, kind, source_key, digest, target_id) VALUES (?, ?, ?, ?, ?)",
+            [(self._source, *name, *entry) for name, entry in self._unwritten.items()],
+        )
+        self._unwritten.clear()
+
+    def locked_entry(self, change: Change, kind: str, key: str) -> Entry | None:
+        """What is known of a row now that the lock is held: another import may have been faster."""
+        if self._is_ours_alone or (kind, key) in self._unwritten:
+            return self.entry(kind, key)
+        row = change.connection.execute(
+            "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
+            (self._source, kind, key),
+        ).fetchone()
+        if row is None:
+            return None
+        entry = Entry(str(row[0]), int(row[1]))
+        self._entries.setdefault(kind, {})[key] = entry
+        return entry
+
+    def record(self, kind: str, key: str, entry: Entry) -> None:
+        """Note, inside `writing`, what a row became."""
+        self._unwritten[kind, key] = entry
+        self._entries.setdefault(kind, {})[key] = entry
+
+
+def digest_of(row: tuple[object, ...]) -> str:
+    """A digest of all values of a row."""
+    return _hash(row, 16)
+
+
+def row_key(number: int | None, *identity: object) -> str:
+    """The key of a row: its number, and a hash of what never changes in it (which may hold a secret)."""
+    suffix = _hash(identity, 8)
+    return suffix if number is None else f"{number}:{suffix}"
+
+
+def _hash(values: tuple[object, ...], size_bytes: int) -> str:
+    text = repr(tuple(values)).encode("utf-8", "backslashreplace")
+    return hashlib.blake2b(text, digest_size=size_bytes).hexdigest()

@@ -1,0 +1,123 @@
+"""The lines of an export file: read one at a time, each an object of a known record or a reason why not."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO, NoReturn
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import one_line
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_STORE_NAME_CHARS = 100
+_HINT = "Give a file that 'ctxrank export' wrote."
+
+
+class Header(NamedTuple):
+    """Which format a file has, and which store it was made from."""
+
+    version: int
+    store: str
+
+
+class Line(NamedTuple):
+    """One record of the file."""
+
+    number: int
+    record: str
+    values: Mapping[str, object]
+    size_bytes: int
+
+
+class BadLine(NamedTuple):
+    """A line that is no record, and why."""
+
+    number: int
+    reason: str
+
+
+class LineReader:
+    """Reads a file from its header to its end line; `end_counts` is None until that was met."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.read_bytes = 0
+        self.end_counts: Mapping[str, object] | None = None
+        self._file = file
+        self._number = 0
+
+    def header(self) -> Header:
+        """The first line. Raises UsageError where it is no header of a version that we know."""
+        data = self._next()
+        if not data:
+            raise UsageError("The file is empty.", _HINT)
+        try:
+            values = _parsed(data.removeprefix(b"\xef\xbb\xbf"))
+        except ValueError as error:
+            raise UsageError(f"The first line is no header of an export: {error}.", _HINT) from error
+        if values.get("format") != FORMAT:
+            raise UsageError(f"The first line is no header: its format is not '{FORMAT}'.", _HINT)
+        version, store = values.get("version"), values.get("store")
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise UsageError("The header has no version.", _HINT)
+        if version > VERSION:
+            raise UsageError(
+                f"The export has version {version}; this program knows up to {VERSION}.",
+                "It was written by a newer ctxrank: upgrade this one.",
+            )
+        if not isinstance(store, str) or not 0 < len(store) <= _STORE_NAME_CHARS or one_line(store) != store:
+            raise UsageError("The header does not name the store that the export was made from.", _HINT)
+        return Header(version, store)
+
+    def records(self) -> Iterator[Line | BadLine]:
+        """The lines behind the header, without blank ones; what follows the end line is not read."""
+        while self.end_counts is None and (data := self._next()):
+            if data.isspace():
+                continue
+            try:
+                values = _parsed(data)
+            except ValueError as error:
+                yield BadLine(self._number, str(error))
+                continue
+            record = values.get("record")
+            if record == END:
+                counts = values.get("counts")
+                self.end_counts = {str(key): count for key, count in counts.items()} if isinstance(counts, dict) else {}
+            elif isinstance(record, str):
+                yield Line(self._number, record, values, len(data))
+            else:
+                yield BadLine(self._number, "it does not say which record it is")
+
+    def _next(self) -> bytes:
+        """The next line, empty at the end of the file; of one that is too long a piece that is no JSON."""
+        self._number += 1
+        data = self._file.readline(MAX_LINE_BYTES + 1)
+        self.read_bytes += len(data)
+        if len(data) <= MAX_LINE_BYTES:
+            return data
+        rest = data
+        while rest and not rest.endswith(b"\n"):
+            rest = self._file.readline(MAX_LINE_BYTES)
+            self.read_bytes += len(rest)
+        return data
+
+
+def _parsed(data: bytes) -> Mapping[str, object]:
+    """The object of a line. Raises ValueError with a reason that can be shown."""
+    if len(data) > MAX_LINE_BYTES:
+        raise ValueError(f"it is longer than {MAX_LINE_BYTES // (1024 * 1024)} MiB")
+    try:
+        value: object = json.loads(data.decode("utf-8"), parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    except UnicodeDecodeError as error:
+        raise ValueError("it is not UTF-8") from error
+    except ValueError as error:
+        raise ValueError("it is not JSON") from error
+    if not isinstance(value, dict):
+        raise ValueError("it is no JSON object")
+    return {str(key): item for key, item in value.items()}
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(name)

@@ -1,0 +1,68 @@
+"""Imported passages: what can be found of a file that is not here.
+
+A passage's key stands for its content, and a scan leaves a passage alone whose key the file has, too. So
+a key is taken over only where it is the content's own; in a file that was edited by hand it need not be.
+"""
+
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.files.artifacts import Owner
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.passages import content_digest
+
+
+class StoredPassage(NamedTuple):
+    """A passage as a document has it: without the file's title in its own."""
+
+    key: str
+    title: str
+    text: str
+    start_line: int
+    end_line: int
+
+
+def read_passages(fields: Fields, file_title: str) -> tuple[StoredPassage, ...]:
+    """The passages of a line, each with a key that no other has. Raises UsageError."""
+    found: dict[str, StoredPassage] = {}
+    for place, item in enumerate(fields.objects("passages"), 1):
+        title, text = item.text("title", ""), item.text("text")
+        key = item.text("key", "")
+        if key in found or not _is_key_of(key, file_title, title, text):
+            key = f"import.{place}"
+        found[key] = StoredPassage(
+            key, title, text, item.number("start_line", default=0), item.number("end_line", default=0)
+        )
+    return tuple(found.values())
+
+
+def _is_key_of(key: str, file_title: str, title: str, text: str) -> bool:
+    digest, _, count = key.partition(".")
+    if count and not (count.isascii() and count.isdigit() and len(count) < 10):
+        return False
+    return digest in (content_digest(title, text), content_digest(f"{file_title} > {title}", text))
+
+
+def put_passages(change: Change, owner_id: int, path: str, passages: tuple[StoredPassage, ...]) -> None:
+    """Make an owner's passages these, unless they are already."""
+    connection = change.connection
+    query = "SELECT passage_key, title, body, start_line, end_line FROM documents WHERE owner_id = ? ORDER BY id"
+    if [StoredPassage(*row) for row in connection.execute(query, (owner_id,))] == list(passages):
+        return
+    documents.remove_owned(change, owner_id)
+    query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
+    row = connection.execute(query, (owner_id,)).fetchone()
+    assert row is not None, "passages are put for a document that was just written"
+    owner = Owner(*row)
+    for passage in passages:
+        documents.put(
+            change,
+            documents.Document(
+                kind="passage", number=None, title=passage.title, body=passage.text, path=path, owner_id=owner_id,
+                session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent, type=owner.type,
+                priority=owner.priority,
+                passage_key=passage.key, start_line=passage.start_line, end_line=passage.end_line,
+                created_at=owner.created_at, ruleset=RULESET_VERSION,
+            ),
+        )  # fmt: skip

@@ -1,0 +1,206 @@
+"""One run of an import: rows become rows of ours in short transactions, and every row is accounted for.
+
+A chunk is either in with its ledger entries or not at all, so a run that is interrupted loses nothing
+that was done, and the next one goes on where it stopped.
+"""
+
+import contextlib
+import enum
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.ledger import Entry, Ledger
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import is_session_wide, require_group
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.store import Change, Store
+
+CHUNK_ROWS = 500
+
+Row = TypeVar("Row")
+
+
+class KindCount(NamedTuple):
+    """What became of the rows of one kind."""
+
+    new: int = 0
+    updated: int = 0
+    unchanged: int = 0
+
+
+class SkippedRow(NamedTuple):
+    """A row that could not come in; `key` is its name or number in the source."""
+
+    kind: str
+    key: str
+    reason: str
+
+
+class ImportReport(NamedTuple):
+    """What an import did, by kind; files are counted once, however many packages point to them.
+
+    `files_missing` are not where their packages say. `recounted` documents got their exact token count. What is
+    not `is_complete` was cut off or edited: what there was came in.
+    """
+
+    schema: int
+    counts: Mapping[str, KindCount]
+    skipped: tuple[SkippedRow, ...]
+    files_indexed: int
+    files_missing: int
+    recounted: int
+    notes: tuple[str, ...]
+    is_complete: bool = True
+
+    @property
+    def is_noop(self) -> bool:
+        """Whether everything was here already."""
+        return not any(count.new or count.updated for count in self.counts.values())
+
+
+class Written(NamedTuple):
+    """The row here that a row became; not a change where it was here already, or is here no more."""
+
+    target_id: int
+    is_change: bool = True
+
+
+class Incoming(NamedTuple, Generic[Row]):
+    """A row on its way in; `shown` is what a report calls it."""
+
+    key: str
+    shown: str
+    digest: str
+    row: Row
+
+
+# Writes a new row (the id is None) or over the row that it became before. A UsageError skips the row.
+Writer = Callable[[Change, Row, int | None], Written]
+
+
+class _Outcome(enum.Enum):
+    NEW = enum.auto()
+    UPDATED = enum.auto()
+    UNCHANGED = enum.auto()
+
+
+def kept_here(found: tuple[object, ...] | None, target: int | None, last_seen: int) -> Written | None:
+    """What is here instead, where that is kept: made here and seen since; or imported before, and removed here.
+
+    `found` is (id, last_seen) of the record of the same name, None where there is none.
+    """
+    if found is None:
+        return None if target is None else Written(target, is_change=False)
+    is_newer_here = target is None and int(str(found[1])) >= last_seen
+    return Written(int(str(found[0])), is_change=False) if is_newer_here else None
+
+
+class ImportRun:
+    """What the parts of an import share: the store, the ledger, the redaction and the account."""
+
+    def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
+        self.store = store
+        self.mode = mode
+        self.ledger = Ledger(store.truth, source)
+        self.texts = IncomingTexts(mode)
+        self.session_ids: dict[str, int] = {}  # by their name in the source
+        self.notes: list[str] = []
+        self._group_ids: dict[tuple[int, str], int] = {}
+        self._root_id: int | None = None
+        self._outcomes: dict[str, Counter[_Outcome]] = {}
+        self._skipped: list[SkippedRow] = []
+        self._open: list[tuple[str, _Outcome] | SkippedRow] = []
+
+    def bring(self, kind: str, rows: Iterable[Incoming[Row]], write: Writer[Row]) -> None:
+        """Bring in what is new or changed of a kind, chunk by chunk; the rest costs no transaction."""
+        pending = [incoming for incoming in rows if self.is_pending(kind, incoming)]
+        for first in range(0, len(pending), CHUNK_ROWS):
+            with self.write() as change:
+                for incoming in pending[first : first + CHUNK_ROWS]:
+                    self.put(change, kind, incoming, write)
+
+    def is_pending(self, kind: str, incoming: Incoming[Row]) -> bool:
+        """Whether a row is new or has changed; one that has not is counted."""
+        outcomes = self._outcomes.setdefault(kind, Counter())
+        differs = self.differs(kind, incoming)
+        if not differs:
+            outcomes[_Outcome.UNCHANGED] += 1
+        return differs
+
+    def differs(self, kind: str, incoming: Incoming[Row]) -> bool:
+        """Whether the ledger does not know a row, or not as it is."""
+        known = self.ledger.entry(kind, incoming.key)
+        return known is None or known.digest != incoming.digest
+
+    @contextlib.contextmanager
+    def write(self) -> Generator[Change, None, None]:
+        """One transaction; what is put inside counts once it is committed."""
+        self._open.clear()
+        with self.store.write() as change, self.ledger.writing(change):
+            yield change
+        for done in self._open:
+            if isinstance(done, SkippedRow):
+                self._skipped.append(done)
+            else:
+                kind, outcome = done
+                self._outcomes.setdefault(kind, Counter())[outcome] += 1
+        self._open.clear()
+
+    def put(self, change: Change, kind: str, incoming: Incoming[Row], write: Writer[Row]) -> None:
+        """Bring one row in, inside the caller's transaction, and enter it into the ledger."""
+        known = self.ledger.locked_entry(change, kind, incoming.key)
+        if known is not None and known.digest == incoming.digest:
+            self._open.append((kind, _Outcome.UNCHANGED))
+            return
+        try:
+            written = write(change, incoming.row, None if known is None else known.target_id)
+        except UsageError as error:
+            self._open.append(SkippedRow(kind, incoming.shown, error.message))
+            return
+        self.ledger.record(kind, incoming.key, Entry(incoming.digest, written.target_id))
+        if not written.is_change:
+            self._open.append((kind, _Outcome.UNCHANGED))
+        else:
+            self._open.append((kind, _Outcome.NEW if known is None else _Outcome.UPDATED))
+
+    def skip(self, kind: str, shown: str, reason: str) -> None:
+        """Count a row that nobody tries to bring in."""
+        self._skipped.append(SkippedRow(kind, shown, reason))
+
+    def session_id(self, name: str) -> int:
+        """The session here of a name in the source. Raises UsageError where none came in."""
+        found = self.session_ids.get(name)
+        if found is None:
+            raise UsageError(f"its session '{self.texts.line(name)}' is not there")
+        return found
+
+    def group_id(self, change: Change, session_id: int, name: str | None, created_at: int) -> int | None:
+        """The group here of a name in the source, made on the way; None for a session-wide name."""
+        if name is None or is_session_wide(clean := self.texts.word(name)):
+            return None
+        key = (session_id, clean)
+        if key not in self._group_ids:
+            self._group_ids[key] = require_group(change, session_id, clean, created_at=created_at or None)
+        return self._group_ids[key]
+
+    def root_id(self, change: Change) -> int:
+        """The root that the artifacts' paths start from."""
+        if self._root_id is None:
+            location = self.store.location
+            self._root_id = artifacts.root_id(change, location.root, location.project)
+        return self._root_id
+
+    def counts(self) -> dict[str, KindCount]:
+        """The account by kind, in the order the kinds came in."""
+        return {
+            kind: KindCount(outcomes[_Outcome.NEW], outcomes[_Outcome.UPDATED], outcomes[_Outcome.UNCHANGED])
+            for kind, outcomes in self._outcomes.items()
+        }
+
+    def skipped(self) -> tuple[SkippedRow, ...]:
+        """The rows that did not come in."""
+        return tuple(self._skipped)

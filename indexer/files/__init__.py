@@ -1,0 +1,1 @@
+"""Files on disk: which ones there are, what changed, and their text as artifacts."""

@@ -1,0 +1,332 @@
+"""Artifacts in the truth: a file's row, and the passages its owners are searched by.
+
+An artifact that packages point to is found as those packages, each of which owns its passages; one that
+no package points to is found as itself.
+"""
+
+import os
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.files.read import FileText
+from ctxrank.indexer.files.walk import FoundFile
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.passages import Passage, split_passages
+
+if TYPE_CHECKING:  # whoever reads packages counts no tokens
+    from ctxrank.indexer.text.tokens import TokenCounter
+
+_TITLE_MAX_CHARS = 200
+_TITLE_SEARCHED_LINES = 40
+
+
+class Artifact(NamedTuple):
+    """A file that is, or was, indexed; `path` is relative to its root."""
+
+    id: int
+    root_id: int
+    path: str
+    state: str
+    reason: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    sha256: str
+    ruleset: int
+    indexed_at: int  # the moment its bytes were read
+
+
+class PreparedFile(NamedTuple):
+    """A file read, redacted and cut into passages: everything that needs no transaction."""
+
+    path: str
+    file: FileText
+    title: str
+    passages: tuple[Passage, ...]
+    counts: tuple[documents.TextCount, ...] = ()  # of the passages, where they were counted
+
+
+class Owner(NamedTuple):
+    """The document that a file's passages belong to, and the facets they share with it."""
+
+    document_id: int
+    session_id: int
+    group_id: int
+    agent: str
+    type: str
+    priority: str
+    created_at: int
+
+
+def prepare(path: str, file: FileText, mode: RedactionMode, counter: "TokenCounter | None" = None) -> PreparedFile:
+    """Redact first, then cut: a secret never straddles a passage, and nothing else sees it.
+
+    With a counter its tokens are counted now; otherwise they are estimated when they are put.
+    """
+    text = redact(file.text, mode).text
+    passages = tuple(split_passages(text, path))
+    counts: tuple[documents.TextCount, ...] = ()
+    if counter is not None:
+        counts = tuple(documents.TextCount(counter.count(passage.text), counter.name) for passage in passages)
+    return PreparedFile(path, file, _title(path, text), passages, counts)
+
+
+def _title(path: str, text: str) -> str:
+    """The first Markdown heading near the top, else the file's name."""
+    if path.lower().endswith((".md", ".markdown", ".mdx")):
+        for line in text.split("\n", _TITLE_SEARCHED_LINES)[:_TITLE_SEARCHED_LINES]:
+            if line.startswith("# ") and line[2:].strip():
+                return line[2:].strip()[:_TITLE_MAX_CHARS]
+    return os.path.basename(path)
+
+
+def root_name(root: str, project_root: str) -> str:
+    """What a root folder is called in the truth; the project's own root is '.', wherever it lies."""
+    real = os.path.realpath(root)
+    return "." if real == os.path.realpath(project_root) else real
+
+
+def root_id(change: Change, root: str, project_root: str) -> int:
+    """The id of a root folder, made on first use."""
+    name = root_name(root, project_root)
+    change.connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (name,))
+    row = change.connection.execute("SELECT id FROM roots WHERE path = ?", (name,)).fetchone()
+    assert row is not None, "the row was inserted in the line before"
+    return int(row[0])
+
+
+_ARTIFACT_QUERY = """
+    SELECT id, root_id, path, state, reason, size_bytes, mtime_ns, inode, sha256, ruleset, indexed_at
+      FROM artifacts
+"""
+
+
+def artifact_at(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
+    """The artifact row of a path under a root."""
+    row = connection.execute(f"{_ARTIFACT_QUERY} WHERE root_id = ? AND path = ?", (root, path)).fetchone()
+    return None if row is None else Artifact(*row)
+
+
+def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifact]:
+    """All artifacts of a root by path, in one query."""
+    rows = connection.execute(f"{_ARTIFACT_QUERY} WHERE root_id = ?", (root,))
+    return {artifact.path: artifact for artifact in map(Artifact._make, rows)}
+
+
+def packaged_ids(connection: apsw.Connection) -> set[int]:
+    """The artifacts that a package points to."""
+    query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
+    return {int(row[0]) for row in connection.execute(query)}
+
+
+def awaited_paths(connection: apsw.Connection) -> set[str]:
+    """The paths of current packages whose file could not be indexed yet."""
+    query = "SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL"
+    return {str(row[0]) for row in connection.execute(query)}
+
+
+def record(change: Change, root: int, prepared: PreparedFile) -> int:
+    """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
+    file = prepared.file
+    change.connection.execute(
+        """
+        INSERT INTO artifacts (root_id, path, state, size_bytes, mtime_ns, inode, sha256, encoding, ruleset, indexed_at)
+        VALUES (?, ?, 'indexed', ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (root_id, path) DO UPDATE
+           SET state = excluded.state, reason = '', size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns,
+               inode = excluded.inode, sha256 = excluded.sha256, encoding = excluded.encoding,
+               ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
+        """,
+        (
+            root, prepared.path, file.size_bytes, file.mtime_ns, file.inode, file.sha256, file.encoding,
+            RULESET_VERSION, file.read_at,
+        ),
+    )  # fmt: skip
+    row = change.connection.execute(
+        "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root, prepared.path)
+    ).fetchone()
+    assert row is not None, "the row was written in the statement before"
+    return int(row[0])
+
+
+def record_skipped(change: Change, root: int, found: FoundFile, reason: str, sha256: str, read_at: int) -> int:
+    """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
+    change.connection.execute(
+        """
+        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, sha256, ruleset, indexed_at)
+        VALUES (?, ?, 'skipped', ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (root_id, path) DO UPDATE
+           SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
+               mtime_ns = excluded.mtime_ns, inode = excluded.inode, sha256 = excluded.sha256, encoding = '',
+               ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
+        """,
+        (
+            root, found.path, reason, found.size_bytes, found.mtime_ns, found.inode, sha256, RULESET_VERSION, read_at,
+        ),
+    )  # fmt: skip
+    known = artifact_at(change.connection, root, found.path)
+    assert known is not None, "the row was written in the statement before"
+    return known.id
+
+
+def restat(change: Change, artifact_id: int, found: FoundFile, read_at: int) -> None:
+    """The same bytes with another stat, or read again: nothing that can be found has changed."""
+    change.connection.execute(
+        "UPDATE artifacts SET state = 'indexed', reason = '', size_bytes = ?, mtime_ns = ?, inode = ?,"
+        " indexed_at = ? WHERE id = ?",
+        (found.size_bytes, found.mtime_ns, found.inode, read_at, artifact_id),
+    )
+
+
+def mark_stale(change: Change, artifact_id: int, reason: str) -> None:
+    """The file cannot be looked at now; what is known of it stays findable."""
+    change.connection.execute("UPDATE artifacts SET state = 'stale', reason = ? WHERE id = ?", (reason, artifact_id))
+
+
+def mark_root_stale(change: Change, root: int, reason: str) -> None:
+    """A whole root cannot be looked at now; what is known of it stays findable."""
+    change.connection.execute(
+        "UPDATE artifacts SET state = 'stale', reason = ? WHERE root_id = ? AND state = 'indexed'", (reason, root)
+    )
+
+
+def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None:
+    """Give an artifact, and the packages that point to it, the file's new path; passages follow when put."""
+    change.connection.execute("UPDATE artifacts SET path = ? WHERE id = ?", (new_path, artifact_id))
+    change.connection.execute("UPDATE packages SET path = ? WHERE artifact_id = ?", (new_path, artifact_id))
+    query = """
+        SELECT d.id, d.title
+          FROM packages AS p
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE p.artifact_id = ?
+    """
+    old_name, new_name = os.path.basename(old_path), os.path.basename(new_path)
+    rows = change.connection.execute(query, (artifact_id,))
+    for document_id, title in [(int(row[0]), str(row[1])) for row in rows]:
+        documents.move(change, document_id, path=new_path, title=new_name if title == old_name else title)
+
+
+def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -> None:
+    """Let the packages that were saved before their file could be indexed point to it."""
+    change.connection.execute(
+        "UPDATE packages SET artifact_id = ?, size_bytes = ?"
+        " WHERE artifact_id IS NULL AND path = ? AND superseded_by IS NULL",
+        (artifact_id, prepared.file.size_bytes, prepared.path),
+    )
+    if change.connection.changes():
+        release(change, artifact_id)
+
+
+def refresh_owners(change: Change, artifact_id: int, prepared: PreparedFile) -> int:
+    """Put the file's passages under every current package that points to it, or under the artifact itself.
+
+    Returns how many passages were written.
+    """
+    owners = package_owners(change.connection, artifact_id)
+    if not owners:
+        owners = [_own_document(change, artifact_id, prepared)]
+    return sum(put_passages(change, owner, prepared) for owner in owners)
+
+
+def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]:
+    """The documents of the current packages that point to an artifact."""
+    query = """
+        SELECT d.id, d.session_id, d.group_id, d.agent, d.type, d.priority, d.created_at
+          FROM packages AS p
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE p.artifact_id = ? AND p.superseded_by IS NULL
+         ORDER BY p.id
+    """
+    return [Owner(*row) for row in connection.execute(query, (artifact_id,))]
+
+
+def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> Owner:
+    moment = prepared.file.mtime_ns // 1000
+    document_id = documents.put(
+        change,
+        documents.Document(
+            kind="artifact", number=artifact_id, title=prepared.title, body="", path=prepared.path,
+            created_at=moment, ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+    return Owner(document_id, 0, 0, "", "", "", moment)
+
+
+def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
+    """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
+
+    A kept passage whose lines only moved is not a change of the feed: the index holds no line numbers.
+    Returns how many were written.
+    """
+    written = 0
+    kept: dict[str, tuple[int, str, int, int]] = {
+        str(key): (int(id_), str(path), int(start), int(ruleset))
+        for key, id_, path, start, ruleset in change.connection.execute(
+            "SELECT passage_key, id, path, start_line, ruleset FROM documents WHERE owner_id = ?",
+            (owner.document_id,),
+        )
+    }
+    for place, passage in enumerate(prepared.passages):
+        known = kept.pop(passage.key, None)
+        if known is None:
+            documents.put(change, _passage_document(owner, prepared, place))
+            written += 1
+        elif known[1] != prepared.path:
+            documents.replace(change, known[0], _passage_document(owner, prepared, place))
+            written += 1
+        elif known[2:] != (passage.start_line, RULESET_VERSION):
+            change.connection.execute(
+                "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ? WHERE id = ?",
+                (passage.start_line, passage.end_line, RULESET_VERSION, known[0]),
+            )
+    for document_id, *_ in kept.values():
+        documents.remove(change, document_id)
+    return written
+
+
+def _passage_document(owner: Owner, prepared: PreparedFile, place: int) -> documents.Document:
+    passage = prepared.passages[place]
+    # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
+    heading = passage.heading.removeprefix(f"{prepared.title} > ")
+    return documents.Document(
+        kind="passage", number=None, title=heading, body=passage.text, path=prepared.path,
+        owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
+        type=owner.type, priority=owner.priority, passage_key=passage.key, start_line=passage.start_line,
+        end_line=passage.end_line, created_at=owner.created_at, ruleset=RULESET_VERSION,
+        counted=prepared.counts[place] if prepared.counts else None,
+    )  # fmt: skip
+
+
+def release(change: Change, artifact_id: int) -> None:
+    """Remove the document an artifact has of its own, with its passages: a package owns them from now on."""
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?", (artifact_id,)
+    ).fetchone()
+    if row is not None:
+        documents.remove_owned(change, int(row[0]))
+        documents.remove(change, int(row[0]))
+
+
+def withdraw(change: Change, artifact_id: int) -> None:
+    """Remove every passage of a file, whoever owns it. Packages that point to it keep their summaries."""
+    release(change, artifact_id)
+    for owner in package_owners(change.connection, artifact_id):
+        documents.remove_owned(change, owner.document_id)
+
+
+def forget(change: Change, artifact_id: int) -> None:
+    """The file is gone: no passage of it stays findable."""
+    withdraw(change, artifact_id)
+    query = "SELECT 1 FROM packages WHERE artifact_id = ? LIMIT 1"
+    if change.connection.execute(query, (artifact_id,)).fetchone():
+        change.connection.execute(
+            "UPDATE artifacts SET state = 'missing', reason = 'the file is gone', sha256 = '', indexed_at = ?"
+            " WHERE id = ?",
+            (now_us(), artifact_id),
+        )
+    else:
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))

@@ -1,0 +1,178 @@
+"""What has changed: the files on disk against the artifacts the truth knows, by their stat alone.
+
+    known \\ disk    same stat     other stat    not there    cannot be looked at
+    indexed         unchanged     to read       gone         stale
+    stale           back          to read       gone         (stays as it is)
+    skipped         skipped       to read       gone         (stays as it is)
+    missing         to read       to read       -            -
+    none            to read       to read
+
+Nothing here opens a file or writes: a second run over an unchanged tree ends here.
+"""
+
+import os
+from collections.abc import Iterable
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.files.artifacts import Artifact
+from ctxrank.indexer.files.stamps import CLOCK_TICK_US, COARSE_CLOCK_TICK_US
+from ctxrank.indexer.files.walk import FoundFile, Skipped, examine
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
+
+LINK_OUT = "a link out of the tree"
+
+
+class Target(NamedTuple):
+    """A file that has to be read, and the artifact it is to the truth, if any."""
+
+    found: FoundFile
+    known: Artifact | None
+
+
+class Changes(NamedTuple):
+    """What a run has to do in one root, and what it only has to report."""
+
+    to_read: list[Target]
+    unchanged: list[str]
+    back: list[Target]  # stale until now, and there again as they were
+    unfit: list[tuple[Artifact, str]]  # there, but no longer something with a text: the reason
+    stale: list[tuple[Artifact, str]]  # not to be looked at now: the reason
+    gone: list[Artifact]
+    skipped: list[Skipped]
+
+
+def compare(
+    root: str,
+    entries: Iterable[FoundFile | Skipped],
+    known: dict[str, Artifact],
+    *,
+    followed: set[int],
+    awaited: Iterable[str] = (),
+) -> Changes:
+    """Compare what a walk yields with the artifacts it might have met.
+
+    Artifacts in `followed` are looked at where the walk does not come: packages point to them, and
+    what packages point to often lies in an ignored folder. `awaited` are paths to be taken in for the
+    same reason although they are no artifacts yet.
+    """
+    changes = Changes([], [], [], [], [], [], [])
+    unseen = dict(known)
+    missed = dict.fromkeys(path for path in awaited if path not in known)
+    reported: dict[str, Skipped] = {}
+    for entry in entries:
+        if isinstance(entry, FoundFile):
+            _place(changes, entry, unseen.pop(entry.path, None))
+            if missed:
+                missed.pop(entry.path, None)
+        else:
+            reported[entry.path] = entry
+    outside = _Outside(root)
+    for artifact in unseen.values():
+        _place_unseen(changes, root, artifact, artifact.id in followed, reported, outside)
+    for path in missed:
+        try:
+            entry = examine(root, path)
+        except OSError:
+            continue
+        if isinstance(entry, FoundFile) and not outside.holds(path):
+            _place(changes, entry, None)
+    changes.skipped.extend(reported.values())
+    return changes
+
+
+def _place(changes: Changes, found: FoundFile, known: Artifact | None) -> None:
+    if known is None or known.state == "missing" or not _has_same_stat(found, known):
+        changes.to_read.append(Target(found, known))
+    elif known.state == "indexed":
+        changes.unchanged.append(found.path)
+    elif known.state == "stale":
+        changes.back.append(Target(found, known))
+    else:
+        changes.skipped.append(Skipped(found.path, known.reason))
+
+
+def _has_same_stat(found: FoundFile, known: Artifact) -> bool:
+    """Whether the stat proves that the bytes are the same, and they were redacted by today's rules."""
+    return (
+        found.mtime_ns == known.mtime_ns
+        and found.size_bytes == known.size_bytes
+        and found.inode == known.inode
+        and known.ruleset == RULESET_VERSION
+        and not _could_hide_an_edit(known)
+    )
+
+
+def _could_hide_an_edit(known: Artifact) -> bool:
+    """Whether the file could have been written again, after it was read, in the same tick of the clock."""
+    tick_us = CLOCK_TICK_US if known.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US
+    return known.mtime_ns // 1000 + tick_us >= known.indexed_at
+
+
+def _place_unseen(
+    changes: Changes,
+    root: str,
+    known: Artifact,
+    is_followed: bool,
+    reported: dict[str, Skipped],
+    outside: "_Outside",
+) -> None:
+    """An artifact that the walk did not find as a file: deleted, hidden, passed over, or out of sight."""
+    was_reported = reported.pop(known.path, None) is not None
+    try:
+        entry = examine(root, known.path)
+    except (FileNotFoundError, NotADirectoryError):
+        if known.state != "missing":
+            changes.gone.append(known)
+        return
+    except OSError as error:
+        _place_stale(changes, known, error.strerror or str(error))
+        return
+    if not (is_followed or was_reported or _is_in_unreadable_folder(root, known.path, reported)):
+        if known.state != "missing":
+            changes.gone.append(known)  # hidden by an ignore file that was not there before
+    elif outside.holds(known.path):
+        _place_unfit(changes, known, LINK_OUT)
+    elif isinstance(entry, FoundFile):
+        _place(changes, entry, known)
+    else:
+        _place_unfit(changes, known, entry.reason)
+
+
+def _place_stale(changes: Changes, known: Artifact, reason: str) -> None:
+    if known.state == "indexed":
+        changes.stale.append((known, reason))
+    changes.skipped.append(Skipped(known.path, reason))
+
+
+def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
+    if (known.state, known.reason) != ("skipped", reason):
+        changes.unfit.append((known, reason))
+    changes.skipped.append(Skipped(known.path, reason))
+
+
+def _is_in_unreadable_folder(root: str, path: str, reported: dict[str, Skipped]) -> bool:
+    """Whether the walk could not enter a folder above; a link to a folder is none."""
+    folder = os.path.dirname(path) if reported else ""
+    while folder:
+        if folder in reported:
+            place = os.path.join(root, folder)
+            return os.path.isdir(place) and not os.path.islink(place)
+        folder = os.path.dirname(folder)
+    return False
+
+
+class _Outside:
+    """Which paths leave the root through a link in a folder's place; asked once for each folder."""
+
+    def __init__(self, root: str) -> None:
+        self._root = os.path.realpath(root)
+        self._known: dict[str, bool] = {}
+
+    def holds(self, path: str) -> bool:
+        """Whether the folder of a path lies outside the root."""
+        folder = os.path.dirname(path)
+        if folder not in self._known:
+            real = os.path.realpath(os.path.join(self._root, folder))
+            self._known[folder] = not is_inside(self._root, real)
+        return self._known[folder]

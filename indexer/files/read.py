@@ -1,0 +1,216 @@
+"""A file's text and the hash of its bytes, taken in one look that saw the file at rest.
+
+    match read_text_file("/home/me/shop/artifacts/auth.md"):
+        case FileText(text=text, sha256=sha256): ...     # text with "\\n" between its lines
+        case ReadSkip(reason): ...                       # "binary", "vanished", "permission denied", …
+
+Nothing here raises for what a file is or does: one unreadable file among ten thousand is a value with
+a reason, and the run goes on.
+"""
+
+import codecs
+import errno
+import hashlib
+import os
+import stat
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE
+from ctxrank.indexer.light_typing import NamedTuple
+
+# How often a file that changes under our eyes is read before we leave it to the next run.
+MAX_TRIES = 3
+
+# Where a byte of zero is looked for, and unusual characters are counted. Agents' logs say who they are early.
+SAMPLE_SIZE = 8192
+
+# Coloured logs stay below this even though escape is not counted; object code is far above it.
+MAX_CONTROL_SHARE = 0.05
+
+# Western text has an accent here and there. Cyrillic or Japanese in an old encoding is mostly high bytes,
+# and would be read as letters that nobody wrote.
+MAX_HIGH_SHARE = 0.3
+
+# So many well-formed characters for each broken one make a file UTF-8 with a wound (a log cut inside a
+# character, two programs writing to one file) and not another encoding.
+SOUND_PER_BROKEN = 4
+
+_READ_SIZE = 1024 * 1024
+
+# UTF-32 before UTF-16: the little-endian mark of one begins with that of the other.
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_HIGH_BYTES = bytes(range(0x80, 0x100))
+# All below the space but what does stand in text: backspace, tab, line and form feeds, return, escape.
+_CONTROL_BYTES = bytes(set(range(0x20)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
+
+# Windows lacks several of these. Without O_NONBLOCK a named pipe put where a file was would hold us for ever.
+_OPEN_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+class FileText(NamedTuple):
+    """What a file says. `sha256` and `size_bytes` are of its bytes as they lie on the disk.
+
+    `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD stands for what was broken UTF-8.
+    `read_at` is the moment before the first byte was read: what is written later may not be in the text.
+    """
+
+    text: str
+    sha256: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+    encoding: str
+    read_at: int
+
+
+class ReadSkip(NamedTuple):
+    """Why a file has no text for us; with the hash of its bytes where these could be read."""
+
+    reason: str
+    sha256: str | None = None
+
+
+class _Bytes(NamedTuple):
+    """A file's bytes, and its state before and after they were read."""
+
+    data: bytes
+    sha256: str
+    read_at: int
+    before: os.stat_result
+    after: os.stat_result
+
+    @property
+    def is_at_rest(self) -> bool:
+        return (
+            self.before.st_size == self.after.st_size == len(self.data)
+            and self.before.st_mtime_ns == self.after.st_mtime_ns
+        )
+
+
+class _Decoded(NamedTuple):
+    text: str
+    encoding: str
+
+
+def read_text_file(path: str) -> FileText | ReadSkip:
+    """Read one file; a link is refused, and a file that keeps changing is left to the next run."""
+    for _ in range(MAX_TRIES):
+        try:
+            seen = _read_bytes(path)
+        except OSError as error:
+            return ReadSkip(_reason_of(error))
+        if isinstance(seen, ReadSkip):
+            return seen
+        if seen.is_at_rest:
+            return _as_text(seen)
+    return ReadSkip("kept changing while it was read")
+
+
+def _read_bytes(path: str) -> _Bytes | ReadSkip:
+    """The bytes with their hash, in one pass. Opened anew for each try: it may have been replaced."""
+    read_at = now_us()
+    descriptor = os.open(path, _OPEN_FLAGS)
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            return ReadSkip("not a regular file")
+        digest = hashlib.sha256()
+        chunks: list[bytes] = []
+        size = 0
+        while chunk := os.read(descriptor, _READ_SIZE):
+            size += len(chunk)
+            if size > MAX_FILE_BYTES:
+                return ReadSkip(TOO_LARGE)
+            digest.update(chunk)
+            chunks.append(chunk)
+        return _Bytes(b"".join(chunks), digest.hexdigest(), read_at, before, os.fstat(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _reason_of(error: OSError) -> str:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
+        return "vanished"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return "permission denied"
+    if error.errno == errno.ELOOP:  # what O_NOFOLLOW says
+        return "a link"
+    if error.errno == errno.ENXIO:
+        return "not a regular file"  # a socket
+    return error.strerror or str(error)
+
+
+def _as_text(seen: _Bytes) -> FileText | ReadSkip:
+    decoded = _decode(seen.data)
+    if isinstance(decoded, ReadSkip):
+        return decoded._replace(sha256=seen.sha256)
+    text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+    return FileText(
+        # A zero behind the sample is a hole that a cut log leaves; SQLite would take it for the text's end.
+        text=text.replace("\0", "\ufffd"),
+        sha256=seen.sha256,
+        size_bytes=len(seen.data),
+        mtime_ns=seen.after.st_mtime_ns,
+        inode=seen.after.st_ino,
+        encoding=decoded.encoding,
+        read_at=seen.read_at,
+    )
+
+
+def _decode(data: bytes) -> _Decoded | ReadSkip:
+    """A mark at the start decides; else UTF-8 if it fits; else a Western encoding if it reads like one."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data[:SAMPLE_SIZE]:
+        return ReadSkip("binary")
+    try:
+        decoded = _Decoded(data.decode(encoding), encoding)
+    except UnicodeDecodeError:
+        guess = _wounded_utf8(data) or _western(data) if encoding in ("utf-8", "utf-8-sig") else None
+        if guess is None:
+            return ReadSkip("encoding not recognised")
+        decoded = guess
+    return ReadSkip("binary") if _is_binary(decoded.text) else decoded
+
+
+def _wounded_utf8(data: bytes) -> _Decoded | None:
+    """UTF-8 with a few broken characters, or None where most of what is not ASCII is broken."""
+    text = data.decode("utf-8-sig", "replace")
+    broken = text.count("\ufffd")
+    not_ascii = len(text) - len(data.translate(None, _HIGH_BYTES))
+    return _Decoded(text, "utf-8-replace") if not_ascii - broken >= SOUND_PER_BROKEN * broken else None
+
+
+def _western(data: bytes) -> _Decoded | None:
+    """Western European text as Windows wrote it, or None where it would be letters that nobody wrote.
+
+    Latin-1 needs no try of its own: what it adds to this code page is control characters.
+    """
+    sample = data[:SAMPLE_SIZE]
+    high = len(sample) - len(sample.translate(None, _HIGH_BYTES))
+    if high > MAX_HIGH_SHARE * len(sample):
+        return None
+    try:
+        return _Decoded(data.decode("cp1252"), "cp1252")
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_binary(text: str) -> bool:
+    """Whether a text starts full of what no text holds; judged by characters, so alike for every encoding."""
+    sample = text[:SAMPLE_SIZE].encode()
+    controls = len(sample) - len(sample.translate(None, _CONTROL_BYTES))
+    return "\0" in text[:SAMPLE_SIZE] or controls > MAX_CONTROL_SHARE * len(sample)

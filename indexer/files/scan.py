@@ -1,0 +1,393 @@
+"""Bring the truth up to date with the files on disk, reading only what has changed.
+
+    report = index_artifacts(store)                     # the whole root
+    report = index_artifacts(store, ["docs", "a.md"])   # a part of it
+
+    disk ── walk, stat ── compare ── read, redact, cut ── one transaction ── index
+                          changes.py   ╰──── a chunk of files at a time ────╯
+
+A chunk that is committed stays done: an interrupted run loses the chunk it was at, and the next run
+finishes the rest. Files are read outside the transactions, so other writers wait for milliseconds.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
+from ctxrank.indexer.files.changes import Changes, Target, compare
+from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
+from ctxrank.indexer.files.walk import FoundFile, Skipped, walk
+from ctxrank.indexer.fulltext.background import Companion, companion
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.blocklist import Forgotten
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.store.token_backfill import backfill_counts
+from ctxrank.indexer.text.tokens import TokenCounter
+from ctxrank.indexer.text.vocabulary import local_counter
+
+# One chunk is read, held in memory and committed together.
+_CHUNK_FILES = 200
+_CHUNK_BYTES = 2_000_000
+# The index follows after so much text: its merges cost less in large portions, its backlog stays small.
+_FOLLOW_BYTES = 16_000_000
+# From here on a second process earns its start: half of a run's time is following.
+_LARGE_BYTES = 4_000_000
+_GONE_CHUNK = 500
+# Size, mtime and inode of what is no file for us: whatever takes its place differs.
+_NO_STAT = (-1, -1, -1)
+
+Progress = Callable[[int, int], None]
+
+
+class IndexReport(NamedTuple):
+    """What a run found and did; paths are relative to the root, those of other roots absolute."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    moved: tuple[tuple[str, str], ...]  # from, to
+    removed: tuple[str, ...]
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+    stale_roots: tuple[str, ...]  # folders that cannot be looked at now
+    passages_written: int
+    files_read: int
+    bytes_read: int
+
+
+def index_artifacts(
+    store: Store,
+    paths: Sequence[str] = (),
+    *,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    is_dry_run: bool = False,
+    progress: Progress | None = None,
+) -> IndexReport:
+    """Index what is new or changed below `paths`, and forget what is gone.
+
+    Without paths that is the whole root, and what is known of every other root. A dry run gives the
+    same report and undoes its writes. `progress` is told after each chunk how many files of how many
+    have been read. Raises UsageError for a path outside the root, LockedError.
+    """
+    starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
+    scan = _Scan(store, mode, is_dry_run, progress)
+    work = [(root, changes) for root in _roots(store, is_whole=not paths) if (changes := scan.plan(root, starts))]
+    targets = [target for _, changes in work for target in changes.to_read]
+    scan.total = len(targets)
+    is_large = sum(target.found.size_bytes for target in targets) >= _LARGE_BYTES
+    if is_large and not is_dry_run:
+        # Counted now and written once. A few files are counted at the end: the vocabulary takes 400 ms to load.
+        scan.counter = local_counter()
+    with companion(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.companion:
+        for root, changes in work:
+            scan.run(root, changes)
+    scan.follow()
+    if not is_dry_run:
+        backfill_counts(store)
+    return scan.report()
+
+
+def _start(root: str, path: str) -> str:
+    """A path given by a person, relative to the root; "" is the root itself."""
+    wanted, top = os.path.abspath(path), os.path.abspath(root)
+    if not is_inside(top, wanted):
+        # Only the folders above may be reached by another name: the last part may itself be a link.
+        folder, name = os.path.split(wanted)
+        wanted, top = os.path.join(os.path.realpath(folder), name), os.path.realpath(root)
+        if wanted != top and os.path.realpath(wanted) == top:
+            wanted = top
+    if not is_inside(top, wanted):
+        raise UsageError(f"'{path}' lies outside the root {root}.", "Give a path inside it; --root names another root.")
+    relative = os.path.relpath(wanted, top)
+    return "" if relative == os.curdir else relative.replace(os.sep, "/")
+
+
+class _Root(NamedTuple):
+    """A folder that holds artifacts; `id` is None as long as it holds none."""
+
+    id: int | None
+    folder: str
+    is_main: bool
+
+    def shown(self, path: str) -> str:
+        """A path below it as the report has it."""
+        return path if self.is_main else os.path.join(self.folder, path)
+
+
+def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
+    """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
+    project = store.location.project
+    main = artifacts.root_name(store.location.root, project)
+    ids = {str(name): int(id_) for id_, name in store.truth.execute("SELECT id, path FROM roots ORDER BY id")}
+    roots = [_Root(ids.pop(main, None), store.location.root, True)]
+    if is_whole:
+        roots += [_Root(id_, project if name == "." else name, False) for name, id_ in ids.items()]
+    return roots
+
+
+class _Looked(NamedTuple):
+    """A file that was read; the outcome None is the bytes that are known."""
+
+    target: Target
+    read_at: int
+    outcome: PreparedFile | ReadSkip | None
+
+
+def _look(folder: str, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Looked:
+    """Read one file and, if its bytes are not the known ones, prepare it for the store."""
+    found, known = target
+    read_at = now_us()
+    file = read_text_file(os.path.join(folder, found.path))
+    if not isinstance(file, FileText):
+        return _Looked(target, read_at, file)
+    seen = Target(FoundFile(found.path, file.size_bytes, file.mtime_ns, file.inode), known)
+    if (
+        known is not None
+        and known.sha256 == file.sha256
+        and known.state in ("indexed", "stale")
+        and known.ruleset == RULESET_VERSION
+    ):
+        return _Looked(seen, file.read_at, None)
+    return _Looked(seen, file.read_at, artifacts.prepare(found.path, file, mode, counter))
+
+
+def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
+    chunk: list[Target] = []
+    size = 0
+    for target in targets:
+        if chunk and (len(chunk) == _CHUNK_FILES or size + target.found.size_bytes > _CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(target)
+        size += target.found.size_bytes
+    if chunk:
+        yield chunk
+
+
+class _Undone(Exception):
+    """Ends the transaction of a dry run."""
+
+
+class _Scan:
+    """One run: what it is asked for, and the tally of what it did."""
+
+    def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
+        self.total = 0
+        self.companion: Companion | None = None
+        self.counter: TokenCounter | None = None
+        self._store = store
+        self._mode = mode
+        self._is_dry_run = is_dry_run
+        self._progress = progress
+        self._project = store.location.project
+        self._forgotten = Forgotten(store.truth)
+        self._movable: dict[str, list[Artifact]] = {}
+        self._awaited: set[str] = set()
+        self._added: list[str] = []
+        self._changed: list[str] = []
+        self._moved: list[tuple[str, str]] = []
+        self._removed: list[str] = []
+        self._skipped: list[Skipped] = []
+        self._stale_roots: list[str] = []
+        self._unchanged = self._passages = self._files = self._bytes = self._unfollowed = 0
+
+    def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
+        """Compare one root with the disk; None where its folder cannot be looked at."""
+        truth = self._store.truth
+        known = artifacts.known_artifacts(truth, root.id) if root.id is not None else {}
+        try:
+            os.scandir(root.folder).close()
+        except OSError as error:
+            self._stale_roots.append(root.folder)
+            if any(artifact.state == "indexed" for artifact in known.values()):
+                with self._transaction() as change:
+                    assert root.id is not None, "a root with artifacts has an id"
+                    artifacts.mark_root_stale(change, root.id, f"the folder: {error.strerror or error}")
+            return None
+        packaged = artifacts.packaged_ids(truth)
+        if not root.is_main:
+            return compare(root.folder, (), known, followed={artifact.id for artifact in known.values()})
+        self._awaited = artifacts.awaited_paths(truth)
+        for artifact in known.values():
+            if artifact.state in ("indexed", "stale") and artifact.size_bytes:
+                self._movable.setdefault(artifact.sha256, []).append(artifact)
+        if not starts or "" in starts:
+            entries = self._not_forgotten(walk(root.folder))
+            return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
+        within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
+        awaited = [path for path in self._awaited if _is_below(path, starts)]
+        entries = self._not_forgotten(_walk_all(root.folder, starts, [*within, *awaited]))
+        return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
+
+    def _not_forgotten(self, entries: Iterable[FoundFile | Skipped]) -> Iterator[FoundFile | Skipped]:
+        """Without the files that were purged: of those the store knows nothing, and the report says why."""
+        for entry in entries:
+            if not self._forgotten.holds_path(entry.path):
+                yield entry
+            elif isinstance(entry, FoundFile):
+                self._skipped.append(Skipped(entry.path, "purged"))
+
+    def run(self, root: _Root, changes: Changes) -> None:
+        """Do in one root what the comparison asks for."""
+        self._unchanged += len(changes.unchanged) + len(changes.back)
+        self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
+        for chunk in _chunks(changes.to_read):
+            looked = [_look(root.folder, target, self._mode, self.counter) for target in chunk]
+            with self._transaction() as change:
+                root_id = artifacts.root_id(change, root.folder, self._project)
+                forgotten = Forgotten(change.connection)  # a purge may have come between
+                for one in looked:
+                    if not forgotten.holds_path(root.shown(one.target.found.path)):
+                        self._apply(change, root, root_id, one)
+            self._files += len(chunk)
+            size = sum(target.found.size_bytes for target in chunk)
+            self._bytes += size
+            self._unfollowed += size
+            if self.companion is not None and self.companion.nudge():
+                self._unfollowed = 0
+            elif self._unfollowed >= _FOLLOW_BYTES:
+                self.follow()
+            if self._progress is not None:
+                self._progress(self._files, self.total)
+        self._settle(root, changes)
+
+    def _settle(self, root: _Root, changes: Changes) -> None:
+        """What needs no reading; after the files, because a file that is gone may have moved."""
+        if changes.back or changes.stale or changes.unfit:
+            with self._transaction() as change:
+                for found, known in changes.back:
+                    assert known is not None, "only an artifact can be stale"
+                    artifacts.restat(change, known.id, found, known.indexed_at)
+                for artifact, reason in changes.stale:
+                    artifacts.mark_stale(change, artifact.id, reason)
+                for artifact, reason in changes.unfit:
+                    artifacts.withdraw(change, artifact.id)
+                    no_file = FoundFile(artifact.path, *_NO_STAT)
+                    artifacts.record_skipped(change, artifact.root_id, no_file, reason, "", now_us())
+        moved = {old for old, _ in self._moved} if root.is_main else set[str]()
+        gone = [artifact for artifact in changes.gone if artifact.path not in moved]
+        for first in range(0, len(gone), _GONE_CHUNK):
+            with self._transaction() as change:
+                for artifact in gone[first : first + _GONE_CHUNK]:
+                    artifacts.forget(change, artifact.id)
+        self._removed += [root.shown(artifact.path) for artifact in gone if artifact.state != "skipped"]
+
+    def _apply(self, change: Change, root: _Root, root_id: int, looked: _Looked) -> None:
+        (found, known), read_at, outcome = looked
+        if outcome is None:
+            assert known is not None, "the bytes were compared with those of an artifact"
+            artifacts.restat(change, known.id, found, read_at)
+            self._unchanged += 1
+        elif isinstance(outcome, PreparedFile):
+            self._apply_text(change, root, root_id, outcome, known)
+        else:
+            self._skipped.append(Skipped(root.shown(found.path), outcome.reason))
+            if outcome.sha256 is not None:  # the bytes were read, and they are no text
+                if known is not None:
+                    artifacts.withdraw(change, known.id)
+                artifacts.record_skipped(change, root_id, found, outcome.reason, outcome.sha256, read_at)
+            elif known is not None and known.state == "indexed":
+                artifacts.mark_stale(change, known.id, outcome.reason)
+
+    def _apply_text(
+        self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
+    ) -> None:
+        path = root.shown(prepared.path)
+        if known is None and (moved := self._moved_from(change, root, root_id, prepared)) is not None:
+            artifacts.move(change, moved.id, moved.path, prepared.path)
+            self._moved.append((moved.path, path))
+        elif known is not None and known.state in ("indexed", "stale"):
+            self._changed.append(path)
+        else:
+            self._added.append(path)
+        artifact_id = artifacts.record(change, root_id, prepared)
+        if prepared.path in self._awaited and root.is_main:
+            artifacts.give_to_packages(change, artifact_id, prepared)
+        self._passages += artifacts.refresh_owners(change, artifact_id, prepared)
+
+    def _moved_from(self, change: Change, root: _Root, root_id: int, prepared: PreparedFile) -> Artifact | None:
+        """The artifact that has these bytes and is gone from its place: the file was moved.
+
+        Of several the one with the same inode, else the same name, else the first in path order.
+        """
+        candidates = self._movable.get(prepared.file.sha256, []) if root.is_main else []
+        gone = [artifact for artifact in candidates if _is_gone(os.path.join(root.folder, artifact.path))]
+        if not gone or artifacts.artifact_at(change.connection, root_id, prepared.path) is not None:
+            return None  # nothing, or another run has taken the new file in by now
+        name = os.path.basename(prepared.path)
+        best = min(
+            gone,
+            key=lambda artifact: (
+                artifact.inode != prepared.file.inode,
+                os.path.basename(artifact.path) != name,
+                artifact.path,
+            ),
+        )
+        candidates.remove(best)
+        return best
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Generator[Change, None, None]:
+        """A write to the truth; a dry run makes it and takes it back, so that its report is the real one."""
+        with contextlib.suppress(_Undone), self._store.write() as change:
+            yield change
+            if self._is_dry_run:
+                raise _Undone
+
+    def follow(self) -> None:
+        """Let the index catch up."""
+        self._unfollowed = 0
+        if not self._is_dry_run:
+            self._store.follow()
+
+    def report(self) -> IndexReport:
+        """The tally, in path order."""
+        return IndexReport(
+            added=tuple(sorted(self._added)),
+            changed=tuple(sorted(self._changed)),
+            moved=tuple(sorted(self._moved)),
+            removed=tuple(sorted(self._removed)),
+            unchanged=self._unchanged,
+            skipped=tuple(sorted(self._skipped)),
+            stale_roots=tuple(self._stale_roots),
+            passages_written=self._passages,
+            files_read=self._files,
+            bytes_read=self._bytes,
+        )
+
+
+def _is_gone(path: str) -> bool:
+    """Whether nothing is there for certain: what may not be looked at may still be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _is_below(path: str, starts: tuple[str, ...]) -> bool:
+    return any(path == start or path.startswith(start + "/") for start in starts)
+
+
+def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[FoundFile | Skipped]:
+    """What lies below each path a person named, each file once; a path that says nothing gets a reason."""
+    seen: set[str] = set()
+    for start in starts:
+        has_known = any(_is_below(path, (start,)) for path in known)
+        if has_known and not os.path.lexists(os.path.join(root, start)):
+            continue
+        is_silent = not has_known
+        for entry in walk(root, start):
+            is_silent = False
+            if entry.path not in seen:
+                seen.add(entry.path)
+                yield entry
+        if is_silent:
+            yield Skipped(start, "nothing to index: empty, or hidden by an ignore file")

@@ -1,1 +1,0 @@
-"""What goes from the store, by age or by name, and what keeps it from coming back."""

@@ -1,0 +1,90 @@
+"""A second process that lets the index follow while this one still reads and writes the truth.
+
+    with companion(store) as other:      # None where there is no second core
+        ...                              # write to the truth
+        if other is not None and other.nudge(): ...
+
+Following is half of the work of a large run, and any process may do it, so nothing is passed but the
+store's path and a byte whenever there is more to follow. It holds nothing that could be lost: killed at
+any instant, the index is as after its last batch, and whoever follows next goes on from there.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator
+
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.store.store import Store, open_store
+
+
+class Companion:
+    """The other process, as this one sees it."""
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe = pipe
+
+    def nudge(self) -> bool:
+        """Say that there is more to follow; False if nobody listens any more."""
+        try:
+            os.write(self._pipe, b"\n")
+        except BlockingIOError:
+            return True  # so many nudges wait already
+        except OSError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def companion(store: Store) -> Generator[Companion | None, None, None]:
+    """A process that follows until the block ends and its backlog is done; killed if the block fails.
+
+    None where one cannot be started: then the caller follows by itself.
+    """
+    process = _start(store) if _cores() > 1 and sys.executable else None
+    if process is None or process.stdin is None:
+        yield None
+        return
+    os.set_blocking(process.stdin.fileno(), False)
+    try:
+        yield Companion(process.stdin.fileno())
+        process.stdin.close()
+        process.wait()
+    except BaseException:
+        process.stdin.close()
+        process.kill()
+        process.wait()
+        raise
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _start(store: Store) -> subprocess.Popen[bytes] | None:
+    # -P: whatever lies in the folder we were called from is not imported in place of a module of ours.
+    command = [sys.executable, "-P", "-m", __name__, store.location.truth, str(store.busy_ms)]
+    try:
+        return subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0
+        )
+    except OSError:
+        return None
+
+
+def main(truth: str, busy_ms: int) -> None:
+    """Follow on every nudge, and end when the pipe does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
+    with open_store(truth, busy_ms=busy_ms) as store:
+        is_open = True
+        while is_open:
+            is_open = bool(os.read(sys.stdin.fileno(), 1 << 16))
+            store.follow()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(CtxrankError):  # whoever started us follows by itself then
+        main(sys.argv[1], int(sys.argv[2]))

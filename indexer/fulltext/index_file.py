@@ -1,0 +1,306 @@
+"""The index file: opened, recognised, and asked whether it is sound.
+
+It is `main` on a connection of its own, with the truth attached read-only as `truth`, so that one
+query sees both. Whatever is wrong with it is a value (`trouble`), never an exception: search and
+assembly answer without it.
+"""
+
+import os
+from enum import Enum
+
+import apsw
+
+from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.store.connection import file_uri, immediate, open_database
+from ctxrank.indexer.store.facets import SENTINEL
+from ctxrank.indexer.store.location import Location
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+# Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
+FORMAT = 5
+# Everything that the index is a function of, beside the feed. A difference rebuilds it. Receipts name it.
+FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1"
+
+
+class Trouble(Enum):
+    """Why the index cannot answer; the value is how a person is told."""
+
+    NONE = ""
+    NO_FTS5 = "this SQLite has no FTS5"
+    OFF = "FTS5 is switched off in the configuration"
+    NEWER = "the index was made by a newer ctxrank"
+    DAMAGED = "the index is damaged"
+    IO_ERROR = "the system could not read or write the index"
+    LOCKED = "the index is locked by another process"
+    UNREADABLE = "the index cannot be opened"
+    REBUILDING = "the index is being rebuilt"
+    REFUSED = "the index refused the query"
+    TORN = "rows of the store are damaged"  # not the index, but what it leads to
+    STORE = "a page of the store cannot be read: see 'ctxrank doctor'"  # nothing that a new index helps against
+
+
+# What reading a damaged index raises: SQLite sees that a page is no page, but what stands on it is used as it is.
+BROKEN = (apsw.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+# What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
+HEALED = (Trouble.DAMAGED, Trouble.IO_ERROR, Trouble.REBUILDING)
+# What may be over by the next call, in one process too.
+_PASSING = (Trouble.NO_FTS5, Trouble.NEWER, Trouble.LOCKED, Trouble.UNREADABLE)
+
+
+class IndexState(NamedTuple):
+    """Where the index stands: the last change it holds, and its statistics."""
+
+    applied_seq: int
+    mark: int
+    documents: int
+    total_length: int
+    generation: int
+
+    @property
+    def average_length(self) -> float:
+        """Tokens of the average document; 1 for an empty index, so that nothing divides by zero."""
+        return max(self.total_length / self.documents, 1.0) if self.documents else 1.0
+
+
+class Index:
+    """An open index; `connection` is only to be used while `trouble` is NONE."""
+
+    def __init__(
+        self, connection: apsw.Connection | None, trouble: Trouble, path: str, generation: int | None = None
+    ) -> None:
+        self._connection = connection
+        self.trouble = trouble
+        self.path = path
+        self.generation = generation  # as it was when it was opened
+        self._identity = _identity(path)
+        self._tokenizer: apsw.FTS5Tokenizer | None = None
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """The connection with the index as main and the truth attached."""
+        if self._connection is None:
+            raise AssertionError(f"asked for an index that has trouble: {self.trouble.value}")
+        return self._connection
+
+    @property
+    def is_usable(self) -> bool:
+        """True while nothing is known to be wrong with it."""
+        return self.trouble is Trouble.NONE
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection, sound or not."""
+        return self._connection is not None
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its path names another file by now: the open one is an orphan then."""
+        return self._connection is not None and _identity(self.path) != self._identity
+
+    def state(self) -> IndexState:
+        """Where it stands, as of the current snapshot."""
+        row = self.connection.execute(
+            "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
+        ).fetchone()
+        if row is None:
+            raise apsw.CorruptError("the index has lost its state row")
+        return IndexState(int(row[0]), int(row[1]), int(row[2]), int(row[3]), int(row[4]))
+
+    def is_sound(self) -> bool:
+        """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,
+        and SQLite's and FTS5's own checks call it ok."""
+        found = self.connection.execute(
+            "SELECT count(*) FROM main.fts WHERE fts MATCH ?", (f"scope:{SENTINEL}",)
+        ).fetchone()
+        return found == (1,)
+
+    def is_file_sound(self) -> bool:
+        """Whether SQLite finds every page where it belongs: what is made anew in a file of lost pages loses more."""
+        return self.connection.execute("PRAGMA main.quick_check(1)").fetchone() == ("ok",)
+
+    def is_whole(self) -> bool:
+        """Whether it is sound and every table and column is there: preparing a statement asks for them."""
+        self.connection.execute(
+            """
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more
+              FROM main.state AS s, main.forward AS f, main.terms AS t
+             LIMIT 0
+            """
+        ).fetchall()
+        self.state()
+        return self.is_sound()
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that the index's own tokenizer makes of a text, in order."""
+        return cast("list[str]", self._tokenize(text, include_offsets=False))
+
+    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+        """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
+        return cast("list[tuple[int, int, str]]", self._tokenize(text, include_offsets=True))
+
+    def _tokenize(self, text: str, *, include_offsets: bool) -> object:
+        if self._tokenizer is None:
+            self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
+        return self._tokenizer(
+            text.encode("utf-8", "replace"),
+            apsw.FTS5_TOKENIZE_DOCUMENT,
+            None,
+            include_offsets=include_offsets,
+            include_colocated=False,
+        )
+
+    def close(self) -> None:
+        """Close the connection; the object is of no further use."""
+        if self._connection is not None:
+            if self.is_replaced:
+                # The last one to close removes the -wal, by its name, which is another file's by now.
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._connection.close()
+            self._connection = None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    return info.st_dev, info.st_ino
+
+
+class IndexHolder(Protocol):
+    """What following and healing need of a store; the store itself imports both, so they cannot name it."""
+
+    @property
+    def location(self) -> Location: ...
+
+    @property
+    def truth(self) -> apsw.Connection: ...
+
+    @property
+    def busy_ms(self) -> int: ...
+
+    def index(self) -> Index: ...
+
+    def reopen_index(self) -> Index: ...
+
+
+def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
+    """Open, and if it is not there make, the index of a truth file. Never raises: trouble is a value."""
+    connection: apsw.Connection | None = None
+    generation: int | None = None
+    try:
+        if os.path.islink(path):
+            os.unlink(path)  # what it leads to is not ours to write; the index is made anew in its place
+        connection = open_database(path, busy_ms=busy_ms, create=True)
+        _attach(connection, truth_path)
+        # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
+        connection.pragma("synchronous", 1)
+        trouble = _recognise(connection)
+        if trouble is Trouble.NONE:
+            generation = _generation(connection)
+    except apsw.Error as error:
+        trouble = trouble_of(error)
+    except OSError:
+        trouble = Trouble.UNREADABLE
+    except LockedError:
+        trouble = Trouble.LOCKED
+    except CtxrankError as error:
+        trouble = trouble_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else Trouble.UNREADABLE
+    if trouble in (Trouble.NONE, *HEALED) or connection is None:
+        return Index(connection, trouble, path, generation)
+    connection.close()
+    return Index(None, trouble, path)
+
+
+def current_index(store: IndexHolder) -> Index:
+    """The store's index; on a fresh connection where its file was replaced or its trouble may be over."""
+    index = store.index()
+    if index.is_replaced or index.trouble in _PASSING:
+        return store.reopen_index()
+    return index
+
+
+def _attach(connection: apsw.Connection, truth_path: str) -> None:
+    try:
+        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "mode=ro"),))
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        if os.access(os.path.dirname(truth_path), os.W_OK) and os.access(truth_path, os.W_OK):
+            raise
+        # On a read-only file system nobody can make the -shm; the truth was opened the same way.
+        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "immutable=1"),))
+
+
+def _generation(connection: apsw.Connection) -> int:
+    row = connection.execute("SELECT generation FROM main.state WHERE id = 1").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _recognise(connection: apsw.Connection) -> Trouble:
+    if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
+        create_schema(connection)
+        return Trouble.NONE
+    row = connection.execute("SELECT format, fingerprint, store_uuid FROM main.state WHERE id = 1").fetchone()
+    if row is None:
+        return Trouble.DAMAGED
+    if row[0] > FORMAT:
+        return Trouble.NEWER
+    (uuid,) = connection.execute("SELECT uuid FROM primary_db.store WHERE id = 1").fetchone() or ("",)
+    if row[:3] != (FORMAT, FINGERPRINT, uuid):
+        return Trouble.REBUILDING
+    # The prepared MATCH is what finds out that FTS5 is missing.
+    connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()
+    return Trouble.NONE
+
+
+def create_schema(connection: apsw.Connection) -> None:
+    """Make the tables of an empty index, once, whoever comes first."""
+    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
+        schema = file.read()
+    with immediate(connection):
+        if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone():
+            return
+        connection.execute(schema)
+        start_empty(connection)
+
+
+def start_empty(connection: apsw.Connection) -> None:
+    """Write the state of an index that has applied nothing, and its sentinel row."""
+    connection.execute(
+        "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
+        " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM primary_db.store",
+        (FINGERPRINT, FORMAT),
+    )
+    connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))
+
+
+def trouble_of(error: BaseException | None) -> Trouble:
+    """What an error of SQLite says about the index."""
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return Trouble.LOCKED
+    if isinstance(error, apsw.SQLError) and "no such module" in str(error):
+        return Trouble.NO_FTS5
+    if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError | apsw.PermissionsError):
+        return Trouble.UNREADABLE
+    if isinstance(error, apsw.IOError):
+        return Trouble.IO_ERROR
+    return Trouble.DAMAGED
+
+
+def trouble_beside(truth: apsw.Connection, error: BaseException) -> Trouble:
+    """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
+    trouble = trouble_of(error)
+    if trouble is Trouble.DAMAGED:
+        try:
+            truth.execute(
+                "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
+            ).fetchone()
+        except apsw.CorruptError:
+            return Trouble.STORE
+    return trouble

@@ -1,0 +1,187 @@
+"""Linked artifacts in the truth: a file's row, the document it is searched by, and the graph that is read from them."""
+
+from collections.abc import Iterable
+from math import ceil
+
+import apsw
+
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.links.text import LevelTexts
+from ctxrank.indexer.links.tree import Tree
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
+
+if TYPE_CHECKING:  # only writing needs it
+    from ctxrank.indexer.links.artifact import LinkedArtifact
+
+KIND = "linked"
+_LEVELS = 3
+
+
+class KnownFile(NamedTuple):
+    """A row as the next run compares it with the disk."""
+
+    number: int
+    path: str
+    stamp: FileStamp
+    sha256: str
+    ruleset: int
+
+
+class StoredTexts(NamedTuple):
+    """An artifact's texts with their token counts, and who counted.
+
+    Behind three estimates stand three cautious counts, so that a budget is kept without a look at the texts; those that
+    an older version wrote have none.
+    """
+
+    texts: LevelTexts
+    tokens: tuple[int, ...]
+    counter: str
+
+    @property
+    def priced(self) -> tuple[int, ...]:
+        """The counts that a budget is kept by, for each level; none where the texts have to be counted first."""
+        return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
+
+
+def tree_id(truth: apsw.Connection, tree: Tree) -> int:
+    """The id of a tree; 0 for one that the store does not know."""
+    row = truth.execute("SELECT id FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
+    return int(row[0]) if row else 0
+
+
+def make_tree_id(change: Change, tree: Tree) -> int:
+    """The id of a tree, made on first use."""
+    change.connection.execute("INSERT OR IGNORE INTO linked_trees (path) VALUES (?)", (tree.name,))
+    return tree_id(change.connection, tree)
+
+
+def seen_files(truth: apsw.Connection, tree: Tree) -> str:
+    """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
+
+    '' where nothing was read yet.
+    """
+    row = truth.execute("SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def remember_files(change: Change, tree: Tree, seen: str) -> None:
+    """Keep that text, for `seen_files`."""
+    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (seen, tree.name))
+
+
+def known_files(truth: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
+    """All rows of a tree by path."""
+    query = """
+        SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked_artifacts WHERE tree_id = ?
+    """
+    return {
+        row[1]: KnownFile(row[0], row[1], FileStamp(*row[2:6]), row[6], row[7])
+        for row in truth.execute(query, (tree_number,))
+    }
+
+
+def restamp(change: Change, number: int, stamp: FileStamp) -> None:
+    """The same bytes with another stat: nothing that can be found has changed."""
+    change.connection.execute(
+        "UPDATE linked_artifacts SET size_bytes = ?, mtime_ns = ?, inode = ?, read_at = ? WHERE id = ?",
+        (*stamp, number),
+    )
+
+
+def record(
+    change: Change,
+    tree: Tree,
+    tree_number: int,
+    artifact: "LinkedArtifact",
+    texts: LevelTexts,
+    stamp: FileStamp,
+    sha256: str,
+) -> None:
+    """Write an artifact's row and its document."""
+    import json
+
+    from ctxrank.indexer.store import documents  # a query writes none
+
+    change.connection.execute(
+        """
+        INSERT INTO linked_artifacts (tree_id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset, name, type,
+                                      title, status, superseded_by, links, globs, problems)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (tree_id, path) DO UPDATE
+           SET size_bytes = excluded.size_bytes, mtime_ns = excluded.mtime_ns, inode = excluded.inode,
+               read_at = excluded.read_at, sha256 = excluded.sha256, ruleset = excluded.ruleset,
+               name = excluded.name, type = excluded.type, title = excluded.title, status = excluded.status,
+               superseded_by = excluded.superseded_by, links = excluded.links, globs = excluded.globs,
+               problems = excluded.problems
+        """,
+        (
+            tree_number, artifact.path, *stamp, sha256, RULESET_VERSION, artifact.id, artifact.type, artifact.title,
+            artifact.status, artifact.superseded_by, json.dumps(artifact.links), json.dumps(artifact.globs),
+            json.dumps(artifact.problems),
+        ),
+    )  # fmt: skip
+    row = change.connection.execute(
+        "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?", (tree_number, artifact.path)
+    ).fetchone()
+    assert row is not None, "the row was written in the statement before"
+    number = int(row[0])
+    change.connection.execute(
+        "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (number, *texts, estimated_counts(texts), ESTIMATE),
+    )
+    if not artifact.type:
+        _remove_document(change, number)
+        return
+    documents.put(
+        change,
+        documents.Document(
+            kind=KIND, number=number, title=f"{artifact.id} {artifact.title}".strip(),
+            body=f"{artifact.id}\n{texts.full}",
+            path=shown_path(tree, artifact.path), type=artifact.type, created_at=stamp.mtime_ns // 1000,
+            ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+
+
+def estimated_counts(texts: Iterable[str]) -> str:
+    """What is stored of the levels' texts before anybody has counted them: estimates, then cautious counts."""
+    texts = list(texts)
+    return " ".join(str(count) for count in (*map(estimate_tokens, texts), *map(ceil, map(cautious_tokens, texts))))
+
+
+def forget(change: Change, number: int) -> None:
+    """The file is gone, from the truth and so from the index."""
+    _remove_document(change, number)
+    change.connection.execute("DELETE FROM linked_artifacts WHERE id = ?", (number,))
+
+
+def shown_path(tree: Tree, path: str) -> str:
+    """The path of an artifact's document: relative in the project's own tree, absolute in another."""
+    return path if tree.name == "." else f"{tree.folder}/{path}"
+
+
+def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, StoredTexts]:
+    """The texts of these rows."""
+    query = """
+        SELECT linked_id, meta, summary, full, tokens, token_counter
+          FROM linked_texts WHERE linked_id IN (SELECT value FROM json_each(?))
+    """
+    return {
+        row[0]: StoredTexts(LevelTexts(*row[1:4]), tuple(map(int, row[4].split())), row[5])
+        for row in truth.execute(query, (f"[{','.join(map(str, numbers))}]",))
+    }
+
+
+def _remove_document(change: Change, number: int) -> None:
+    from ctxrank.indexer.store import documents
+
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (KIND, number)
+    ).fetchone()
+    if row is not None:
+        documents.remove(change, int(row[0]))

@@ -1,0 +1,153 @@
+"""Erasing: what was deleted is in no file of the store any more.
+
+A deletion overwrites the row, but a page that was once split or moved may hold a copy in its unused part, and the log
+beside the file holds pages as they were. So the truth is written anew as a whole, the index is made anew, and both logs
+are merged and cut to nothing. A reader can keep a log from being cut: then the answer is no, and a later call ends it.
+
+That something is to be erased is noted in the transaction that deletes or changes it, so that no crash loses it. So
+is a redaction that has not seen all texts yet: what it has changed is to be erased, and the rest is to be redacted.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable
+
+import apsw
+
+from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.store import Change, Store
+
+_NOTED = "erasing"
+_REDACTING = "unfinished_redaction"
+_SOUGHT = "unfinished_secrets"
+_DELETED, _LOOKED_FOR = '"deleted"', '"secrets"'
+
+
+def note_erasing(change: Change) -> None:
+    """Keep that what this transaction deletes is to be erased."""
+    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, ?)", (_NOTED, _DELETED))
+
+
+def note_redacting(change: Change) -> None:
+    """Keep that texts are being redacted, of which the files hold copies."""
+    change.connection.execute("INSERT OR IGNORE INTO settings (key, value) VALUES (?, 'true')", (_REDACTING,))
+    note_erasing(change)
+
+
+def note_redacted(change: Change) -> None:
+    """Keep that all texts were seen; what is left to do is to erase."""
+    change.connection.execute("DELETE FROM settings WHERE key = ?", (_REDACTING,))
+    note_erasing(change)  # an older program kept the one note alone
+
+
+def is_redaction_unfinished(truth: apsw.Connection) -> bool:
+    """Whether a redaction was interrupted before it had seen all texts; another one ends it."""
+    return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
+
+
+def note_secrets_sought(change: Change, numbers: Iterable[int]) -> None:
+    """Keep that these secrets, by what keeps them out, are being looked for."""
+    _set_sought(change, {*_sought(change.connection), *numbers})
+    note_erasing(change)
+
+
+def note_secrets_found(change: Change, numbers: Iterable[int]) -> None:
+    """Keep that all is found of these; what is left to do is to erase, and whatever others were interrupted in."""
+    _set_sought(change, _sought(change.connection) - {*numbers})
+    query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
+    change.connection.execute(query, (_NOTED, _DELETED))  # an older program kept no numbers
+
+
+def are_secrets_left(truth: apsw.Connection) -> bool:
+    """Whether a search for secrets was interrupted: only who knows them can end it."""
+    query = "SELECT 1 FROM settings WHERE key = ? AND value = ?"
+    return bool(_sought(truth)) or truth.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
+
+
+def _sought(truth: apsw.Connection) -> set[int]:
+    """The secrets of which texts may be left. One that is allowed by now is not looked for any more."""
+    query = """
+        SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN blocklist AS f ON f.id = noted.value
+         WHERE s.key = ?
+    """
+    return {int(row[0]) for row in truth.execute(query, (_SOUGHT,))}
+
+
+def _set_sought(change: Change, numbers: set[int]) -> None:
+    if numbers:
+        value = f"[{', '.join(map(str, sorted(numbers)))}]"
+        change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_SOUGHT, value))
+    else:
+        change.connection.execute("DELETE FROM settings WHERE key = ?", (_SOUGHT,))
+
+
+def is_erasing_due(truth: apsw.Connection) -> bool:
+    """Whether something that was deleted or redacted may still be in a file."""
+    query = "SELECT 1 FROM settings WHERE key IN (?, ?)"
+    return truth.execute(query, (_NOTED, _REDACTING)).fetchone() is not None or are_secrets_left(truth)
+
+
+def erase(store: Store) -> bool:
+    """Write the files anew without what was deleted; False where another process kept a log from being cut, and where
+    there are backups, which may hold all of it. Waits for others as long as the store does.
+    """
+    try:
+        store.close_index()
+        with sqlite_errors(store.location.truth):
+            store.truth.execute("VACUUM")
+        # Both, also where the first is kept: the less there is left, the better.
+        is_erased = all([_cut_log(store.truth, store.location.truth), _make_index_anew(store)])
+    except LockedError:
+        return False
+    if is_erased and not backups_of(store):
+        with store.write() as change:
+            change.connection.execute("DELETE FROM settings WHERE key = ? AND value = ?", (_NOTED, _DELETED))
+        return True
+    return False
+
+
+def backups_of(store: Store) -> str:
+    """The folder where repairs left copies of the store as it was; '' where there is none."""
+    from ctxrank.indexer.care.replacement import BACKUPS
+
+    folder = os.path.join(store.location.folder, BACKUPS)
+    return folder if os.path.isdir(folder) and os.listdir(folder) else ""
+
+
+def delete_backups(store: Store) -> None:
+    """Delete them. Raises CtxrankError where the folder does not let us."""
+    import shutil
+
+    folder = backups_of(store)
+    try:
+        if folder:
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise CtxrankError(f"{folder} cannot be deleted: {error.strerror}.", "Delete it by hand.") from error
+
+
+def _make_index_anew(store: Store) -> bool:
+    from ctxrank.indexer.fulltext.catch_up import rebuild
+
+    before = store.index().generation
+    rebuild(store)
+    index = store.index()
+    if index.is_usable and before is not None:
+        with sqlite_errors(index.path):
+            # One that could not be read for a moment may be the old one: emptied, it is of another generation.
+            if index.state().generation != before:
+                index.connection.execute("VACUUM main")
+                return _cut_log(index.connection, index.path)
+    store.close_index()
+    for suffix in ("", "-wal", "-shm"):  # derived, and made when it is next needed
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(store.location.index_file + suffix)
+    return True
+
+
+def _cut_log(connection: apsw.Connection, path: str) -> bool:
+    """Merge the log into the file and cut it; a reader in the way is told by the answer, not by an error."""
+    with sqlite_errors(path):
+        row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+    return row is not None and row[0] == 0

@@ -1,0 +1,260 @@
+"""Forgetting: a record, a session or a path goes from the store, from its index and from the bytes of its files.
+
+    forget_path(store, "docs/plan.md")        .removed == {"package": 2, "artifact": 1}, .is_erased, .kept_out == (1,)
+
+    plan ── what goes, counted ── one transaction: removed, kept out, erasing noted ── files written anew
+
+Versions of a package go together. What else tells the same goes along: the file of a package that nothing else names,
+failures that were recognised as a purged error, strategies that were taken word for word from purged reasoning.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+import apsw
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.privacy.blocklist import PATH, SESSION, keep_out
+from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
+from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.documents import DocumentRef, document_id
+from ctxrank.indexer.store.store import Change, Store
+
+_RECORDS = ("package", "reasoning", "error", "strategy", "skill", "event")
+# The path of a row below its root or its tree, as a person names it.
+_SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
+
+
+class Forgot(NamedTuple):
+    """What went, or would go, by kind. `kept_out` are the numbers under which it may be allowed to come back.
+
+    What is not `is_erased` is deleted, but another process reads the store: bytes of it may still be in its files.
+    """
+
+    removed: Mapping[str, int]
+    kept_out: tuple[int, ...]
+    notes: tuple[str, ...]
+    is_erased: bool
+    is_dry_run: bool
+
+
+class _Plan(NamedTuple):
+    """What goes: row ids by kind, and the paths, session names and texts that may not come back."""
+
+    records: dict[str, list[int]]
+    sessions: list[int]
+    artifacts: list[int]
+    linked: list[int]
+    annotated: list[int]
+    failures: list[str]  # texts of failures, which are remembered wherever they were seen
+    kept_out: dict[str, list[str]]
+    notes: list[str]
+
+
+def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> Forgot:
+    """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
+    document_id(store.truth, ref)
+    if ref.kind == "passage":
+        owner = store.truth.execute(
+            "SELECT o.kind || ':' || o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
+            " WHERE d.id = ?",
+            (ref.number,),
+        ).get
+        raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' forgets all of it.")
+    plan = _new_plan()
+    if ref.kind == "package":
+        _plan_packages(store.truth, plan, _versions(store.truth, ref.number))
+    elif ref.kind in ("artifact", "linked"):
+        table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
+        column = "root_id" if ref.kind == "artifact" else "tree_id"
+        path = store.truth.execute(
+            f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?", (ref.number,)
+        ).get
+        _plan_path(store.truth, plan, str(path))
+    else:
+        plan.records[ref.kind] = [ref.number]
+    return _carry_out(store, plan, is_dry_run=is_dry_run)
+
+
+def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forgot:
+    """Forget a session and all that belongs to it. Raises NotFoundError, LockedError."""
+    session_id = find_session(store.truth, name).id
+    plan = _new_plan()
+    _plan_packages(store.truth, plan, _ids(store.truth, "SELECT id FROM packages WHERE session_id = ?", session_id))
+    for kind, table in (("reasoning", "reasoning"), ("skill", "skill_outputs"), ("event", "events")):
+        plan.records[kind] = _ids(store.truth, f"SELECT id FROM {table} WHERE session_id = ?", session_id)
+    plan.failures.extend(_texts(store.truth, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
+    plan.sessions.append(session_id)
+    plan.kept_out[SESSION] = [name]
+    return _carry_out(store, plan, is_dry_run=is_dry_run)
+
+
+def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> Forgot:
+    """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
+    plan = _new_plan()
+    for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
+        _plan_path(store.truth, plan, shown)
+        if any(plan.records.values()) or plan.artifacts or plan.linked or plan.annotated:
+            return _carry_out(store, plan, is_dry_run=is_dry_run)
+    raise NotFoundError(
+        f"Nothing is stored of {path}.", f"Give a path as 'ctxrank show' has it, below {store.location.root}."
+    )
+
+
+def finish_forgetting(store: Store) -> bool:
+    """End what an earlier call began; whether nothing is left to do."""
+    return not is_erasing_due(store.truth) or erase(store)
+
+
+def _new_plan() -> _Plan:
+    return _Plan({kind: [] for kind in _RECORDS}, [], [], [], [], [], {}, [])
+
+
+def _below_root(store: Store, path: str) -> str:
+    """A path given from here, as the store has it."""
+    wanted, top = os.path.realpath(path), os.path.realpath(store.location.root)
+    return os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
+
+
+def _versions(truth: apsw.Connection, number: int) -> list[int]:
+    """The package and its other versions: those of the same session and path."""
+    query = """
+        SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
+         WHERE p.id = ?
+    """
+    return _ids(truth, query, number)
+
+
+def _plan_packages(truth: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
+    """Packages, with those of their files that nothing else names."""
+    going = set(numbers)
+    plan.records["package"] = sorted(going)
+    query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
+    paths: list[str] = []
+    for path, artifact_id in truth.execute(query, (_list(going),)).fetchall():
+        others = _ids(truth, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
+        if staying := [number for number in others if number not in going]:
+            plan.notes.append(
+                f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' forgets it for all."
+            )
+            continue
+        paths.append(str(path))
+        if artifact_id is not None:
+            plan.artifacts.append(int(artifact_id))
+    plan.kept_out[PATH] = paths
+
+
+def _plan_path(truth: apsw.Connection, plan: _Plan, path: str) -> None:
+    """A file or all below a folder, whoever holds it."""
+    below = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
+    shown = below.format(_SHOWN)
+    for found, table, root, column in (
+        (plan.artifacts, "artifacts", "roots", "root_id"),
+        (plan.linked, "linked_artifacts", "linked_trees", "tree_id"),
+        (plan.annotated, "annotated_files", "linked_trees", "tree_id"),
+    ):
+        found.extend(
+            _ids(truth, f"SELECT f.id FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE {shown}", path)
+        )
+    query = f"SELECT id FROM packages WHERE {below.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
+    plan.records["package"] = _ids(truth, query, path, _list(plan.artifacts))
+    plan.kept_out[PATH] = [path]
+
+
+def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
+    _plan_the_same(store.truth, plan)
+    removed = {kind: len(numbers) for kind, numbers in plan.records.items()}
+    for kind, numbers in (
+        ("artifact", plan.artifacts), ("linked", plan.linked), ("annotated", plan.annotated), ("session", plan.sessions)
+    ):  # fmt: skip
+        removed[kind] = len(numbers)
+    counts = {kind: count for kind, count in removed.items() if count}
+    if is_dry_run:
+        return Forgot(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
+    with unchecked_references(store.truth), store.write() as change:
+        numbers = _remove(change, plan)
+        note_erasing(change)
+    return Forgot(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
+
+
+def _plan_the_same(truth: apsw.Connection, plan: _Plan) -> None:
+    """What tells the same as what goes; and what of it may not come back."""
+    reasoning, errors = _list(plan.records["reasoning"]), _list(plan.records["error"])
+    query = """
+        SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0
+         WHERE s.insight <> '' AND r.id IN (SELECT value FROM json_each(?))
+    """
+    plan.records["strategy"] = sorted({*plan.records["strategy"], *_ids(truth, query, reasoning)})
+    units = "SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1))"
+    plan.failures.extend(
+        _texts(
+            truth,
+            f"{units} UNION"
+            " SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))",
+            errors,
+        )
+    )
+    for kind, query in (
+        ("reasoning", "SELECT content FROM reasoning"), ("strategy", "SELECT insight FROM strategies"),
+        ("skill", "SELECT output FROM skill_outputs"),
+        ("error", "SELECT message || char(10) || solution FROM error_patterns"),
+    ):  # fmt: skip
+        numbers = _list(plan.records[kind])
+        plan.kept_out[kind] = _texts(truth, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
+
+
+def _remove(change: Change, plan: _Plan) -> list[int]:
+    """Everything in one transaction; returns the numbers under which it is kept out."""
+    connection = change.connection
+    for kind, numbers in plan.records.items():
+        remove_records(change, kind, numbers)
+    for number in plan.artifacts:
+        _remove_document(change, "artifact", number)
+    names = _texts(
+        connection, "SELECT name FROM linked_artifacts WHERE id IN (SELECT value FROM json_each(?))", _list(plan.linked)
+    )
+    for number in plan.linked:
+        _remove_document(change, "linked", number)
+    for table, column, numbers in (
+        ("artifacts", "id", plan.artifacts), ("linked_texts", "linked_id", plan.linked),
+        ("linked_artifacts", "id", plan.linked), ("annotations", "file_id", plan.annotated),
+        ("annotated_files", "id", plan.annotated),
+    ):  # fmt: skip
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (_list(numbers),))
+    for name in filter(None, names):
+        connection.execute("DELETE FROM receipts WHERE instr(entries, ?) OR instr(inputs, ?)", (name, name))
+    for unit in dict.fromkeys(plan.failures):
+        for table in ("error_sightings", "failed_commands"):
+            connection.execute(f"DELETE FROM {table} WHERE error_text = ?", (unit,))
+    remove_sessions(change, plan.sessions)
+    # The list of a tree's files, and the names of agents and types that only this had.
+    connection.execute("UPDATE linked_trees SET scan_state = ''")
+    connection.execute(
+        "DELETE FROM labels WHERE text NOT IN"
+        " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
+    )
+    return [number for kind, texts in plan.kept_out.items() for number in keep_out(change, kind, texts)]
+
+
+def _remove_document(change: Change, kind: str, number: int) -> None:
+    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+    for found in _ids(change.connection, query, kind, number):
+        documents.remove_owned(change, found)
+        documents.remove(change, found)
+
+
+def _ids(truth: apsw.Connection, query: str, *values: object) -> list[int]:
+    return [int(row[0]) for row in truth.execute(query, cast("tuple[str | int | None, ...]", values))]
+
+
+def _texts(truth: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
+    return [str(row[0]) for row in truth.execute(query, values)]
+
+
+def _list(numbers: Iterable[int]) -> str:
+    """Row ids as a JSON list, for json_each."""
+    return f"[{', '.join(map(str, numbers))}]"

@@ -1,0 +1,241 @@
+"""Taking records out of the truth, with everything that hangs on them.
+
+A document leaves a tombstone. A package takes its consumers and deliveries along, and nothing that stays
+may point to it: a newer version forgets what it replaced, an older one points to what replaced the
+replacement or is current again, a group's references lose it. A file that loses its last package is
+found as itself again, as a scan would have it.
+
+Whoever calls this has switched foreign keys off (`unchecked_references`): SQLite would look through all
+packages for each one that goes. What they would do is done here, once for a whole batch.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Generator, Sequence
+
+import apsw
+
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
+
+TABLES = {
+    "package": "packages",
+    "reasoning": "reasoning",
+    "error": "error_patterns",
+    "strategy": "strategies",
+    "skill": "skill_outputs",
+    "event": "events",
+}
+
+
+@contextlib.contextmanager
+def unchecked_references(truth: apsw.Connection) -> Generator[None, None, None]:
+    """Foreign keys off for the transactions inside; has no effect within one."""
+    truth.pragma("foreign_keys", False)
+    try:
+        yield
+    finally:
+        truth.pragma("foreign_keys", True)
+
+
+def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
+    """Remove records of one kind, inside the caller's transaction."""
+    if kind == "package":
+        _remove_packages(change, numbers)
+        return
+    for number in numbers:
+        document_id = _document_id(change, kind, number)
+        if document_id is not None:
+            documents.remove(change, document_id)
+    if kind == "error":
+        _forget_signatures(change, numbers)
+    change.connection.execute(
+        f"DELETE FROM {TABLES[kind]} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
+    )
+
+
+def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
+    """Remove sessions that hold nothing any more, with their groups."""
+    ids = _list(session_ids)
+    change.connection.execute("DELETE FROM receipts WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
+    change.connection.execute(
+        "DELETE FROM error_sightings WHERE session_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    change.connection.execute("DELETE FROM groups WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
+    change.connection.execute("DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+
+
+def _forget_signatures(change: Change, numbers: Sequence[int]) -> None:
+    """What error patterns on their way out are recognised by; a trigger takes the terms along."""
+    ids = _list(numbers)
+    change.connection.execute(
+        "DELETE FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    change.connection.execute(
+        "UPDATE error_sightings SET pattern_id = NULL WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
+    )
+
+
+class _Version(NamedTuple):
+    """A package that goes, or that was replaced by one that goes, with its document."""
+
+    id: int
+    artifact_id: int | None
+    superseded_by: int | None
+    document_id: int
+
+
+class _Passage(NamedTuple):
+    """What of a passage does not depend on its owner."""
+
+    title: str
+    body: str
+    path: str
+    passage_key: str
+    start_line: int
+    end_line: int
+    ruleset: int
+    tokens: int
+    counter: str
+
+
+def _remove_packages(change: Change, numbers: Sequence[int]) -> None:
+    connection, ids = change.connection, _list(numbers)
+    query = """
+        SELECT p.id, p.artifact_id, p.superseded_by, d.id
+          FROM packages AS p
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE p.id IN (SELECT value FROM json_each(?))
+    """
+    going = [_Version(*row) for row in connection.execute(query, (ids,))]
+    revived = _detach_versions(change, going, ids)
+    _drop_references(change, set(numbers))
+    for table, column in (("package_consumers", "package_id"), ("deliveries", "package_id"), ("packages", "id")):
+        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
+    donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
+    for package in going:
+        if package.artifact_id is not None:
+            donors.setdefault(package.artifact_id, []).append(package.document_id)
+    for artifact_id, document_ids in donors.items():
+        _resettle(change, artifact_id, document_ids)
+    for package in going:
+        documents.remove_owned(change, package.document_id)
+        documents.remove(change, package.document_id)
+
+
+def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[int]:
+    """Let no version that stays point to one that goes; returns the artifacts of those that are current again."""
+    connection = change.connection
+    connection.execute(
+        "UPDATE packages SET supersedes = NULL WHERE supersedes IN (SELECT value FROM json_each(?))", (ids,)
+    )
+    later = {package.id: package.superseded_by for package in going}
+    query = """
+        SELECT p.id, p.artifact_id, p.superseded_by, d.id
+          FROM packages AS p
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE p.superseded_by IN (SELECT value FROM json_each(?1))
+           AND p.id NOT IN (SELECT value FROM json_each(?1))
+    """
+    revived: list[int] = []
+    for package in [_Version(*row) for row in connection.execute(query, (ids,))]:
+        heir = package.superseded_by
+        while heir in later:
+            heir = later[heir]
+        connection.execute("UPDATE packages SET superseded_by = ? WHERE id = ?", (heir, package.id))
+        connection.execute("UPDATE packages SET supersedes = ? WHERE id = ? AND supersedes IS NULL", (package.id, heir))
+        documents.touch(change, package.document_id, superseded_by=heir)
+        if heir is None and package.artifact_id is not None:
+            revived.append(package.artifact_id)
+    return revived
+
+
+def _drop_references(change: Change, numbers: set[int]) -> None:
+    """Take packages out of what groups may see beside their own."""
+    query = "SELECT id, context_references FROM groups WHERE context_references <> '[]'"
+    for group_id, text in change.connection.execute(query).fetchall():
+        references: list[object] = json.loads(str(text))
+        kept = [reference for reference in references if reference not in numbers]
+        if len(kept) < len(references):
+            change.connection.execute(
+                "UPDATE groups SET context_references = ? WHERE id = ?", (json.dumps(kept), group_id)
+            )
+
+
+def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
+    """Give a file's passages, which packages on their way out own, to whoever owns them from now on.
+
+    Where nobody has them any more, the next scan reads the file again.
+    """
+    connection = change.connection
+    row = connection.execute(
+        "SELECT state, path, mtime_ns, (SELECT count(*) FROM packages WHERE artifact_id = a.id)"
+        " FROM artifacts AS a WHERE id = ?",
+        (artifact_id,),
+    ).fetchone()
+    if row is None:
+        return
+    state, path, mtime_ns, packages = row
+    if state in ("missing", "skipped"):  # no text that could be found
+        if state == "missing" and not packages:
+            connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))
+        return
+    donor = next((id_ for id_ in donor_ids if _has_passages(connection, id_)), None)
+    owners = artifacts.package_owners(connection, artifact_id)
+    if donor is not None and not owners:
+        owners = [_own_document(change, artifact_id, str(path), int(mtime_ns) // 1000, donor)]
+    poor = [owner for owner in owners if not _has_passages(connection, owner.document_id)]
+    if donor is None and (poor or not owners):
+        # No rules are as old as this: the scan reads the file, whatever its stat says.
+        connection.execute("UPDATE artifacts SET ruleset = 0 WHERE id = ?", (artifact_id,))
+    elif donor is not None:
+        for owner in poor:
+            _copy_passages(change, donor, owner)
+
+
+def _own_document(change: Change, artifact_id: int, path: str, moment: int, donor: int) -> artifacts.Owner:
+    row = change.connection.execute("SELECT title, ruleset FROM documents WHERE id = ?", (donor,)).fetchone()
+    title, ruleset = row or (os.path.basename(path), 0)
+    document = documents.Document(
+        kind="artifact", number=artifact_id, title=title, body="", path=path, created_at=moment, ruleset=ruleset
+    )
+    return artifacts.Owner(documents.put(change, document), 0, 0, "", "", "", moment)
+
+
+def _copy_passages(change: Change, donor_id: int, owner: artifacts.Owner) -> None:
+    # Copied and not moved: a document never changes its session, because the index knows it by that.
+    query = """
+        SELECT title, body, path, passage_key, start_line, end_line, ruleset, tokens, token_counter
+          FROM documents WHERE owner_id = ? ORDER BY start_line, id
+    """
+    for passage in [_Passage(*row) for row in change.connection.execute(query, (donor_id,))]:
+        passage_id = documents.put(
+            change,
+            documents.Document(
+                kind="passage", number=None, title=passage.title, body=passage.body, path=passage.path,
+                owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
+                type=owner.type, priority=owner.priority, passage_key=passage.passage_key,
+                start_line=passage.start_line, end_line=passage.end_line, created_at=owner.created_at,
+                ruleset=passage.ruleset,
+            ),
+        )  # fmt: skip
+        documents.recount(change, [(passage_id, documents.TextCount(passage.tokens, passage.counter))])
+
+
+def _has_passages(connection: apsw.Connection, document_id: int) -> bool:
+    return bool(connection.execute("SELECT 1 FROM documents WHERE owner_id = ? LIMIT 1", (document_id,)).fetchone())
+
+
+def _document_id(change: Change, kind: str, number: int) -> int | None:
+    row = change.connection.execute(
+        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def _list(numbers: Sequence[int]) -> str:
+    """Row ids as a JSON list, for json_each."""
+    return json.dumps(list(numbers))

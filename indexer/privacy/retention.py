@@ -1,0 +1,168 @@
+"""Retention: what is older than asked, or has outlived its time to live, is removed and counted.
+
+    prune_older(store, parse_time("90d", now=now_us()))          {"package": 12, …, "session": 1}
+    prune_expired(store, load_config(store).ttl_us)              by kind, and error patterns by their own
+
+Nothing is removed unless one of these is called. The age of a package, a reasoning entry, a skill output
+or an event is that of its making; error patterns and strategies live as long as they are seen. A session
+that has ended and holds nothing any more goes with its groups. The ledger of imports stays as it is, so
+that a second import does not bring back what was removed.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import apsw
+
+from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.removal import TABLES, remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.config import TTL_KINDS
+from ctxrank.indexer.store.store import Store
+
+SESSION = "session"
+PRUNED_KINDS = (*TTL_KINDS, SESSION)
+OF_A_SESSION = ("package", "reasoning", "skill", "event")
+# One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
+_BATCH = 100
+
+
+class PruneReport(NamedTuple):
+    """How many records of each kind that was looked at are removed, or would be."""
+
+    deleted: Mapping[str, int]
+    is_dry_run: bool
+
+    @property
+    def total(self) -> int:
+        """All kinds together."""
+        return sum(self.deleted.values())
+
+
+class _Rule(NamedTuple):
+    """Which records of a kind go: a condition on their table, with its values."""
+
+    kind: str
+    condition: str
+    values: tuple[int, ...]
+
+
+def prune_older(
+    store: Store, before: int, *, kinds: Sequence[str] = (), session: str | None = None, is_dry_run: bool = False
+) -> PruneReport:
+    """Remove what is older than a moment. No kinds means all; a session restricts it to what belongs to it.
+
+    Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
+    """
+    wanted = _wanted(kinds, session, PRUNED_KINDS)
+    session_id = None if session is None else find_session(store.truth, session).id
+    rules = [_within(_Rule(kind, f"{_moment(kind)} < ?", (before,)), session_id) for kind in wanted if kind != SESSION]
+    empty = _within(_empty_sessions(rules, before), session_id) if SESSION in wanted else None
+    return _prune(store, rules, empty, is_dry_run=is_dry_run)
+
+
+def prune_expired(
+    store: Store,
+    ttl_us: Mapping[str, int],
+    *,
+    kinds: Sequence[str] = (),
+    session: str | None = None,
+    now: int | None = None,
+    is_dry_run: bool = False,
+) -> PruneReport:
+    """Remove what has outlived its time to live: the kind's, or an error pattern's own, whichever is shorter.
+
+    Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
+    """
+    moment = now_us() if now is None else now
+    session_id = None if session is None else find_session(store.truth, session).id
+    rules: list[_Rule] = []
+    for kind in _wanted(kinds, session, TTL_KINDS):
+        conditions, values = list[str](), list[int]()
+        if kind in ttl_us:
+            conditions.append(f"{_moment(kind)} < ?")
+            values.append(moment - ttl_us[kind])
+        if kind == "error":
+            conditions.append("last_seen + ttl_days * ? < ?")
+            values += [DAY_US, moment]
+        rules.append(_within(_Rule(kind, " OR ".join(conditions) or "0", tuple(values)), session_id))
+    return _prune(store, rules, None, is_dry_run=is_dry_run)
+
+
+def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]) -> list[str]:
+    """The kinds to look at, in their usual order."""
+    unknown = [kind for kind in kinds if kind not in allowed]
+    if unknown:
+        raise UsageError(f"'{unknown[0]}' is not a kind that can be pruned so.", f"Kinds are {', '.join(allowed)}.")
+    if session is None:
+        return [kind for kind in allowed if kind in kinds or not kinds]
+    strangers = [kind for kind in kinds if kind not in (*OF_A_SESSION, SESSION)]
+    if strangers:
+        raise UsageError(
+            f"'{strangers[0]}' belongs to no session.",
+            f"With --session, kinds are {', '.join(kind for kind in allowed if kind in (*OF_A_SESSION, SESSION))}.",
+        )
+    return [kind for kind in allowed if kind in (*OF_A_SESSION, SESSION) and (kind in kinds or not kinds)]
+
+
+def _moment(kind: str) -> str:
+    """The column that tells a record's age."""
+    return "last_seen" if kind in ("error", "strategy") else "created_at"
+
+
+def _within(rule: _Rule, session_id: int | None) -> _Rule:
+    """The same rule for one session alone."""
+    if session_id is None:
+        return rule
+    column = "id" if rule.kind == SESSION else "session_id"
+    return rule._replace(condition=f"({rule.condition}) AND {column} = ?", values=(*rule.values, session_id))
+
+
+def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
+    """Sessions that have ended before a moment and of which the rules leave nothing."""
+    conditions = ["status <> 'active'", "coalesce(ended_at, created_at) < ?"]
+    values = [before]
+    by_kind = {rule.kind: rule for rule in rules}
+    for kind in OF_A_SESSION:
+        stays = "1"
+        if (rule := by_kind.get(kind)) is not None:
+            stays = f"NOT ({rule.condition})"
+            values += rule.values
+        conditions.append(f"NOT EXISTS (SELECT 1 FROM {TABLES[kind]} WHERE session_id = sessions.id AND {stays})")
+    return _Rule(SESSION, " AND ".join(conditions), tuple(values))
+
+
+def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_run: bool) -> PruneReport:
+    every = [*rules, *([] if empty is None else [empty])]
+    if is_dry_run:
+        return PruneReport({rule.kind: _count(store.truth, rule) for rule in every}, is_dry_run=True)
+    with unchecked_references(store.truth):
+        deleted = {rule.kind: _remove(store, rule) for rule in every}
+    store.follow()
+    return PruneReport(deleted, is_dry_run=False)
+
+
+def _count(truth: apsw.Connection, rule: _Rule) -> int:
+    return int(truth.execute(f"SELECT count(*) FROM {_table(rule.kind)} WHERE {rule.condition}", rule.values).get)
+
+
+def _remove(store: Store, rule: _Rule) -> int:
+    """Remove what a rule says, batch by batch; each is whole or not at all."""
+    query = f"SELECT id FROM {_table(rule.kind)} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
+    removed = last_id = 0
+    while True:
+        with store.write() as change:
+            ids = [int(row[0]) for row in change.connection.execute(query, (*rule.values, last_id, _BATCH))]
+            if rule.kind == SESSION:
+                remove_sessions(change, ids)
+            else:
+                remove_records(change, rule.kind, ids)
+        removed += len(ids)
+        if len(ids) < _BATCH:
+            return removed
+        last_id = ids[-1]
+
+
+def _table(kind: str) -> str:
+    return "sessions" if kind == SESSION else TABLES[kind]

@@ -1,0 +1,193 @@
+"""Forgetting secrets: words of which no text, name or path of the store may hold a letter more.
+
+    forget_secrets(store, ["<the secret>"], mode)        .removed == {"package": 1, "path": 1}
+
+Texts go through the redaction with one rule more, so that all that is derived from them (passages, signatures, counts)
+is made anew. Whatever column still holds a secret after that, in any spelling of its case, is written over: names and
+settings too. Files whose path holds one are forgotten, and are not indexed under it again.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import apsw
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.blocklist import PATH, keep_out, keep_out_secrets
+from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
+from ctxrank.indexer.privacy.purge import Forgot
+from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.removal import unchecked_references
+from ctxrank.indexer.redaction.encoded import find_everywhere, stands_anywhere
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.redaction.user_rules import FORGOTTEN_LABEL, UserRules
+from ctxrank.indexer.store.store import Change, Store
+
+LEAST_CHARS = 6
+_MOST_CHARS = 10_000
+_MOST_SECRETS = 1000
+# Text that says where a key starts and ends is no secret, and stands in many.
+_BETWEEN_KEYS = "-----"
+
+
+def read_secrets(text: str) -> list[str]:
+    """The secrets of a file, one a line. Raises UsageError where one is too short: it would stand everywhere."""
+    lines = [line.strip() for line in text.splitlines()]
+    secrets = list(dict.fromkeys(line for line in lines if line and not line.startswith(_BETWEEN_KEYS)))
+    if not secrets:
+        raise UsageError("There is no secret.", "Give one a line, in a file or on stdin ('--secret -').")
+    # Nothing of it is shown: this is the one place that must not say what it was given.
+    if any(len(secret) < LEAST_CHARS for secret in secrets):
+        raise UsageError(f"A secret has fewer than {LEAST_CHARS} characters.", "It would be found in many words.")
+    if any(len(secret) > _MOST_CHARS for secret in secrets) or len(secrets) > _MOST_SECRETS:
+        raise UsageError(
+            "That is too much at once.", f"At most {_MOST_SECRETS} secrets of {_MOST_CHARS} characters are read."
+        )
+    if any(secret.lower() in FORGOTTEN_LABEL.lower() for secret in secrets):
+        raise UsageError("A secret is a part of what takes the place of secrets.", f"That is {FORGOTTEN_LABEL}.")
+    return sorted(secrets, key=len, reverse=True)
+
+
+def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False) -> Forgot:
+    """Forget these. Raises LockedError."""
+    pattern = _pattern(secrets)
+    numbers: list[int] = []
+    sought: tuple[int, ...] = ()
+    if not is_dry_run:
+        # First of all they may not come in again, and a crash from here on is known to need another purge.
+        with store.write() as change:
+            numbers = keep_out_secrets(change, secrets)
+            sought = tuple(numbers)
+            note_secrets_sought(change, sought)
+    report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run, is_only_for_these=True)
+    counts = dict(report.redacted)
+    if is_dry_run:
+        # What would be redacted is counted by what it is; here is what no redaction reaches.
+        for place, rows in _holding(store.truth, pattern, is_dry_run=True):
+            counts[place.name] = counts.get(place.name, 0) + len(rows)
+        return Forgot(counts, (), (), is_erased=False, is_dry_run=True)
+    with unchecked_references(store.truth), store.write() as change:
+        for path in _paths(change.connection, pattern):
+            numbers += keep_out(change, PATH, [path])
+        for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
+            counts[place.name] = counts.get(place.name, 0) + len(rows)
+            _write_over(change, place, rows, pattern)
+        change.connection.execute("UPDATE linked_trees SET scan_state = ''")
+        note_secrets_found(change, sought)
+    return Forgot(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
+
+
+def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
+    """Each as it is, and as JSON and a receipt write it."""
+    spellings: dict[str, None] = {}
+    for secret in secrets:
+        for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
+            spellings[text] = None
+    longest_first = sorted(spellings, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
+
+
+def _finder(pattern: "re.Pattern[str]") -> Callable[[str], Iterator[tuple[int, int]]]:
+    return lambda part: (match.span() for match in pattern.finditer(part))
+
+
+def _is_in(text: str, pattern: "re.Pattern[str]") -> bool:
+    return stands_anywhere(text, _finder(pattern))
+
+
+def _without(text: str, pattern: "re.Pattern[str]") -> str:
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(find_everywhere(text, _finder(pattern))):
+        if start >= done:
+            pieces += text[done:start], FORGOTTEN_LABEL
+        done = max(done, end)  # of two that overlap, the rest of the second goes, too
+    return "".join([*pieces, text[done:]])
+
+
+def _seeing(pattern: "re.Pattern[str]", mode: RedactionMode) -> RedactionMode:
+    """The mode, which sees these secrets, too; where redaction is off, these alone."""
+    rules = UserRules() if mode.rules is None or mode.value == "off" else mode.rules
+    return mode.with_rules(rules._replace(literals=pattern))
+
+
+class _Place(NamedTuple):
+    """A column that holds texts; `name` is what a count calls it."""
+
+    table: str
+    column: str
+    key: str
+    name: str
+
+
+# What a redaction has counted already is not counted again under another name.
+_REDACTED = ("documents", "packages", "reasoning", "strategies", "skill_outputs", "receipts", "linked_texts")
+# A table that a count calls by the kind of its records.
+_COUNTED_AS = {"linked_artifacts": "linked"}
+_PATHS = (
+    ("artifacts", "path"),
+    ("linked_artifacts", "path"),
+    ("annotated_files", "path"),
+    ("packages", "path"),
+    ("documents", "path"),
+)
+
+
+def _places(truth: apsw.Connection) -> Iterator[_Place]:
+    """Every column of every table that can hold a text."""
+    tables = [
+        str(name)
+        for (name,) in truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    ]
+    for table in tables:
+        columns = truth.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+        key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
+        for name, kind, _ in columns:
+            if kind in ("TEXT", "BLOB"):
+                yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
+
+
+_Rows = list[tuple[tuple[object, ...], str]]
+
+
+def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool) -> Iterator[tuple[_Place, _Rows]]:
+    """The places that hold a secret: the keys of their rows, and their texts."""
+    for place in _places(truth):
+        if is_dry_run and place.table in _REDACTED and place.column != "path":
+            continue
+        rows: _Rows = []
+        for *key, text in truth.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
+            if isinstance(text, str) and _is_in(text, pattern):
+                rows.append((tuple(key), text))
+        if rows:
+            yield place, rows
+
+
+def _paths(truth: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
+    """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
+    found: dict[str, None] = {}
+    for table, column in _PATHS:
+        for (path,) in truth.execute(f"SELECT DISTINCT {column} FROM {table}"):
+            if _is_in(str(path), pattern):
+                found[str(path)] = None
+    return list(found)
+
+
+def _write_over(change: Change, place: _Place, rows: _Rows, pattern: "re.Pattern[str]") -> None:
+    where = " AND ".join(f"{key} = ?" for key in place.key.split(", "))
+    for key, text in rows:
+        if place.table == "config_cache":  # read again from the file, which is not ours to change
+            change.connection.execute(f"DELETE FROM {place.table} WHERE {where}", key)
+            continue
+        clean = _without(text, pattern)
+        for count in range(1, 10_000):
+            try:  # two names that held different secrets may be one name now
+                change.connection.execute(
+                    f"UPDATE {place.table} SET {place.column} = ? WHERE {where}",
+                    (clean if count == 1 else f"{clean} {count}", *key),
+                )
+                break
+            except apsw.ConstraintError:
+                continue

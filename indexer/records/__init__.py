@@ -1,0 +1,1 @@
+"""The kinds of record: sessions, packages, what agents thought, strategies, skills, events and receipts."""

@@ -1,0 +1,66 @@
+"""Events: what happened between agents, kept in order; the only records that are not searched."""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change
+
+REASONING_HANDOFF = "reasoning_handoff"
+
+
+class Event(NamedTuple):
+    """A stored event; `group` None is session-wide, `payload` is JSON, redacted already."""
+
+    id: int
+    session: str
+    group: str | None
+    subtype: str
+    payload: str
+    idempotency_key: str | None
+    created_at: int
+
+
+class RecordedEvent(NamedTuple):
+    """The id of an event, and whether this call made it: a known key gives the first one again."""
+
+    id: int
+    is_new: bool
+
+
+def record_event(
+    change: Change,
+    session_id: int,
+    group_id: int | None,
+    subtype: str,
+    payload: str,
+    *,
+    idempotency_key: str | None = None,
+) -> RecordedEvent:
+    """Write an event inside the caller's transaction. Its texts are redacted already."""
+    if idempotency_key is not None:
+        row = change.connection.execute(
+            "SELECT id FROM events WHERE session_id = ? AND subtype = ? AND group_id = ? AND idempotency_key = ?",
+            (session_id, subtype, group_id or 0, idempotency_key),
+        ).fetchone()
+        if row is not None:
+            return RecordedEvent(int(row[0]), is_new=False)
+    change.connection.execute(
+        "INSERT INTO events (session_id, group_id, subtype, payload, idempotency_key, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (session_id, group_id or 0, subtype, payload, idempotency_key, now_us()),
+    )
+    return RecordedEvent(change.connection.last_insert_rowid(), is_new=True)
+
+
+def list_events(truth: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1) -> list[Event]:
+    """Events of a session, the newest first; an unknown session has none."""
+    query = """
+        SELECT e.id, s.name, g.name, e.subtype, e.payload, e.idempotency_key, e.created_at
+          FROM events AS e
+          JOIN sessions AS s ON s.id = e.session_id
+          LEFT JOIN groups AS g ON g.id = e.group_id
+         WHERE s.name = ?1 AND (?2 IS NULL OR e.subtype = ?2)
+         ORDER BY e.id DESC LIMIT ?3
+    """
+    return [Event(*row) for row in truth.execute(query, (session, subtype, limit))]

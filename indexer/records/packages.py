@@ -1,0 +1,371 @@
+"""Context packages: a finding with a file, a summary, a priority and the agents it is meant for."""
+
+import os
+
+import apsw
+
+from ctxrank.indexer.beneath import contained_path
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import normalise_agent
+from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.text.lines import one_line
+
+PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
+PRIORITIES = ("low", "medium", "high", "critical")
+SCOPES = ("group", "global")
+
+# Who takes what, where a package does not say: the integration matrix of the package system's review.
+_DEVELOPERS = ("developer", "senior_software_engineer")
+DEFAULT_CONSUMERS = {
+    "research": (*_DEVELOPERS, "tech_lead"),
+    "failures": (*_DEVELOPERS, "qa_expert"),
+    "decisions": (*_DEVELOPERS, "tech_lead"),
+    "handoff": _DEVELOPERS,
+    "investigation": (*_DEVELOPERS, "qa_expert", "tech_lead"),
+}
+
+
+class NewPackage(NamedTuple):
+    """What a package is saved from; empty `consumers` means those of its type, a `created_at` of None now."""
+
+    session: str
+    group: str | None
+    type: str
+    path: str
+    producer: str
+    summary: str
+    priority: str = "medium"
+    scope: str | None = None
+    consumers: tuple[str, ...] = ()
+    created_at: int | None = None
+
+
+class SavedPackage(NamedTuple):
+    """What saving did; `notes` are for a person: a file that is not there, a summary that was redacted."""
+
+    id: int
+    path: str
+    version: int
+    supersedes: int | None
+    consumers: tuple[str, ...]
+    passages: int
+    notes: tuple[str, ...]
+
+
+class Package(NamedTuple):
+    """A stored package as it is listed; names instead of row ids."""
+
+    id: int
+    session: str
+    group: str | None
+    type: str
+    path: str
+    producer: str
+    priority: str
+    scope: str
+    summary: str
+    size_bytes: int | None
+    version: int
+    supersedes: int | None
+    superseded_by: int | None
+    created_at: int
+
+
+class Consumer(NamedTuple):
+    """One designation: `iteration` None is any; `consumed_at` None is pending."""
+
+    agent: str
+    iteration: int | None
+    consumed_at: int | None
+
+
+def save_package(
+    store: Store, new: NewPackage, *, create_session: bool = False, mode: RedactionMode = RedactionMode.PATTERN_ONLY
+) -> SavedPackage:
+    """Save a package and index its file at once; a path that the session knows becomes its next version.
+
+    Raises UsageError (which names what is allowed), NotFoundError for an unknown session, LockedError.
+    """
+    checked = _checked(new)
+    path = contained_path(store.location.root, new.path)
+    read = read_text_file(os.path.join(store.location.root, path))
+    prepared = artifacts.prepare(path, read, mode) if isinstance(read, FileText) else None
+    notes: list[str] = []
+    if not isinstance(read, FileText):
+        notes.append(_why_not_indexed(store, path, read.reason))
+    summary = redact(checked.summary, mode)
+    if summary.rules:
+        notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
+    with store.write() as change:
+        session = require_session(change, new.session, create=create_session)
+        saved = insert(
+            change,
+            checked._replace(summary=one_line(summary.text), path=path),
+            session.id,
+            root=artifacts.root_id(change, store.location.root, store.location.project),
+            prepared=prepared,
+        )
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return saved._replace(notes=tuple(notes))
+
+
+def _why_not_indexed(store: Store, path: str, reason: str) -> str:
+    if os.path.lexists(os.path.join(store.location.root, path)):
+        return f"{path} is not indexed: {reason}."
+    return (
+        f"There is no file {path} below {store.location.root}: only its summary can be found. "
+        "'ctxrank index' brings it in once it is there."
+    )
+
+
+def _checked(new: NewPackage) -> NewPackage:
+    """The same package with its values normalised. Raises UsageError for the first bad one."""
+    type_ = new.type.strip().lower()
+    if type_ not in PACKAGE_TYPES:
+        raise UsageError(f"'{new.type}' is not a package type.", f"Types are {', '.join(PACKAGE_TYPES)}.")
+    priority = new.priority.strip().lower()
+    if priority not in PRIORITIES:
+        raise UsageError(f"'{new.priority}' is not a priority.", f"Priorities are {', '.join(PRIORITIES)}.")
+    scope = (new.scope or ("global" if is_session_wide(new.group) else "group")).strip().lower()
+    if scope not in SCOPES:
+        raise UsageError(f"'{new.scope}' is not a scope.", f"Scopes are {', '.join(SCOPES)}.")
+    if scope == "group" and is_session_wide(new.group):
+        raise UsageError("A package of scope 'group' needs a group.", "Give --group, or --scope global.")
+    consumers = tuple(dict.fromkeys(normalise_agent(agent) for agent in new.consumers))
+    return new._replace(
+        type=type_,
+        priority=priority,
+        scope=scope,
+        producer=normalise_agent(new.producer),
+        consumers=consumers or DEFAULT_CONSUMERS[type_],
+    )
+
+
+def insert(
+    change: Change,
+    new: NewPackage,
+    session_id: int,
+    *,
+    root: int,
+    prepared: artifacts.PreparedFile | None,
+    consumers: tuple[Consumer, ...] | None = None,
+    supersede_same_path: bool = True,
+) -> SavedPackage:
+    """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
+
+    Raises UsageError for a path that was purged.
+    """
+    from ctxrank.indexer.privacy.blocklist import refuse_path  # writing only
+
+    connection = change.connection
+    refuse_path(connection, new.path)
+    group_id = None
+    if not is_session_wide(new.group):
+        assert new.group is not None, "a session-wide package has no group"
+        group_id = require_group(change, session_id, new.group, created_at=new.created_at)
+    previous = _current_at(connection, session_id, group_id, new.path) if supersede_same_path else None
+    known = artifacts.artifact_at(connection, root, new.path)
+    artifact_id = known.id if known is not None else None
+    if prepared is not None:
+        artifact_id = artifacts.record(change, root, prepared)
+    created_at = now_us() if new.created_at is None else new.created_at
+    version = 1 if previous is None else previous[1] + 1
+    connection.execute(
+        """
+        INSERT INTO packages (session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
+                              size_bytes, version, supersedes, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
+            new.summary, prepared.file.size_bytes if prepared else None, version,
+            previous[0] if previous else None, created_at,
+        ),
+    )  # fmt: skip
+    package_id = connection.last_insert_rowid()
+    if previous is not None:
+        mark_superseded(change, previous[0], package_id)
+    if consumers is None:
+        consumers = tuple(Consumer(agent, None, None) for agent in new.consumers)
+    connection.executemany(
+        "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
+        [(package_id, *consumer) for consumer in consumers],
+    )
+    document_id = documents.put(
+        change,
+        documents.Document(
+            kind="package", number=package_id, title=prepared.title if prepared else os.path.basename(new.path),
+            body=new.summary, path=new.path, session_id=session_id, group_id=group_id or 0, agent=new.producer,
+            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+    if artifact_id is not None and prepared is not None:
+        artifacts.release(change, artifact_id)
+        owner = artifacts.Owner(
+            document_id, session_id, group_id or 0, new.producer, new.type, new.priority, created_at
+        )
+        artifacts.put_passages(change, owner, prepared)
+        if known is not None and known.sha256 != prepared.file.sha256:
+            # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
+            artifacts.refresh_owners(change, artifact_id, prepared)
+    return SavedPackage(
+        package_id, new.path, version, previous[0] if previous else None,
+        tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
+        len(prepared.passages) if prepared else 0, (),
+    )  # fmt: skip
+
+
+def _current_at(
+    connection: apsw.Connection, session_id: int, group_id: int | None, path: str
+) -> tuple[int, int] | None:
+    """(id, version) of the current package that a new one of this path and group replaces. A file that a second
+    group saves, or that is saved for the whole session, is a package of its own: no group loses what it had.
+    """
+    row = connection.execute(
+        """
+        SELECT id, version FROM packages
+         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ?
+         ORDER BY id DESC LIMIT 1
+        """,
+        (session_id, path, group_id),
+    ).fetchone()
+    return None if row is None else (int(row[0]), int(row[1]))
+
+
+def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
+    """The old package stays readable, marked, without passages: the new one speaks for the file."""
+    change.connection.execute("UPDATE packages SET superseded_by = ? WHERE id = ?", (new_id, old_id))
+    document_id = documents.document_id(change.connection, documents.DocumentRef("package", old_id))
+    documents.remove_owned(change, document_id)
+    documents.touch(change, document_id, superseded_by=new_id)
+
+
+def supersede(store: Store, old_id: int, new_id: int) -> None:
+    """Say that one package replaces another. Raises NotFoundError, and UsageError for a circle or a repeat."""
+    with store.write() as change:
+        link_versions(change, old_id, new_id)
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+
+
+def link_versions(change: Change, old_id: int, new_id: int) -> None:
+    """`supersede` inside the caller's transaction; nothing is written where it raises."""
+    old, new = get_package(change.connection, old_id), get_package(change.connection, new_id)
+    if old.session != new.session:
+        raise UsageError(
+            f"Packages {old_id} and {new_id} belong to different sessions.",
+            "A package can only replace one of its own session.",
+        )
+    if old.superseded_by is not None:
+        raise UsageError(
+            f"Package {old_id} is superseded by package {old.superseded_by} already.",
+            "Supersede the newest version instead.",
+        )
+    later: Package | None = new
+    while later is not None:
+        if later.id == old_id:
+            raise UsageError(
+                f"Package {new_id} is {'the same package' if new_id == old_id else f'replaced by {old_id}'}.",
+                "A chain of versions cannot be a circle.",
+            )
+        later = None if later.superseded_by is None else get_package(change.connection, later.superseded_by)
+    change.connection.execute(
+        "UPDATE packages SET supersedes = ?, version = max(version, ?) WHERE id = ?",
+        (old_id, old.version + 1, new_id),
+    )
+    mark_superseded(change, old_id, new_id)
+
+
+def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bool:
+    """Record that an agent has taken a package at an iteration; False if it had done so before.
+
+    Any pending designation of the agent serves, whatever its iteration. Raises NotFoundError, and
+    UsageError if the package is not meant for the agent.
+    """
+    agent = normalise_agent(agent)
+    with store.write() as change:
+        get_package(change.connection, package_id)
+        rows = [
+            Consumer(agent, row[0], row[1])
+            for row in change.connection.execute(
+                "SELECT iteration, consumed_at FROM package_consumers WHERE package_id = ? AND agent = ?",
+                (package_id, agent),
+            )
+        ]
+        if not rows:
+            meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
+            raise UsageError(
+                f"Package {package_id} is not designated for {agent}.",
+                f"It is meant for {', '.join(meant) or 'nobody'}.",
+            )
+        if any(row.iteration == iteration and row.consumed_at is not None for row in rows):
+            return False
+        change.connection.execute(
+            """
+            UPDATE package_consumers SET iteration = ?1, consumed_at = ?2
+             WHERE id = (SELECT id FROM package_consumers
+                          WHERE package_id = ?3 AND agent = ?4 AND consumed_at IS NULL
+                          ORDER BY iteration IS NOT ?1, iteration IS NOT NULL, id LIMIT 1)
+            """,
+            (iteration, now_us(), package_id, agent),
+        )
+        if not change.connection.changes():
+            change.connection.execute(
+                "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
+                (package_id, agent, iteration, now_us()),
+            )
+        return True
+
+
+_PACKAGE_QUERY = """
+    SELECT p.id, s.name, g.name, p.type, p.path, p.producer, p.priority, p.scope, p.summary, p.size_bytes,
+           p.version, p.supersedes, p.superseded_by, p.created_at
+      FROM packages AS p
+      JOIN sessions AS s ON s.id = p.session_id
+      LEFT JOIN groups AS g ON g.id = p.group_id
+"""
+
+
+def get_package(truth: apsw.Connection, package_id: int) -> Package:
+    """One package. Raises NotFoundError."""
+    row = truth.execute(f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
+    return Package(*row)
+
+
+def consumers_of(truth: apsw.Connection, package_id: int) -> list[Consumer]:
+    """Who a package is designated for, in the order they were named."""
+    query = "SELECT agent, iteration, consumed_at FROM package_consumers WHERE package_id = ? ORDER BY id"
+    return [Consumer(*row) for row in truth.execute(query, (package_id,))]
+
+
+def list_packages(
+    truth: apsw.Connection,
+    *,
+    session: str | None = None,
+    group: str | None = None,
+    type_: str | None = None,
+    priority: str | None = None,
+    include_superseded: bool = False,
+    limit: int = -1,
+) -> list[Package]:
+    """Packages by age, the newest first; a session-wide `group` means all groups."""
+    conditions, values = ["1"], list[object]()
+    for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
+        if value is not None:
+            conditions.append(f"{column} = ?")
+            values.append(value)
+    if not is_session_wide(group):
+        conditions.append("(g.name = ? OR p.scope = 'global')")
+        values.append(group)
+    if not include_superseded:
+        conditions.append("p.superseded_by IS NULL")
+    query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC LIMIT ?"
+    return [Package(*row) for row in truth.execute(query, (*values, limit))]

@@ -1,0 +1,308 @@
+"""Reasoning: what an agent thought, phase by phase, kept for the one that comes after it.
+
+save_reasoning(store, NewReasoning("shop-2026-11", "AUTH", "developer", "completion", "Tokens refresh once."))
+check_phases(store.truth, "shop-2026-11", "AUTH", "developer").missing      ("understanding",)
+"""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import fold_agent, normalise_agent
+from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+
+PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
+# What nobody may leave out: without the first a task was not read, without the second it was not finished.
+MANDATORY_PHASES = ("understanding", "completion")
+CONFIDENCES = ("high", "medium", "low")
+_MAX_ITERATION = 1_000_000  # far above any loop of agents, far below what SQLite can hold
+
+
+class Reasoning(NamedTuple):
+    """One entry, redacted already; `refs` is a JSON list, `group_id` None is session-wide."""
+
+    session_id: int
+    group_id: int | None
+    agent: str
+    phase: str
+    content: str
+    created_at: int
+    agent_name: str = ""
+    iteration: int = 0
+    confidence: str | None = None
+    refs: str = "[]"
+    is_redacted: bool = False
+
+
+class NewReasoning(NamedTuple):
+    """What an entry is saved from; `references` is a JSON list, a `created_at` of None now."""
+
+    session: str
+    group: str | None
+    agent: str
+    phase: str
+    content: str
+    agent_name: str = ""
+    iteration: int = 0
+    confidence: str | None = None
+    references: str = "[]"
+    created_at: int | None = None
+
+
+class SavedReasoning(NamedTuple):
+    """What saving did; `notes` are for a person and say what was redacted."""
+
+    id: int
+    session: str
+    group: str | None
+    agent: str
+    phase: str
+    created_at: int
+    is_redacted: bool
+    notes: tuple[str, ...]
+
+
+class ReasoningEntry(NamedTuple):
+    """A stored entry as it is listed; names instead of row ids, `references` is a JSON list."""
+
+    id: int
+    session: str
+    group: str | None
+    agent: str
+    agent_name: str
+    iteration: int
+    phase: str
+    confidence: str | None
+    content: str
+    references: str
+    is_redacted: bool
+    created_at: int
+
+
+class PhaseCheck(NamedTuple):
+    """Which mandatory phases an agent has left out and documented, and all it has documented; in their order."""
+
+    missing: tuple[str, ...]
+    documented: tuple[str, ...]
+    all_documented: tuple[str, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no mandatory phase is missing."""
+        return not self.missing
+
+
+def save_reasoning(
+    store: Store,
+    new: NewReasoning,
+    *,
+    create_session: bool = False,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    check_agent: bool = True,
+) -> SavedReasoning:
+    """Save an entry, whole but for its secrets, and make it findable; a new group is made on the way.
+
+    Without `check_agent` any agent's name will do. Raises UsageError (which names what is allowed),
+    NotFoundError for an unknown session, LockedError.
+    """
+    checked = _checked(new, check_agent=check_agent)
+    plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
+    notes = _what_was_redacted(plain, clean, mode)
+    created_at = now_us() if new.created_at is None else new.created_at
+    with store.write() as change:
+        session = require_session(change, clean.session, create=create_session)
+        group_id = None
+        if clean.group is not None:
+            group_id = require_group(change, session.id, clean.group, created_at=new.created_at)
+        entry = Reasoning(
+            session.id, group_id, clean.agent, clean.phase, clean.content, created_at, clean.agent_name,
+            clean.iteration, clean.confidence, clean.references, is_redacted=bool(notes),
+        )  # fmt: skip
+        number = insert(change, entry)
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return SavedReasoning(
+        number, session.name, clean.group, clean.agent, clean.phase, created_at, entry.is_redacted, notes
+    )
+
+
+def normalise_phase(text: str) -> str:
+    """`" Completion "` → `"completion"`. Raises UsageError, which names the phases."""
+    phase = text.strip().lower()
+    if phase not in PHASES:
+        raise UsageError(f"'{text.strip()}' is not a phase.", f"Phases are {', '.join(PHASES)}.")
+    return phase
+
+
+def _checked(new: NewReasoning, *, check_agent: bool) -> NewReasoning:
+    """The same entry with its values normalised. Raises UsageError for the first bad one."""
+    agent = normalise_agent(new.agent) if check_agent else fold_agent(new.agent)
+    if not agent:
+        raise UsageError("Reasoning needs an agent.", "Name the one who thought it, such as developer.")
+    phase = normalise_phase(new.phase)
+    confidence = None if new.confidence is None else new.confidence.strip().lower()
+    _check(phase, confidence)
+    if not new.content.strip():
+        raise UsageError("There is no reasoning to save: the content is empty.", "Say what was thought.")
+    if not 0 <= new.iteration <= _MAX_ITERATION:
+        raise UsageError(f"{new.iteration} is not an iteration.", f"Give a whole number from 0 to {_MAX_ITERATION}.")
+    if not _is_json_list(new.references):
+        raise UsageError("The references are not a JSON list.", 'Give one such as ["src/auth.py", "TASK-3"], or [].')
+    group = None if is_session_wide(new.group) else new.group
+    return new._replace(agent=agent, phase=phase, confidence=confidence, group=group)
+
+
+def _is_json_list(text: str) -> bool:
+    if text == "[]":
+        return True
+    import json
+
+    try:
+        return isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
+    """The entry with its texts as the store can hold them, redacted under the mode."""
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # JSON and the redaction rules: writing only
+
+    texts = IncomingTexts(mode)
+    return new._replace(
+        agent=texts.agent(new.agent),
+        agent_name=texts.line(new.agent_name),
+        content=texts.text(new.content),
+        references=texts.json_list(new.references),
+    )
+
+
+def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: RedactionMode) -> tuple[str, ...]:
+    """A sentence for each text that lost something."""
+    from ctxrank.indexer.redaction.engine import redact
+
+    notes: list[str] = []
+    if clean.content != plain.content:
+        notes.append(f"The content was redacted ({', '.join(redact(plain.content, mode).rules)}).")
+    if clean.references != plain.references:
+        notes.append("The references were redacted.")
+    if (clean.agent, clean.agent_name) != (plain.agent, plain.agent_name):
+        notes.append("The agent's name was redacted.")
+    return tuple(notes)
+
+
+def insert(change: Change, entry: Reasoning) -> int:
+    """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
+    _check(entry.phase, entry.confidence)
+    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
+
+    refuse_text(change.connection, "reasoning", entry.content)
+    change.connection.execute(
+        "INSERT INTO reasoning (session_id, group_id, agent, phase, content, created_at, agent_name, iteration,"
+        " confidence, refs, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*entry[:10], int(entry.is_redacted)),
+    )
+    number = change.connection.last_insert_rowid()
+    _put_document(change, number, entry)
+    return number
+
+
+def replace(change: Change, number: int, entry: Reasoning) -> bool:
+    """Write over the entry of this id; False if there is none. Raises UsageError for an unknown phase."""
+    _check(entry.phase, entry.confidence)
+    change.connection.execute(
+        "UPDATE reasoning SET session_id = ?, group_id = ?, agent = ?, phase = ?, content = ?, created_at = ?,"
+        " agent_name = ?, iteration = ?, confidence = ?, refs = ?, redacted = ? WHERE id = ?",
+        (*entry[:10], int(entry.is_redacted), number),
+    )
+    if not change.connection.changes():
+        return False
+    _put_document(change, number, entry)
+    return True
+
+
+def _check(phase: str, confidence: str | None) -> None:
+    if phase not in PHASES:
+        raise UsageError(f"'{phase}' is not a phase.", f"Phases are {', '.join(PHASES)}.")
+    if confidence is not None and confidence not in CONFIDENCES:
+        raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
+
+
+def _put_document(change: Change, number: int, entry: Reasoning) -> None:
+    documents.put(
+        change,
+        documents.Document(
+            kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
+            session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
+            created_at=entry.created_at, ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+
+
+def _title(entry: Reasoning) -> str:
+    named = f" ({entry.agent_name})" if entry.agent_name else ""
+    return f"{entry.agent} {entry.phase}{named}"
+
+
+def _searched_text(entry: Reasoning) -> str:
+    """The content, and what it refers to: a file is looked for by its path."""
+    if entry.refs in ("", "[]"):
+        return entry.content
+    import json
+
+    references = ", ".join(str(reference) for reference in json.loads(entry.refs))
+    return f"{entry.content}\n\nRefers to: {references}"
+
+
+def list_reasoning(
+    truth: apsw.Connection,
+    session: str,
+    *,
+    group: str | None = None,
+    agent: str | None = None,
+    phase: str | None = None,
+    session_wide_only: bool = False,
+    limit: int = -1,
+    oldest_first: bool = False,
+) -> list[ReasoningEntry]:
+    """Entries of a session, the newest first; a session-wide `group` means all groups.
+
+    Those of one moment stand in the order in which they were saved. A filter that names nothing, and a
+    session that is not there, have no entries.
+    """
+    way = "ASC" if oldest_first else "DESC"
+    query = f"""
+        SELECT r.id, s.name, g.name, r.agent, r.agent_name, r.iteration, r.phase, r.confidence, r.content, r.refs,
+               r.redacted, r.created_at
+          FROM reasoning AS r
+          JOIN sessions AS s ON s.id = r.session_id
+          LEFT JOIN groups AS g ON g.id = r.group_id
+         WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND (NOT ?3 OR r.group_id IS NULL)
+           AND (?4 IS NULL OR r.agent = ?4) AND (?5 IS NULL OR r.phase = ?5)
+         ORDER BY r.created_at {way}, r.id {way} LIMIT ?6
+    """
+    values = (
+        session, None if is_session_wide(group) else group, session_wide_only,
+        None if agent is None else fold_agent(agent), None if phase is None else phase.strip().lower(), limit,
+    )  # fmt: skip
+    return [ReasoningEntry(*row)._replace(is_redacted=bool(row[10])) for row in truth.execute(query, values)]
+
+
+def check_phases(truth: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:
+    """Which phases an agent has documented; in exactly this group, or in any where the group is session-wide."""
+    query = """
+        SELECT DISTINCT r.phase
+          FROM reasoning AS r
+          JOIN sessions AS s ON s.id = r.session_id
+          LEFT JOIN groups AS g ON g.id = r.group_id
+         WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND r.agent = ?3
+    """
+    values = (session, None if is_session_wide(group) else group, fold_agent(agent))
+    found = {str(phase) for (phase,) in truth.execute(query, values)}
+    return PhaseCheck(
+        missing=tuple(phase for phase in MANDATORY_PHASES if phase not in found),
+        documented=tuple(phase for phase in MANDATORY_PHASES if phase in found),
+        all_documented=tuple(phase for phase in PHASES if phase in found),
+    )

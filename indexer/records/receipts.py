@@ -1,0 +1,243 @@
+"""Receipts: what an assembly was asked, what it saw and what it gave, in a few hundred bytes.
+
+Lists are kept as lines with tabs, not as JSON, because every spawn writes one and loads no JSON library for it.
+The newest of each group stay, and of contexts the newest of each task; older ones make room.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import apsw
+
+from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.lines import one_line
+
+KEPT_PER_GROUP = 50  # or task
+KEPT_CONTEXTS = 1000  # of all tasks together
+_DIGEST_BYTES = 12
+_PART_DIGEST_BYTES = 5
+_SIGNS = {True: "+", False: "-"}
+
+
+class Entry(NamedTuple):
+    """One document of an assembly: in the block at a detail, or left out ('' as detail) and why; tokens it cost."""
+
+    id: str
+    is_included: bool
+    detail: str
+    tokens: int
+    reason: str
+
+
+class Receipt(NamedTuple):
+    """A stored receipt; names instead of row ids, `inputs` by name, `created_at` the moment of the assembly."""
+
+    id: int
+    kind: str
+    session: str | None
+    group: str | None
+    agent: str
+    iteration: int
+    seq: int
+    inputs: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    parts: tuple[tuple[str, int], ...]  # digest and length in characters of each part of the text
+    digest: str
+    tokens: int
+    created_at: int
+
+    def entry(self, id_: str) -> Entry | None:
+        """What became of a document; included counts before lowered."""
+        of_it = [entry for entry in self.entries if entry.id == id_]
+        return next((entry for entry in of_it if entry.is_included), of_it[0] if of_it else None)
+
+
+class NewReceipt(NamedTuple):
+    """What a receipt is made from; a `group_id` of 0 is session-wide, of -1 a group that was not there.
+
+    A context belongs to no session: its `session_id` is None, and `task_group` says what it is grouped by.
+    """
+
+    kind: str
+    session_id: int | None
+    group_id: int
+    agent: str
+    iteration: int
+    seq: int
+    inputs: Mapping[str, str]
+    entries: tuple[Entry, ...]
+    parts: tuple[tuple[str, int], ...]  # as `part_digests` gives them
+    digest: str  # of the whole text
+    tokens: int
+    created_at: int  # the moment before anything was read
+
+
+def task_group(number: int) -> int:
+    """The `group_id` of the contexts of one task, by the number of its artifact: below those that groups can have."""
+    return -1 - number
+
+
+def insert(change: Change, new: NewReceipt) -> int:
+    """Write a receipt inside the caller's transaction, and let go of the oldest of its group; returns its id."""
+    connection = change.connection
+    connection.execute(
+        """
+        INSERT INTO receipts (kind, session_id, group_id, agent, iteration, seq, inputs, entries, parts, digest,
+                              tokens, created_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """,
+        (
+            new.kind, new.session_id, new.group_id, new.agent, new.iteration, new.seq,
+            "\n".join(f"{name}\t{_escaped(value)}" for name, value in new.inputs.items()),
+            "\n".join(map(_entry_line, new.entries)),
+            " ".join(f"{digest}:{length}" for digest, length in new.parts), new.digest, new.tokens, new.created_at,
+        ),
+    )  # fmt: skip
+    receipt_id = connection.last_insert_rowid()
+    connection.execute(
+        """
+        DELETE FROM receipts
+         WHERE session_id IS ?1 AND group_id = ?2
+           AND id <= (SELECT id FROM receipts WHERE session_id IS ?1 AND group_id = ?2
+                       ORDER BY id DESC LIMIT 1 OFFSET ?3)
+        """,
+        (new.session_id, new.group_id, KEPT_PER_GROUP),
+    )
+    if new.session_id is None:
+        connection.execute(
+            """
+            DELETE FROM receipts
+             WHERE session_id IS NULL
+               AND id <= (SELECT id FROM receipts WHERE session_id IS NULL ORDER BY id DESC LIMIT 1 OFFSET ?)
+            """,
+            (KEPT_CONTEXTS,),
+        )
+    return receipt_id
+
+
+def redacted_inputs(lines: str, clean: Callable[[str], str]) -> str:
+    """A receipt's stored inputs with each value as `clean` leaves it."""
+    pairs = (line.partition("\t") for line in lines.split("\n"))
+    return "\n".join(f"{name}{tab}{_escaped(clean(_unescaped(value)))}" for name, tab, value in pairs)
+
+
+def digest_of(text: str, size: int = _DIGEST_BYTES) -> str:
+    """BLAKE2b of a text, in hexadecimal."""
+    try:
+        # What hashlib gives out, without the OpenSSL that it loads: a fifth of a bare interpreter's start.
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
+    return str(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest())
+
+
+def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Digest and length of each part, by which two texts are compared from their beginning."""
+    return tuple((digest_of(part, _PART_DIGEST_BYTES), len(part)) for part in parts)
+
+
+def shared_characters(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
+    """How many characters two texts have in common from their beginning, in whole parts."""
+    shared = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        shared += mine[1]
+    return shared
+
+
+_QUERY = """
+    SELECT r.id, r.kind, s.name, g.name, r.agent, r.iteration, r.seq, r.inputs, r.entries, r.parts, r.digest,
+           r.tokens, r.created_at
+      FROM receipts AS r
+      LEFT JOIN sessions AS s ON s.id = r.session_id
+      LEFT JOIN groups AS g ON g.id = r.group_id
+"""
+
+
+def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
+    """One receipt. Raises NotFoundError."""
+    row = truth.execute(f"{_QUERY} WHERE r.id = ?", (receipt_id,)).fetchone()
+    if row is None:
+        raise NotFoundError(
+            f"There is no receipt {receipt_id}.",
+            f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
+        )
+    return _receipt(row)
+
+
+def list_receipts(
+    truth: apsw.Connection,
+    *,
+    session: str | None = None,
+    group: str | None = None,
+    agent: str | None = None,
+    kind: str | None = None,
+    limit: int = -1,
+) -> list[Receipt]:
+    """Receipts, the newest first."""
+    rows = truth.execute(
+        f"""
+        {_QUERY}
+         WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
+           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
+         ORDER BY r.id DESC LIMIT :limit
+        """,
+        {
+            "session": session, "group": group, "agent": agent, "kind": kind, "limit": limit,
+        },
+    )  # fmt: skip
+    return [_receipt(row) for row in rows]
+
+
+def last_parts(truth: apsw.Connection, session_id: int | None, group_id: int) -> list[tuple[str, int]]:
+    """The parts of the text that a group, or a task, was given last; none where it was given none."""
+    row = truth.execute(
+        "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1",
+        (session_id, group_id),
+    ).fetchone()
+    return [] if row is None else _parts(str(row[0]))
+
+
+def shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
+    """Tokens of a text's beginning that its group was given last time; None where it was given nothing before."""
+    from ctxrank.indexer.text.tokens import estimate_tokens  # whoever lists receipts counts none
+
+    before = last_parts(truth, new.session_id, new.group_id)
+    return estimate_tokens(text[: shared_characters(new.parts, before)]) if before else None
+
+
+def _receipt(row: tuple[object, ...]) -> Receipt:
+    inputs = (line.partition("\t") for line in str(row[7]).split("\n") if line)
+    return Receipt(
+        int(str(row[0])), str(row[1]), None if row[2] is None else str(row[2]), None if row[3] is None else str(row[3]),
+        str(row[4]), int(str(row[5])), int(str(row[6])), {name: _unescaped(value) for name, _, value in inputs},
+        tuple(_entry(line) for line in str(row[8]).split("\n") if line), tuple(_parts(str(row[9]))),
+        str(row[10]), int(str(row[11])), int(str(row[12])),
+    )  # fmt: skip
+
+
+def _parts(text: str) -> list[tuple[str, int]]:
+    pairs = (part.partition(":") for part in text.split())
+    return [(digest, int(length)) for digest, _, length in pairs]
+
+
+def _entry_line(entry: Entry) -> str:
+    return "\t".join((_SIGNS[entry.is_included], entry.id, entry.detail, str(entry.tokens), one_line(entry.reason)))
+
+
+def _entry(line: str) -> Entry:
+    sign, id_, detail, tokens, reason = line.split("\t", 4)
+    return Entry(id_, sign == _SIGNS[True], detail, int(tokens), reason)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _unescaped(text: str) -> str:
+    if "\\" not in text:
+        return text
+    pieces = text.split("\\\\")
+    return "\\".join(piece.replace("\\n", "\n").replace("\\r", "\r") for piece in pieces)

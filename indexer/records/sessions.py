@@ -1,0 +1,211 @@
+"""Sessions and groups: what packages hang on."""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.lines import is_one_line
+
+MODES = ("simple", "parallel")
+SESSION_STATUSES = ("active", "completed", "failed")
+GROUP_STATUSES = ("pending", "in_progress", "completed", "failed", "approved_pending_merge", "merging")
+DEFAULT_PROJECT = "default"
+MAX_NAME_CHARS = 200
+# A session-wide request or package, in the spellings that callers use for it.
+SESSION_WIDE = ("", "-", "global")
+
+
+class Session(NamedTuple):
+    """One session of a team; `project` ties sessions of one project together."""
+
+    id: int
+    name: str
+    project: str
+    mode: str
+    status: str
+    requirements: str
+    initial_branch: str
+    created_at: int
+    ended_at: int | None
+
+
+class Group(NamedTuple):
+    """A task group inside a session; `context_references` are ids of packages it may see."""
+
+    id: int
+    session_id: int
+    name: str
+    title: str
+    status: str
+    context_references: tuple[int, ...]
+    created_at: int
+
+
+class NewSession(NamedTuple):
+    """What a session is made from; a moment of None is now."""
+
+    name: str
+    project: str = DEFAULT_PROJECT
+    mode: str = "simple"
+    status: str = "active"
+    requirements: str = ""
+    initial_branch: str = "main"
+    metadata: str = "{}"
+    created_at: int | None = None
+    ended_at: int | None = None
+
+
+_SESSION_COLUMNS = "id, name, project, mode, status, requirements, initial_branch, created_at, ended_at"
+
+
+def find_session(truth: apsw.Connection, name: str) -> Session:
+    """The session of this name. Raises NotFoundError, which names the newest ones."""
+    row = truth.execute(f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,)).fetchone()
+    if row is None:
+        newest = [
+            str(other)
+            for (other,) in truth.execute("SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3")
+        ]
+        known = f"The newest are {', '.join(newest)}." if newest else "There are none yet."
+        raise NotFoundError(
+            f"There is no session '{name}'. {known}",
+            f"Make it with 'ctxrank session create {name or 'NAME'}', or pass --create-session where you save.",
+        )
+    return Session(*row)
+
+
+def list_sessions(truth: apsw.Connection, limit: int = -1) -> list[Session]:
+    """All sessions, the newest first."""
+    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC LIMIT ?"
+    return [Session(*row) for row in truth.execute(query, (limit,))]
+
+
+def create_session(change: Change, new: NewSession) -> int:
+    """Write a session with a copy of the skills configuration as it is now; returns its id.
+
+    Raises UsageError for bad values or a name that is taken.
+    """
+    if not new.name.strip():
+        raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
+    _check_name(change, new.name, "a session's")
+    from ctxrank.indexer.privacy.blocklist import SESSION, refuse_text  # writing only
+
+    refuse_text(change.connection, SESSION, new.name)
+    if new.status not in SESSION_STATUSES:
+        raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
+    if new.mode not in MODES:
+        raise UsageError(f"'{new.mode}' is not a session's mode.", f"Modes are {', '.join(MODES)}.")
+    if change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (new.name,)).fetchone():
+        raise UsageError(f"There is a session '{new.name}' already.", "Use it, or choose another name.")
+    change.connection.execute(
+        """
+        INSERT INTO sessions (name, project, mode, status, requirements, initial_branch, metadata, created_at,
+                              ended_at, skills_config)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT value FROM settings WHERE key = 'skills_config'))
+        """,
+        (*new[:7], now_us() if new.created_at is None else new.created_at, new.ended_at),
+    )
+    return change.connection.last_insert_rowid()
+
+
+def _check_name(change: Change, name: str, whose: str) -> None:
+    """Names stand in every answer and are stored as they are: one short line without a secret in it."""
+    if not is_one_line(name):
+        raise UsageError(f"{name!a} is not {whose} name.", "Choose one line of printable characters.")
+    if len(name) > MAX_NAME_CHARS:
+        raise UsageError(
+            f"'{name[:40]}…' is too long for {whose} name: {len(name)} characters.",
+            f"Choose at most {MAX_NAME_CHARS}.",
+        )
+    mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
+    if may_hold_secret(name, mode):
+        from ctxrank.indexer.redaction.engine import redact  # most names are short words
+
+        rules = redact(name, mode).rules
+        if rules:
+            raise UsageError(f"{whose.capitalize()} name looks like a secret ({', '.join(rules)}).", "Choose another.")
+
+
+def require_session(change: Change, name: str, *, create: bool) -> Session:
+    """The session of this name, made first if `create`. Raises NotFoundError, UsageError."""
+    if create and not change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone():
+        create_session(change, NewSession(name))
+    return find_session(change.connection, name)
+
+
+def is_session_wide(group: str | None) -> bool:
+    """Whether a group's name means all groups of the session."""
+    return group is None or group.strip().lower() in SESSION_WIDE
+
+
+def find_group(truth: apsw.Connection, session_id: int, name: str) -> Group | None:
+    """The group of exactly this name in a session, or None."""
+    row = truth.execute(
+        "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
+        " WHERE session_id = ? AND name = ?",
+        (session_id, name),
+    ).fetchone()
+    return None if row is None else _group(row)
+
+
+def list_groups(truth: apsw.Connection, session_id: int) -> list[Group]:
+    """The groups of a session by age."""
+    query = (
+        "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
+        " WHERE session_id = ? ORDER BY created_at, id"
+    )
+    return [_group(row) for row in truth.execute(query, (session_id,))]
+
+
+def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:
+    """The id of a group, which is made on the way if it is new. Raises UsageError for a bad name."""
+    found = find_group(change.connection, session_id, name)
+    if found is not None:
+        return found.id
+    return create_group(change, session_id, name, created_at=created_at)
+
+
+def create_group(
+    change: Change,
+    session_id: int,
+    name: str,
+    *,
+    title: str = "",
+    status: str = "pending",
+    context_references: tuple[int, ...] = (),
+    metadata: str = "{}",
+    created_at: int | None = None,
+) -> int:
+    """Write a group; returns its id. Raises UsageError for a bad name or status, or a name that is taken."""
+    if is_session_wide(name):
+        raise UsageError(f"'{name}' is not a group's name: it means the whole session.", "Choose a name such as AUTH.")
+    _check_name(change, name, "a group's")
+    if status not in GROUP_STATUSES:
+        raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
+    if find_group(change.connection, session_id, name) is not None:
+        raise UsageError(f"There is a group '{name}' already.", "Use it, or choose another name.")
+    change.connection.execute(
+        "INSERT INTO groups (session_id, name, title, status, context_references, metadata, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            session_id, name, title, status, f"[{', '.join(map(str, context_references))}]", metadata,
+            now_us() if created_at is None else created_at,
+        ),
+    )  # fmt: skip
+    return change.connection.last_insert_rowid()
+
+
+def _group(row: tuple[object, ...]) -> Group:
+    id_, session_id, name, title, status, references, created_at = row
+    return Group(
+        int(str(id_)), int(str(session_id)), str(name), str(title), str(status),
+        _numbers(str(references)), int(str(created_at)),
+    )  # fmt: skip
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """A JSON list of whole numbers; without the JSON parser, which most queries need for nothing else."""
+    return tuple(int(part) for part in text.strip("[] \n").split(",") if part.strip())

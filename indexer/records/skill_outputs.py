@@ -1,0 +1,260 @@
+"""Skill outputs: what a skill reported, every invocation kept and none written over.
+
+saved = save_skill_output(store, "shop-2026-10", "lint-check", '{"errors": 0}', agent="developer")
+saved.iteration                                                  1, then 2, 3 …
+latest_skill_output(store.truth, "shop-2026-10", "lint-check")   the last of them
+"""
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import fold_agent, normalise_agent
+from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.text.lines import is_one_line
+
+MAX_SKILL_CHARS = 200
+# More than any report has; what is larger still is a file, and searched as a package, in passages.
+MAX_OUTPUT_CHARS = 32_000_000
+
+
+class SkillOutput(NamedTuple):
+    """One invocation's output, redacted already; `output` is JSON."""
+
+    session_id: int
+    group_id: int | None
+    agent: str
+    skill: str
+    iteration: int
+    output: str
+    created_at: int
+
+
+class SavedSkillOutput(NamedTuple):
+    """What saving did; `iteration` counts from 1 for each session, skill, agent and group."""
+
+    id: int
+    session: str
+    skill: str
+    iteration: int
+    is_redacted: bool
+
+
+class StoredSkillOutput(NamedTuple):
+    """A stored output as it is listed; names instead of row ids. `group` None is session-wide, `output` is JSON."""
+
+    id: int
+    session: str
+    group: str | None
+    agent: str
+    skill: str
+    iteration: int
+    output: str
+    created_at: int
+
+
+def save_skill_output(
+    store: Store,
+    session: str,
+    skill: str,
+    output: str,
+    *,
+    agent: str = "",
+    group: str | None = None,
+    create_session: bool = False,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    check_agent: bool = True,
+) -> SavedSkillOutput:
+    """Save what a skill reported: any JSON value, redacted; returns which invocation it was.
+
+    `agent` '' is nobody in particular; without `check_agent` an agent that we do not know is taken as it is.
+    Raises UsageError (no JSON, a bad name, an unknown agent), NotFoundError for an unknown session, LockedError.
+    """
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # parses JSON, which a reader of outputs may not
+
+    texts = IncomingTexts(mode)
+    skill = texts.word(skill_name(skill))
+    value = _canonical_json(output, skill)
+    clean = texts.json(value, empty="null")
+    # Half a character pair is no secret, and is replaced in any mode.
+    is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(value, empty="null")
+    agent = normalise_agent(agent) if check_agent and agent.strip() else texts.agent(agent)
+    with store.write() as change:
+        owner = require_session(change, session, create=create_session)
+        group_id = None
+        if not is_session_wide(group):
+            assert group is not None, "no group is the whole session"
+            group_id = require_group(change, owner.id, group)
+        # The lock is held, so nobody else is given the same number.
+        row = change.connection.execute(
+            """
+            SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs
+             WHERE session_id = ? AND skill = ? AND agent = ? AND group_id IS ?
+            """,
+            (owner.id, skill, agent, group_id),
+        ).fetchone()
+        assert row is not None, "an aggregate always has a row"
+        iteration = int(row[0])
+        number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted)
+
+
+def skill_name(text: str) -> str:
+    """A skill's name as it is kept: trimmed, one line. Raises UsageError."""
+    name = text.strip()
+    if not name:
+        raise UsageError("A skill needs a name.", "Give one, such as lint-check.")
+    if len(name) > MAX_SKILL_CHARS:
+        raise UsageError(
+            f"The skill's name has {len(name)} characters: {name[:40]!a} …", f"At most {MAX_SKILL_CHARS} are kept."
+        )
+    if not is_one_line(name):
+        raise UsageError(f"{name!a} is not a skill's name.", "Choose one line of printable characters.")
+    return name
+
+
+def _canonical_json(text: str, skill: str) -> str:
+    """The same value as we write JSON. Raises UsageError, which says where the text stops being JSON."""
+    import json
+
+    if len(text) > MAX_OUTPUT_CHARS:
+        raise UsageError(
+            f"The output of {skill} has {len(text):,} characters; at most {MAX_OUTPUT_CHARS:,} are kept.",
+            "Save the report as a file and a package, and a summary of it as the output.",
+        )
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant)
+        # A number such as 1e999 is read as infinite, which no JSON can say.
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise _no_json(skill, "it is empty" if not text.strip() else where) from error
+    except RecursionError as error:
+        raise _no_json(skill, "it is nested too deeply") from error
+    except ValueError as error:
+        raise _no_json(skill, f"{error}") from error
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _no_json(skill: str, reason: str) -> UsageError:
+    return UsageError(
+        f"The output of {skill} is not JSON: {reason}.",
+        'Give one JSON value: an object, a list, a number, true, false, null, or a text in double quotes ("done").',
+    )
+
+
+def latest_skill_output(
+    truth: apsw.Connection, session: str, skill: str, *, agent: str | None = None, group: str | None = None
+) -> StoredSkillOutput | None:
+    """The last output of a skill in a session; of two from one moment, the one that was saved later.
+
+    No `agent` is any agent, a session-wide `group` all groups; None where there is no output.
+    """
+    newest = list_skill_outputs(truth, session, skill, agent=agent, group=group, limit=1)
+    return newest[0] if newest else None
+
+
+def list_skill_outputs(
+    truth: apsw.Connection,
+    session: str,
+    skill: str | None = None,
+    *,
+    agent: str | None = None,
+    group: str | None = None,
+    limit: int = -1,
+) -> list[StoredSkillOutput]:
+    """Outputs of a session, the newest first; an unknown session has none."""
+    conditions, values = ["s.name = ?"], list[object]([session])
+    if skill is not None:
+        conditions.append("o.skill = ?")
+        values.append(skill.strip())
+    if agent is not None and agent.strip():
+        conditions.append("o.agent = ?")
+        values.append(fold_agent(agent))
+    if not is_session_wide(group):
+        conditions.append("g.name = ?")
+        values.append(group)
+    query = f"""
+        SELECT o.id, s.name, g.name, o.agent, o.skill, o.iteration, o.output, o.created_at
+          FROM skill_outputs AS o
+          JOIN sessions AS s ON s.id = o.session_id
+          LEFT JOIN groups AS g ON g.id = o.group_id
+         WHERE {" AND ".join(conditions)}
+         ORDER BY o.created_at DESC, o.id DESC LIMIT ?
+    """
+    return [StoredSkillOutput(*row) for row in truth.execute(query, (*values, limit))]
+
+
+def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
+    """The names of the skills that have an output in a session, by name."""
+    query = """
+        SELECT DISTINCT o.skill FROM skill_outputs AS o JOIN sessions AS s ON s.id = o.session_id
+         WHERE s.name = ? ORDER BY o.skill
+    """
+    return tuple(str(name) for (name,) in truth.execute(query, (session,)))
+
+
+def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:
+    """The output's iteration if no other output of its kind has it, else the next free one.
+
+    One that is here already keeps the number that it has here.
+    """
+    of_its_kind = "session_id = ?1 AND skill = ?2 AND agent = ?3 AND group_id IS ?4"
+    row = change.connection.execute(
+        f"""
+        SELECT EXISTS (SELECT 1 FROM skill_outputs WHERE {of_its_kind} AND iteration = ?5 AND id IS NOT ?6),
+               (SELECT iteration FROM skill_outputs WHERE {of_its_kind} AND id = ?6),
+               (SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs WHERE {of_its_kind})
+        """,
+        (entry.session_id, entry.skill, entry.agent, entry.group_id, entry.iteration, own_id),
+    ).fetchone()
+    assert row is not None, "a query without a table has a row"
+    is_taken, own, following = row
+    return int(following if own is None else own) if is_taken else entry.iteration
+
+
+def insert(change: Change, entry: SkillOutput) -> int:
+    """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
+    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
+
+    refuse_text(change.connection, "skill", entry.output)
+    change.connection.execute(
+        "INSERT INTO skill_outputs (session_id, group_id, agent, skill, iteration, output, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        entry,
+    )
+    number = change.connection.last_insert_rowid()
+    _put_document(change, number, entry)
+    return number
+
+
+def replace(change: Change, number: int, entry: SkillOutput) -> bool:
+    """Write over the output of this id; False if there is none."""
+    change.connection.execute(
+        "UPDATE skill_outputs SET session_id = ?, group_id = ?, agent = ?, skill = ?, iteration = ?, output = ?,"
+        " created_at = ? WHERE id = ?",
+        (*entry, number),
+    )
+    if not change.connection.changes():
+        return False
+    _put_document(change, number, entry)
+    return True
+
+
+def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
+    documents.put(
+        change,
+        documents.Document(
+            kind="skill", number=number, title=entry.skill, body=entry.output, session_id=entry.session_id,
+            group_id=entry.group_id or 0, agent=entry.agent, type=entry.skill, created_at=entry.created_at,
+            ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,194 @@
+"""Which skills an agent must, may and must not invoke: the skills configuration.
+
+    with store.write() as change:
+        seed_skills(change, {"developer": {"lint-check": "mandatory", "security-scan": "optional"}})
+    skill_levels(store.truth, "developer").mandatory        ("lint-check",)
+
+The file is the predecessor's `skills_config.json`, or the same as YAML: one object for each agent, and settings
+of other things beside them. A session takes a copy when it is made, so a later seed does not change what its
+agents were told; one from before any seed follows the store's, or else what an import brought along.
+"""
+
+import apsw
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import AGENTS, ALIASES, fold_agent, folded_name
+from ctxrank.indexer.records.sessions import Session
+from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.store import Change
+
+SKILLS_CONFIG = "skills_config"
+# The predecessor's place for it, below the root.
+SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
+LEVELS = ("mandatory", "optional", "disabled")
+TESTING_MODES = ("full", "minimal", "disabled")
+# What else stands in the predecessor's file; a name that begins with an underscore is a remark.
+_NO_AGENTS = ("specializations", "dashboard", "context_engineering")
+_TEST_SKILLS = ("test-coverage", "test-pattern-analysis")
+# Set while the store's configuration is the one of SKILLS_CONFIG_PATH, taken over in passing.
+_IS_FROM_PROJECT = "skills_config_is_from_project"
+
+
+class SkillLevels(NamedTuple):
+    """The skills of one agent by level, each in the order of the file."""
+
+    mandatory: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
+class SeededSkills(NamedTuple):
+    """What seeding stored: the agents, how many skills they have together, and notes for a person."""
+
+    agents: tuple[str, ...]
+    skills: int
+    notes: tuple[str, ...]
+
+
+def skill_levels(
+    truth: apsw.Connection, agent: str, *, session: Session | None = None, testing_mode: str = "full"
+) -> SkillLevels:
+    """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
+
+    In the testing modes minimal and disabled nobody must invoke test-coverage and test-pattern-analysis, but for
+    the senior software engineer, who is called where a developer failed: there the predecessor keeps them, too.
+    Raises UsageError for an unknown testing mode.
+    """
+    mode = testing_mode.strip().lower()
+    if mode not in TESTING_MODES:
+        raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
+    agent = fold_agent(agent)
+    skills = _agents(_in_force(truth, session)).get(agent, {})
+    excused = () if mode == "full" or agent == "senior_software_engineer" else _TEST_SKILLS
+    mandatory, optional, disabled = (
+        tuple(skill for skill, its_level in skills.items() if its_level == level) for level in LEVELS
+    )
+    return SkillLevels(tuple(skill for skill in mandatory if skill not in excused), optional, disabled)
+
+
+def has_skills_config(truth: apsw.Connection, *, session: Session | None = None) -> bool:
+    """Whether there is a skills configuration; it may still name no skill."""
+    return _in_force(truth, session) is not None
+
+
+def configured_skills(truth: apsw.Connection, *, session: Session | None = None) -> tuple[str, ...]:
+    """The skills that any agent has, by name."""
+    return tuple(sorted({skill for skills in _agents(_in_force(truth, session)).values() for skill in skills}))
+
+
+def seed_skills(change: Change, value: object, *, session_id: int | None = None) -> SeededSkills:
+    """Store a configuration, for sessions still to come or for one that is there, in the caller's transaction.
+
+    Raises UsageError before anything is written: the value is no object, or a level is none of the three.
+    """
+    seeded, text = _checked(value)
+    if session_id is None:
+        _set(change, SKILLS_CONFIG, text)
+        change.connection.execute("DELETE FROM settings WHERE key = ?", (_IS_FROM_PROJECT,))
+    else:
+        change.connection.execute("UPDATE sessions SET skills_config = ? WHERE id = ?", (text, session_id))
+    return seeded
+
+
+def seed_from_project(change: Change, value: object) -> SeededSkills | None:
+    """Take over what the project's own file says, unless the store was seeded by hand or the file names no agent.
+
+    Called whenever a session is made, so a new one has the file as it is now. Raises UsageError as `seed_skills`.
+    """
+    query = "SELECT count(*) FILTER (WHERE key = ?1), count(*) FILTER (WHERE key = ?2) FROM settings"
+    row = change.connection.execute(query, (SKILLS_CONFIG, _IS_FROM_PROJECT)).fetchone()
+    is_by_hand = row is not None and row[0] and not row[1]
+    if is_by_hand or not _merged(value):
+        return None
+    seeded = seed_skills(change, value)
+    _set(change, _IS_FROM_PROJECT, "true")
+    return seeded
+
+
+def _set(change: Change, key: str, value: str) -> None:
+    change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
+
+
+def _in_force(truth: apsw.Connection, session: Session | None) -> object:
+    """The configuration that holds for a session, or for the store; None if there is none."""
+    row = truth.execute(
+        """
+        SELECT coalesce((SELECT skills_config FROM sessions WHERE id = ?),
+                        (SELECT value FROM settings WHERE key = ?),
+                        (SELECT value FROM settings WHERE key = ?))
+        """,
+        (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG),
+    ).fetchone()
+    if row is None or row[0] is None:
+        return None
+    import json  # a millisecond that a store without configuration does not pay
+
+    return json.loads(str(row[0]))
+
+
+def _agents(value: object) -> dict[str, dict[str, str]]:
+    """Agent → skill → level, as far as a value that nobody has checked says so."""
+    agents: dict[str, dict[str, str]] = {}
+    for agent, skills in _merged(value).items():
+        levels = {name.strip(): str(level).strip().lower() for name, level in _object(skills).items()}
+        agents[agent] = {name: level for name, level in levels.items() if name and level in LEVELS}
+    return {agent: skills for agent, skills in agents.items() if skills}
+
+
+def _merged(value: object) -> dict[str, object]:
+    """The parts that are an agent's, under its own name; of two names `pm` wins, which the predecessor reads."""
+    parts = {folded_name(key): part for key, part in _object(value).items()}
+    agents = {key: part for key, part in parts.items() if key in AGENTS}
+    for alias, agent in ALIASES.items():
+        if alias not in parts:
+            continue
+        short, long = parts[alias], agents.get(agent)
+        agents[agent] = {**long, **short} if isinstance(short, dict) and isinstance(long, dict) else short
+    return agents
+
+
+def _checked(value: object) -> tuple[SeededSkills, str]:
+    """What a value seeds, and its normalised JSON. Raises UsageError, which names agent, skill and levels."""
+    import json
+
+    from ctxrank.indexer.records.skill_outputs import skill_name
+    from ctxrank.indexer.redaction.engine import redact
+
+    if not isinstance(value, dict):
+        raise UsageError(
+            "A skills configuration is an object.", 'Write {"developer": {"lint-check": "mandatory"}}, or that as YAML.'
+        )
+    keys = {folded_name(key): key for key in _object(value)}
+    notes = [
+        f"'{shown}' is not an agent and is ignored; agents are {', '.join(AGENTS)}."
+        for key, shown in keys.items()
+        if key not in (*AGENTS, *ALIASES, *_NO_AGENTS) and not shown.startswith("_")
+    ]
+    notes += [
+        f"'{keys[alias]}' and '{keys[agent]}' are one agent: their skills are taken together, '{keys[alias]}' first."
+        for alias, agent in ALIASES.items()
+        if alias in keys and agent in keys
+    ]
+    agents: dict[str, dict[str, str]] = {}
+    for agent, skills in _merged(value).items():
+        if not isinstance(skills, dict):
+            raise UsageError(f"The skills of {agent} are no object.", f"Give each skill a level: {', '.join(LEVELS)}.")
+        levels: dict[str, str] = {}
+        for name, level in _object(skills).items():
+            folded = level.strip().lower() if isinstance(level, str) else ""
+            skill = redact(skill_name(name)).text
+            if folded not in LEVELS:
+                raise UsageError(
+                    f"The level of {agent}'s skill {skill} is {level!a}.", f"Levels are {', '.join(LEVELS)}."
+                )
+            levels[skill] = folded
+        agents[agent] = levels
+    if not any(agents.values()):
+        notes.append("It names no agent's skills: nothing is mandatory and nothing optional.")
+    seeded = SeededSkills(tuple(agents), sum(map(len, agents.values())), tuple(notes))
+    return seeded, json.dumps(agents, ensure_ascii=False)
+
+
+def _object(value: object) -> dict[str, object]:
+    return {str(key): part for key, part in value.items()} if isinstance(value, dict) else {}

@@ -1,0 +1,298 @@
+"""Strategies: what worked, kept for a project and counted each time it worked again.
+
+save_strategy(store, NewStrategy("shop", "methodology", "Write the failing test first."))      helpfulness 1
+save_strategy(store, NewStrategy("shop", "methodology", "Write the failing test first."))      helpfulness 2
+extract_strategies(store, "shop-2026-11", "AUTH", "shop")      from what agents thought in a group that succeeded
+"""
+
+import re
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import find_session, is_session_wide
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.text.lines import is_one_line
+
+TOPICS = ("implementation", "architecture", "methodology", "general")
+# Which phase of reasoning tells a strategy, and what it is then about.
+TOPIC_OF_PHASE = {"completion": "implementation", "decisions": "architecture", "approach": "methodology"}
+# One success is not a stream of lessons: only the newest of it become strategies.
+EXTRACTED_AT_ONCE = 5
+MAX_INCREMENT = 100
+
+
+class Strategy(NamedTuple):
+    """One insight, redacted already; `name` is project_topic_hash."""
+
+    name: str
+    project: str
+    topic: str
+    insight: str
+    last_seen: int
+    created_at: int
+    helpfulness: int = 0
+    lang: str | None = None
+    framework: str | None = None
+
+
+class NewStrategy(NamedTuple):
+    """What a strategy is saved from; a `name` of None is made from its project, topic and insight."""
+
+    project: str
+    topic: str
+    insight: str
+    lang: str | None = None
+    framework: str | None = None
+    name: str | None = None
+
+
+class SavedStrategy(NamedTuple):
+    """A strategy after it was saved or counted once more; `is_new` if this call made it."""
+
+    id: int
+    name: str
+    project: str
+    topic: str
+    helpfulness: int
+    is_new: bool
+
+
+class StoredStrategy(NamedTuple):
+    """A stored strategy as it is listed; a `lang` or `framework` of None fits all."""
+
+    id: int
+    name: str
+    project: str
+    topic: str
+    insight: str
+    helpfulness: int
+    lang: str | None
+    framework: str | None
+    last_seen: int
+    created_at: int
+
+
+class Helpfulness(NamedTuple):
+    """How helpful a strategy was and is."""
+
+    name: str
+    before: int
+    after: int
+
+
+def save_strategy(store: Store, new: NewStrategy, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SavedStrategy:
+    """Save a strategy and make it findable; one that is known is counted as helpful once more.
+
+    Raises UsageError (which names what is allowed), LockedError.
+    """
+    prepared = _prepared(new, mode)
+    with store.write() as change:
+        saved = _count(change, prepared)
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return saved
+
+
+def strategy_name(project: str, topic: str, insight: str) -> str:
+    """The name of a redacted insight: the same on every machine, so that saving it again finds it."""
+    import hashlib
+
+    return f"{project}_{topic}_{hashlib.sha256(insight.encode()).hexdigest()[:16]}"
+
+
+def normalise_topic(text: str) -> str:
+    """`" General "` → `"general"`. Raises UsageError, which names the topics."""
+    topic = text.strip().lower()
+    if topic not in TOPICS:
+        raise UsageError(f"'{text.strip()}' is not a topic.", f"Topics are {', '.join(TOPICS)}.")
+    return topic
+
+
+def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
+    """The strategy as it is stored: checked, redacted, named. Raises UsageError for the first bad value."""
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # the redaction rules: writing only
+
+    texts = IncomingTexts(mode)
+    topic = normalise_topic(new.topic)
+    project = texts.text(new.project.strip())
+    if not project:
+        raise UsageError("A strategy needs a project.", "Name the one it worked in, such as shop.")
+    insight = texts.text(new.insight).strip()
+    if not insight:
+        raise UsageError("There is no strategy to save: the insight is empty.", "Say what worked.")
+    lang, framework = (texts.text((value or "").strip()) or None for value in (new.lang, new.framework))
+    name = texts.text((new.name or "").strip()) or strategy_name(project, topic, insight)
+    for value in (project, lang, framework, name):
+        if value is not None and not is_one_line(value):
+            raise UsageError(f"{value!a} is not a name.", "Choose one line of printable characters.")
+    now = now_us()
+    return Strategy(name, project, topic, insight, now, now, 1, lang, framework)
+
+
+def _count(change: Change, strategy: Strategy) -> SavedStrategy:
+    """Count the strategy of this name once more, or write it; what a known one says stays."""
+    # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
+    # so nobody comes between. An insight that works in a second language is not of the first one alone: it fits all.
+    row = change.connection.execute(
+        """
+        UPDATE strategies
+           SET helpfulness = helpfulness + 1, last_seen = max(last_seen, ?2),
+               lang = CASE WHEN ?3 IS NULL OR lang = ?3 THEN lang END,
+               framework = CASE WHEN ?4 IS NULL OR framework = ?4 THEN framework END
+         WHERE name = ?1
+        RETURNING id, project, topic, helpfulness
+        """,
+        (strategy.name, strategy.last_seen, strategy.lang, strategy.framework),
+    ).fetchone()
+    if row is None:
+        number = upsert(change, strategy)
+        return SavedStrategy(number, strategy.name, strategy.project, strategy.topic, strategy.helpfulness, is_new=True)
+    number, project, topic, helpfulness = row
+    return SavedStrategy(number, strategy.name, project, topic, helpfulness, is_new=False)
+
+
+def upsert(change: Change, strategy: Strategy) -> int:
+    """Write a strategy, over the one of the same name if there is one; returns its id.
+
+    Raises UsageError for one that was purged.
+    """
+    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
+
+    refuse_text(change.connection, "strategy", strategy.insight)
+    change.connection.execute(
+        """
+        INSERT INTO strategies (name, project, topic, insight, last_seen, created_at, helpfulness, lang, framework)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (name) DO UPDATE
+           SET insight = excluded.insight, last_seen = excluded.last_seen, helpfulness = excluded.helpfulness,
+               lang = excluded.lang, framework = excluded.framework
+        """,
+        strategy,
+    )
+    row = change.connection.execute("SELECT id FROM strategies WHERE name = ?", (strategy.name,)).fetchone()
+    assert row is not None, "the row was written in the statement before"
+    number = int(row[0])
+    _put_document(change, number, strategy)
+    return number
+
+
+def _put_document(change: Change, number: int, strategy: Strategy) -> None:
+    documents.put(
+        change,
+        documents.Document(
+            kind="strategy", number=number, title=f"{strategy.topic} strategy", body=strategy.insight,
+            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION,
+        ),
+    )  # fmt: skip
+
+
+def extract_strategies(
+    store: Store,
+    session: str,
+    group: str | None,
+    project: str | None,
+    *,
+    lang: str | None = None,
+    framework: str | None = None,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+) -> list[SavedStrategy]:
+    """Turn the newest completions, decisions and approaches of a group into strategies, all or none of them.
+
+    Each call is one more success: what is known is counted once, however often it was said. A session-wide
+    group means all groups, a `project` of None the session's own. Raises NotFoundError, UsageError, LockedError.
+    """
+    owner = find_session(store.truth, session)
+    group = None if is_session_wide(group) else group
+    prepared: dict[str, Strategy] = {}
+    # Oldest first: of equally helpful strategies, the one that was seen last comes first.
+    for phase, content in reversed(_newest_lessons(store.truth, owner.id, group)):
+        if content.strip():
+            new = NewStrategy(project or owner.project, TOPIC_OF_PHASE[phase], content, lang, framework)
+            strategy = _prepared(new, mode)
+            prepared.setdefault(strategy.name, strategy)
+    if not prepared:
+        return []
+    with store.write() as change:
+        saved = [_count(change, strategy) for strategy in prepared.values()]
+    store.follow(FOLLOW_AFTER_WRITE_MS)
+    return saved
+
+
+def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) -> list[tuple[str, str]]:
+    """(phase, content) of the newest entries that tell a strategy; what was said twice takes one place."""
+    query = f"""
+        SELECT r.phase, r.content
+          FROM reasoning AS r
+          LEFT JOIN groups AS g ON g.id = r.group_id
+         WHERE r.session_id = ?1 AND (?2 IS NULL OR g.name = ?2)
+           AND r.phase IN ({", ".join(f"'{phase}'" for phase in TOPIC_OF_PHASE)})
+         GROUP BY r.phase, r.content
+         ORDER BY max(r.created_at) DESC, max(r.id) DESC LIMIT ?3
+    """
+    return [
+        (str(phase), str(content)) for phase, content in truth.execute(query, (session_id, group, EXTRACTED_AT_ONCE))
+    ]
+
+
+def list_strategies(
+    truth: apsw.Connection,
+    *,
+    project: str | None = None,
+    lang: str | None = None,
+    framework: str | None = None,
+    topic: str | None = None,
+    limit: int = -1,
+) -> list[StoredStrategy]:
+    """Strategies, the most helpful first; those that name no language or framework fit every one."""
+    query = """
+        SELECT id, name, project, topic, insight, helpfulness, lang, framework, last_seen, created_at
+          FROM strategies
+         WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR lang IS NULL OR lang = ?2)
+           AND (?3 IS NULL OR framework IS NULL OR framework = ?3) AND (?4 IS NULL OR topic = ?4)
+         ORDER BY helpfulness DESC, last_seen DESC, id DESC LIMIT ?5
+    """
+    values = (project, lang, framework, None if topic is None else topic.strip().lower(), limit)
+    return [StoredStrategy(*row) for row in truth.execute(query, values)]
+
+
+def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
+    """Count a strategy up, which means that it was seen to work now, or down, but not below 0.
+
+    `ref` is its name, `strategy:3` or `3`.
+    Raises NotFoundError, LockedError, and UsageError for an increment beyond ±MAX_INCREMENT.
+    """
+    if not -MAX_INCREMENT <= increment <= MAX_INCREMENT:
+        raise UsageError(
+            f"{increment} is more than a strategy is counted by at once.",
+            f"Give a whole number from -{MAX_INCREMENT} to {MAX_INCREMENT}.",
+        )
+    with store.write() as change:
+        number, name, before = _find(change.connection, ref.strip())
+        row = change.connection.execute(
+            """
+            UPDATE strategies
+               SET helpfulness = max(helpfulness + ?1, 0),
+                   last_seen = CASE WHEN ?1 > 0 THEN max(last_seen, ?2) ELSE last_seen END
+             WHERE id = ?3
+            RETURNING helpfulness
+            """,
+            (increment, now_us(), number),
+        ).fetchone()
+        assert row is not None, "the row was found in the statement before"
+        return Helpfulness(name, before, int(row[0]))
+
+
+def _find(truth: apsw.Connection, ref: str) -> tuple[int, str, int]:
+    """(id, name, helpfulness) of a strategy; a name goes before a number, because any text can be one."""
+    number = re.fullmatch(r"(?:strategy:)?(\d{1,15})", ref)
+    row = truth.execute(
+        "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1",
+        (ref, int(number[1]) if number else None),
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank strategy list' shows what there is.")
+    return int(row[0]), str(row[1]), int(row[2])

@@ -1,0 +1,315 @@
+"""Settings: environment > project file > predecessor's file > user file > defaults.
+
+    .ctxrank/config.yaml                 the project's
+    bazinga/skills_config.json           the predecessor's, read as it is; or the one an import brought along
+    $XDG_CONFIG_HOME/ctxrank/config.yaml the user's
+
+What a file says is cached in the store by size, mtime and hash, so that a query parses nothing.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+
+import apsw
+
+from ctxrank.indexer.clock import age_us
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
+from ctxrank.indexer.store.connection import wait_for_locks
+from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.privacy.blocklist import ForgottenSecret
+
+IMPORTED_SKILLS_CONFIG = "imported_skills_config"
+DEFAULT_RETRIEVAL_LIMIT = 3
+RETRIEVAL_LIMITS = {
+    "developer": 3,
+    "senior_software_engineer": 5,
+    "qa_expert": 5,
+    "tech_lead": 5,
+    "investigator": 5,
+}
+DEFAULT_SAFETY_MARGIN = 0.15
+# What can have a time to live. An error pattern has one of its own, too.
+TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
+NEVER = "never"
+KEPT_FOR_EVER: Mapping[str, int] = {}
+UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
+# A file that was written less than this ago may change again without a change of its mtime.
+_MTIME_RESOLUTION_NS = 2 * 10**9
+_KNOWN_KEYS = (
+    "fts5",
+    "redaction_mode",
+    "token_safety_margin",
+    "retrieval_limits",
+    "enable_context_assembler",
+    "ttl",
+    "redaction",
+    "ranking",
+)
+_PREDECESSORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
+
+
+class Config(NamedTuple):
+    """What a call runs with; `notes` are for stderr.
+
+    `ttl_us` is how long a kind is kept before `prune --expired` takes it; what is not in it is kept for ever.
+    """
+
+    fts5: bool = True
+    redaction_mode: RedactionMode = RedactionMode.PATTERN_ONLY
+    token_safety_margin: float = DEFAULT_SAFETY_MARGIN
+    retrieval_limits: Mapping[str, int] = RETRIEVAL_LIMITS
+    enable_context_assembler: bool = True
+    ttl_us: Mapping[str, int] = KEPT_FOR_EVER
+    ranking: Mapping[str, float] = UNTUNED
+    notes: tuple[str, ...] = ()
+
+
+def load_config(store: Store) -> Config:
+    """The settings for this store, which keeps the redaction rules of its own. Raises UsageError: the file, the key."""
+    user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    user_path = os.path.join(user_home, "ctxrank", "config.yaml")
+    project_path = os.path.join(store.location.folder, "config.yaml")
+    predecessor_path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    user = _own_values(_cached(store, user_path))
+    config = _merged(Config(), user, user_path)
+    user_mode = config.redaction_mode
+    predecessor = _cached(store, predecessor_path, store.location.root) or _imported(store.truth)
+    config = _with_predecessor(config, predecessor, predecessor_path)
+    project = _own_values(_cached(store, project_path, store.location.folder))
+    config = _merged(config, project, project_path)
+    covering = _covering(user_mode, config.redaction_mode)
+    if covering != config.redaction_mode:
+        note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
+        config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
+    config = _merged(config, _environment(), "the environment")
+    if "redaction" in user or "redaction" in project:
+        config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
+    secrets = _forgotten_secrets(store)
+    if config.redaction_mode.rules is not None:
+        from ctxrank.indexer.store.rules_since import note_rules  # as above
+
+        note_rules(store, config.redaction_mode.rules)
+    if secrets:
+        config = _with_forgotten(config, secrets)
+    store.user_rules = config.redaction_mode.rules
+    return config
+
+
+def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
+    if store.truth.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
+        return ()
+    from ctxrank.indexer.privacy.blocklist import (
+        forgotten_secrets,  # hashes: only a store that has purged one needs it
+    )
+
+    return forgotten_secrets(store.truth)
+
+
+def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> Config:
+    """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
+    from ctxrank.indexer.redaction.user_rules import UserRules
+
+    mode = config.redaction_mode
+    rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
+    return config._replace(redaction_mode=mode.with_rules(rules._replace(forgotten=secrets)))
+
+
+def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
+    """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
+    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # patterns: only who has rules pays
+
+    added = parse_user_rules(project, project_path, is_tried_out=False)
+    rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
+    if added.allowed_values or added.allowed_patterns:
+        note = f"{project_path}: redaction.allow is ignored: a project cannot weaken the user's."
+        config = config._replace(notes=(*config.notes, note))
+    mode = config.redaction_mode
+    return config if rules == UserRules() else config._replace(redaction_mode=mode.with_rules(rules))
+
+
+def _covering(user: RedactionMode, project: RedactionMode) -> RedactionMode:
+    """The mode that redacts whatever either of the two would: known forms and entropy are two things."""
+    if user.is_off or project.is_off:
+        return user if project.is_off else project
+    return user if user == project else RedactionMode.BOTH
+
+
+def _merged(config: Config, values: Mapping[str, object], source: str) -> Config:
+    """The configuration with the values of one source over it."""
+    for key, value in values.items():
+        if key == "fts5":
+            config = config._replace(fts5=_flag(value, key, source))
+        elif key == "enable_context_assembler":
+            config = config._replace(enable_context_assembler=_flag(value, key, source))
+        elif key == "redaction_mode":
+            config = config._replace(redaction_mode=_mode(value, source))
+        elif key == "token_safety_margin":
+            config = config._replace(token_safety_margin=_margin(value, source))
+        elif key == "retrieval_limits":
+            config = config._replace(retrieval_limits={**config.retrieval_limits, **_limits(value, source)})
+        elif key == "ttl":
+            ages = {**config.ttl_us, **_ages(value, source)}
+            config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
+        elif key == "redaction":
+            continue  # the two files' rules are read together, when all else is known
+        elif key == "ranking":
+            from ctxrank.indexer.store.ranking_settings import checked_settings  # few change it
+
+            config = config._replace(ranking={**config.ranking, **checked_settings(value, source)})
+        else:
+            note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
+            config = config._replace(notes=(*config.notes, note))
+    return config
+
+
+def _with_predecessor(config: Config, document: object, source: str) -> Config:
+    """The settings that the predecessor's file holds under `context_engineering`."""
+    section = document.get("context_engineering") if isinstance(document, dict) else None
+    if not isinstance(section, dict):
+        return config
+    values = {str(key): value for key, value in section.items() if key in _PREDECESSORS_KEYS}
+    return _merged(config, values, source)
+
+
+def says_no_fts5(store: Store) -> bool:
+    """Whether the predecessor's file says `enable_fts5: false`: reported by `status`, not obeyed.
+
+    It stems from the belief that FTS5 needs a special SQLite build.
+    """
+    path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    document = _cached(store, path, store.location.root) or _imported(store.truth)
+    section = document.get("context_engineering") if isinstance(document, dict) else None
+    return isinstance(section, dict) and section.get("enable_fts5") is False
+
+
+def _own_values(document: object) -> Mapping[str, object]:
+    return {str(key): value for key, value in document.items()} if isinstance(document, dict) else {}
+
+
+def _environment() -> Mapping[str, object]:
+    names = {
+        "CTXRANK_FTS5": "fts5",
+        "CTXRANK_REDACTION_MODE": "redaction_mode",
+        "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
+    }
+    return {key: os.environ[name] for name, key in names.items() if os.environ.get(name)}
+
+
+def _flag(value: object, key: str, source: str) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text in ("on", "true", "yes", "1"):
+        return True
+    if text in ("off", "false", "no", "0"):
+        return False
+    raise UsageError(f"{source}: {key} is '{value}'.", "Give on or off.")
+
+
+def _mode(value: object, source: str) -> RedactionMode:
+    # YAML reads a bare `off` as false.
+    text = "off" if value is False else str(value).strip().lower()
+    try:
+        return RedactionMode.of(text)
+    except ValueError as error:
+        allowed = ", ".join(mode.value for mode in REDACTION_MODES)
+        raise UsageError(f"{source}: redaction_mode is '{value}'.", f"Modes are {allowed}.") from error
+
+
+def _margin(value: object, source: str) -> float:
+    try:
+        margin = float(str(value))
+    except ValueError:
+        margin = -1.0
+    if not 0 <= margin < 1:
+        raise UsageError(f"{source}: token_safety_margin is '{value}'.", "Give a share from 0 up to 1, such as 0.15.")
+    return margin
+
+
+def _limits(value: object, source: str) -> dict[str, int]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{source}: retrieval_limits is '{value}'.", "Give a number for each agent.")
+    limits: dict[str, int] = {}
+    for agent, limit in value.items():
+        if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= 1000:
+            raise UsageError(f"{source}: the retrieval limit of {agent} is '{limit}'.", "Give a number from 0 to 1000.")
+        limits[str(agent)] = limit
+    return limits
+
+
+def _ages(value: object, source: str) -> dict[str, int | None]:
+    """Microseconds by kind; None is for ever."""
+    if not isinstance(value, dict):
+        raise UsageError(f"{source}: ttl is '{value}'.", "Give an age for each kind, such as 'event: 90d'.")
+    ages: dict[str, int | None] = {}
+    for kind, text in value.items():
+        if kind not in TTL_KINDS:
+            raise UsageError(f"{source}: '{kind}' has no ttl.", f"Kinds are {', '.join(TTL_KINDS)}.")
+        age = age_us(str(text))
+        if not age and str(text).strip().lower() != NEVER:
+            raise UsageError(
+                f"{source}: the ttl of {kind} is '{text}'.", f"Give an age such as 90d, 12h or 2w, or {NEVER}."
+            )
+        ages[str(kind)] = age
+    return ages
+
+
+def _imported(truth: apsw.Connection) -> object:
+    row = truth.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
+    return None if row is None else _parsed(row[0])
+
+
+def _parsed(text: str) -> object:
+    import json  # 1 ms that a store without configuration does not pay
+
+    return json.loads(text)
+
+
+def _cached(store: Store, path: str, within: str | None = None) -> object:
+    """What a configuration file says, parsed at most once for each state of the file; None if there is none.
+
+    A project's own file lies `within` the project. Raises UsageError.
+    """
+    try:
+        info = os.stat(path)
+    except OSError:
+        return None
+    row = store.truth.execute("SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)).fetchone()
+    if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
+        return _parsed(row[2])
+    import json
+
+    from ctxrank.indexer.store.config_file import read_config_file  # loads the YAML parser
+
+    value, sha256 = read_config_file(path, within=within)
+    if path.endswith(".yaml"):
+        _try_rules(value, path)
+    if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
+        return value
+    # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
+    wait_for_locks(store.truth, 0)
+    try:
+        with store.write() as change:
+            change.connection.execute(
+                "INSERT OR REPLACE INTO config_cache (path, size_bytes, mtime_ns, sha256, value)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (path, info.st_size, info.st_mtime_ns, sha256, json.dumps(value)),
+            )
+    except CtxrankError:
+        pass
+    finally:
+        wait_for_locks(store.truth, store.busy_ms)
+    return value
+
+
+def _try_rules(value: object, path: str) -> None:
+    """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
+    if isinstance(value, dict) and "redaction" in value:
+        from ctxrank.indexer.redaction.user_rules import parse_user_rules
+
+        parse_user_rules(value["redaction"], path)

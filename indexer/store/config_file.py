@@ -1,0 +1,86 @@
+"""Reading one configuration file: YAML or JSON, by a safe loader, at most 256 KiB."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Hashable
+from typing import Any
+
+import yaml
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+
+_MAX_BYTES = 256 * 1024
+
+
+class _SameKeyError(ValueError):
+    """A key that stands twice in one mapping, of which a parser would drop one."""
+
+    def __init__(self, key: object) -> None:
+        super().__init__(key)
+        self.key = str(key)
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Without aliases, nine lines of which make a value of a thousand million entries, and without same keys."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not allowed")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """As YAML does, but for a key that stands there twice."""
+        _check_keys([str(self._key(key)) for key, _ in node.value])
+        return super().construct_mapping(node, deep=deep)
+
+    def _key(self, node: yaml.Node) -> object:
+        # '<<' and '=' have a meaning as keys, and no value of their own.
+        if node.tag in ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"):
+            return node.value
+        return self.construct_object(node, deep=True)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object. Raises _SameKeyError."""
+    _check_keys([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _check_keys(keys: list[str]) -> None:
+    if len(set(keys)) < len(keys):
+        raise _SameKeyError(next(key for key in keys if keys.count(key) > 1))
+
+
+def read_config_file(path: str, *, within: str | None = None) -> tuple[object, str]:
+    """The file's value as plain data, and the SHA-256 of its bytes. Raises UsageError, CtxrankError.
+
+    A file that lies `within` a folder may not be a link that leaves it: what cannot be parsed is quoted in a message,
+    and a project's link must not have others' files quoted.
+    """
+    if within is not None and not is_inside(os.path.realpath(within), os.path.realpath(path)):
+        raise UsageError(f"{path} is a link that leaves {within}.", "A project's settings are a file of its own.")
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.")
+        with open(path, "rb") as file:
+            data = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from error
+    if len(data) > _MAX_BYTES:
+        raise UsageError(f"{path} is larger than {_MAX_BYTES // 1024} KiB.", "A configuration is a few lines.")
+    try:
+        is_json = path.endswith(".json")
+        value: object = json.loads(data, object_pairs_hook=_object) if is_json else yaml.load(data, _PlainLoader)
+        # Dates and other YAML types have no JSON form; a setting has none of them.
+        plain: object = json.loads(json.dumps(value, default=str))
+    except _SameKeyError as error:
+        raise UsageError(f"{path} has the key {error.key!a} twice in one mapping.", "Keep one of the two.") from error
+    except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"{path} cannot be parsed: {reason.rstrip('.')}.", "Correct it, or move it away.") from error
+    if value is not None and not isinstance(value, dict):
+        raise UsageError(f"{path} does not hold settings.", "Write them as 'key: value' lines.")
+    return plain, hashlib.sha256(data).hexdigest()

@@ -1,0 +1,205 @@
+"""Documents: everything searchable, one row each, and the feed of their changes.
+
+Whoever puts a document has redacted its texts before; this module counts them, splits their
+identifiers and numbers the change.
+"""
+
+import re
+from collections.abc import Iterable
+
+import apsw
+
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.facets import KINDS
+from ctxrank.indexer.store.store import Change
+
+MAX_QUERY_VARIABLES = 500  # ids bound in one statement; far below SQLite's limit
+
+
+class TextCount(NamedTuple):
+    """How many tokens a text has, and who counted."""
+
+    tokens: int
+    counter: str
+
+
+class Document(NamedTuple):
+    """What makes a document; ids are row ids of the truth, 0 means none. Texts are redacted already."""
+
+    kind: str
+    number: int | None  # id in its own table; None for a passage
+    title: str
+    body: str
+    created_at: int
+    ruleset: int
+    path: str = ""
+    owner_id: int | None = None
+    session_id: int = 0
+    group_id: int = 0
+    agent: str = ""
+    type: str = ""
+    priority: str = ""
+    passage_key: str = ""
+    start_line: int = 0
+    end_line: int = 0
+    superseded_by: int | None = None
+    counted: TextCount | None = None  # of the body; None: it is estimated
+
+
+class DocumentRef(NamedTuple):
+    """A public id, `kind:number`; a bare number is a package."""
+
+    kind: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.number}"
+
+
+def parse_ref(text: str) -> DocumentRef:
+    """`package:12`, `error:3`, or `12` for package 12. Raises UsageError, which names the kinds."""
+    match = re.fullmatch(r"(?:([a-z]+):)?(\d{1,15})", text.strip())
+    if match is None or (match[1] or "package") not in KINDS:
+        raise UsageError(
+            f"'{text}' is not a document's id.",
+            f"An id is kind:number, such as package:12; kinds are {', '.join(KINDS)}. A bare number is a package.",
+        )
+    return DocumentRef(match[1] or "package", int(match[2]))
+
+
+def put(change: Change, document: Document) -> int:
+    """Write a document, new or changed, and number the change; returns the document's id.
+
+    A document with a number replaces the one of the same kind and number; a passage is always new.
+    """
+    found = None
+    if document.number is not None:
+        found = change.connection.execute(
+            "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (document.kind, document.number)
+        ).fetchone()
+    return _write(change, document, int(found[0]) if found else None)
+
+
+def replace(change: Change, document_id: int, document: Document) -> None:
+    """Write over a document that is known by its own id: how a passage changes owner or place."""
+    _write(change, document, document_id)
+
+
+def _write(change: Change, document: Document, document_id: int | None) -> int:
+    from ctxrank.indexer.text.identifiers import split_identifiers  # writing only
+    from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
+
+    count = document.counted or TextCount(estimate_tokens(document.body), ESTIMATE)
+    # Apart, because a title's ellipsis would send an ASCII body down the slow path.
+    parts = (split_identifiers(document.title), split_identifiers(document.body))
+    identifiers = " ".join(filter(None, parts))
+    if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
+        for label in (document.agent, document.type, document.priority):
+            if label:
+                change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
+    values = (
+        change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
+        document.group_id, document.agent, document.type, document.priority, document.title, document.body,
+        document.path, identifiers, document.passage_key, document.start_line, document.end_line,
+        document.superseded_by, count.tokens, count.counter, document.ruleset, document.created_at,
+    )  # fmt: skip
+    if document_id is None:
+        change.connection.execute(
+            """
+            INSERT INTO documents (seq, kind, record_id, owner_id, session_id, group_id, agent, type, priority,
+                                   title, body, path, identifiers, passage_key, start_line, end_line,
+                                   superseded_by, tokens, token_counter, ruleset, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            values,
+        )
+        return change.connection.last_insert_rowid()
+    change.connection.execute(
+        """
+        UPDATE documents
+           SET seq = ?, kind = ?, record_id = ?, owner_id = ?, session_id = ?, group_id = ?, agent = ?, type = ?,
+               priority = ?, title = ?, body = ?, path = ?, identifiers = ?, passage_key = ?, start_line = ?,
+               end_line = ?, superseded_by = ?, tokens = ?, token_counter = ?, ruleset = ?, created_at = ?
+         WHERE id = ?
+        """,
+        (*values, document_id),
+    )
+    return document_id
+
+
+def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
+    """Store exact token counts; no text changes, so nothing enters the feed."""
+    change.connection.executemany(
+        "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
+        [(count.tokens, count.counter, document_id) for document_id, count in counts],
+    )
+
+
+def remove(change: Change, document_id: int) -> None:
+    """Turn a document into a tombstone: its id and the change's number, no content."""
+    row = change.connection.execute("SELECT session_id FROM documents WHERE id = ?", (document_id,)).fetchone()
+    if row is None:
+        return
+    change.connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
+    change.connection.execute(
+        "INSERT INTO tombstones (document_id, seq, session_id) VALUES (?, ?, ?)",
+        (document_id, change.next_seq(), row[0]),
+    )
+
+
+def remove_owned(change: Change, owner_id: int) -> int:
+    """Remove all passages of a document; returns how many there were."""
+    ids = [int(row[0]) for row in change.connection.execute("SELECT id FROM documents WHERE owner_id = ?", (owner_id,))]
+    for document_id in ids:
+        remove(change, document_id)
+    return len(ids)
+
+
+def touch(change: Change, document_id: int, *, superseded_by: int | None) -> None:
+    """Mark a document as superseded, or as current again, and number the change."""
+    change.connection.execute(
+        "UPDATE documents SET seq = ?, superseded_by = ? WHERE id = ?",
+        (change.next_seq(), superseded_by, document_id),
+    )
+
+
+def move(change: Change, document_id: int, *, path: str, title: str) -> None:
+    """Give a document another path and title, and number the change."""
+    from ctxrank.indexer.text.identifiers import split_identifiers  # writing only
+
+    row = change.connection.execute("SELECT body FROM documents WHERE id = ?", (document_id,)).fetchone()
+    assert row is not None, "only a document that was just found is moved"
+    change.connection.execute(
+        "UPDATE documents SET seq = ?, path = ?, title = ?, identifiers = ? WHERE id = ?",
+        (change.next_seq(), path, title, split_identifiers(f"{title}\n{row[0]}"), document_id),
+    )
+
+
+def pass_on_facets(change: Change, owner_id: int) -> None:
+    """Give the passages of a document its group, agent, type and priority, and number the changes."""
+    query = "SELECT group_id, agent, type, priority FROM documents WHERE id = ?"
+    facets = change.connection.execute(query, (owner_id,)).fetchone()
+    assert facets is not None, "only a document that was just written passes its facets on"
+    passages = change.connection.execute(
+        "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)",
+        (owner_id, *facets),
+    )
+    for (passage_id,) in passages.fetchall():
+        change.connection.execute(
+            "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?",
+            (change.next_seq(), *facets, passage_id),
+        )
+
+
+def document_id(truth: apsw.Connection, ref: DocumentRef) -> int:
+    """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
+    if ref.kind == "passage":
+        query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
+        row = truth.execute(query, (ref.number,)).fetchone()
+    else:
+        query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+        row = truth.execute(query, (ref.kind, ref.number)).fetchone()
+    if row is None:
+        raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank package list' show ids.")
+    return int(row[0])

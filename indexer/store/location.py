@@ -1,0 +1,122 @@
+"""Where a store is.
+
+`--db` > `CTXRANK_DB` > the nearest `.ctxrank/` upwards; a linked git worktree shares the main one's.
+"""
+
+import os
+
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+
+FOLDER = ".ctxrank"
+TRUTH_FILE = "ctxrank.db"
+INDEX_FILE = "index.db"
+
+
+class Location(NamedTuple):
+    """The files of one store, all absolute.
+
+    `root` is where this call's artifact paths start; `project` is the folder beside the store, which the stored root
+    '.' stands for, whatever this call's root is.
+    """
+
+    folder: str
+    truth: str
+    index_file: str
+    root: str
+    project: str
+
+
+def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
+    """The store that a call from `start` means. Raises NoStoreError with the hint `ctxrank init`."""
+    named = db or os.environ.get("CTXRANK_DB")
+    if named:
+        truth = os.path.abspath(os.path.join(named, TRUTH_FILE) if os.path.isdir(named) else named)
+        if not os.path.exists(truth):
+            raise NoStoreError(f"There is no store at {truth}.", "Make one with 'ctxrank init'.")
+        return at(truth, root)
+    here = os.path.abspath(start or os.getcwd())
+    for folder in _upwards(here):
+        truth = os.path.join(folder, FOLDER, TRUTH_FILE)
+        if os.path.exists(truth):
+            return at(truth, root)
+        _explain_unreachable(os.path.join(folder, FOLDER))
+    linked = _linked_worktree(here)
+    if linked is not None:
+        main, top = linked
+        truth = os.path.join(main, FOLDER, TRUTH_FILE)
+        if os.path.exists(truth):
+            # The store is shared; the files are the worktree's own.
+            return at(truth, root or os.environ.get("CTXRANK_ROOT") or top)
+    raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+
+
+def _explain_unreachable(folder: str) -> None:
+    """Say so where a store's folder is there and its truth cannot be seen: it is not absent."""
+    if not os.path.isdir(folder):
+        return
+    if not os.access(folder, os.X_OK):
+        raise CtxrankError(f"{folder} cannot be read.", "Check its permissions: it is private to its owner.")
+    if os.path.exists(os.path.join(folder, INDEX_FILE)):
+        raise NoStoreError(
+            f"{folder} holds an index, but {TRUTH_FILE} is gone.",
+            f"Restore {TRUTH_FILE} from a backup; 'ctxrank init' starts an empty store.",
+        )
+
+
+def at(truth: str, root: str | None = None) -> Location:
+    """The location of the store whose truth is this file; the root is beside its folder unless given."""
+    truth = os.path.abspath(truth)
+    folder = os.path.dirname(truth)
+    if os.path.basename(truth) == TRUTH_FILE:
+        index = os.path.join(folder, INDEX_FILE)
+    else:
+        index = os.path.splitext(truth)[0] + ".index.db"
+    beside = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
+    chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or beside)
+    if not os.path.isdir(chosen):
+        source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
+        raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
+    refuse_unwritable_name(truth)
+    refuse_unwritable_name(chosen)
+    return Location(folder, truth, index, chosen, beside)
+
+
+def refuse_unwritable_name(path: str) -> None:
+    """Raises UsageError for a path that is no UTF-8: SQLite can neither open nor store it."""
+    if path.isascii():
+        return
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        shown = path.encode("utf-8", "backslashreplace").decode()
+        raise UsageError(f"The path {shown} is no UTF-8.", "Rename the folder, or use one beside it.") from error
+
+
+def _upwards(folder: str) -> list[str]:
+    folders = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folders.append(parent)
+        folder = parent
+    return folders
+
+
+def _linked_worktree(here: str) -> tuple[str, str] | None:
+    """(the main worktree's folder, the linked one's) if `here` lies in a linked one.
+
+    There `.git` is a file, `gitdir: <main>/.git/worktrees/<name>`.
+    """
+    for folder in _upwards(here):
+        marker = os.path.join(folder, ".git")
+        if not os.path.isfile(marker):
+            continue
+        try:
+            with open(marker, encoding="utf-8", errors="surrogateescape") as file:
+                line = file.readline().strip()
+        except OSError:
+            return None
+        gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
+        common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
+        # A worktree of a bare repository has no main one: what lies beside that repository is not ours.
+        return (os.path.dirname(common), folder) if name and os.path.basename(common) == ".git" else None
+    return None

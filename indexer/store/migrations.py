@@ -1,0 +1,95 @@
+"""Bringing a store to the schema of this program: one file for a new store, then numbered SQL files.
+
+    schema.sql    migration_008.sql    migration_009.sql    …
+    7 ─────────►  8 ────────────────►  9
+
+Read only when `user_version` is behind, so that an ordinary call pays nothing. A released file is never edited: what
+changes afterwards is the next number. It must not end the transaction that it runs in.
+"""
+
+import os
+import uuid
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import immediate
+from ctxrank.indexer.store.store import APPLICATION_ID, SCHEMA_VERSION
+
+FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
+UNRELEASED_STEP = (
+    "Run 'ctxrank export -o FILE' with the program that made it, move the store away, then 'ctxrank init' and"
+    " 'ctxrank import jsonl FILE'."
+)
+
+
+class Schema(NamedTuple):
+    """A schema to reach, and the folder with the SQL files that lead to it."""
+
+    version: int
+    sql_folder: str
+
+
+PRESENT = Schema(SCHEMA_VERSION, os.path.dirname(__file__))
+
+
+def migrate(connection: apsw.Connection, path: str, schema: Schema = PRESENT) -> None:
+    """Apply what is missing, in one transaction, and look again once the write lock is held.
+
+    Raises DamagedError for a foreign database, one from a newer program or one from before the first release; nothing
+    is changed then.
+    """
+    checked_version(connection, path, schema)  # a file that is refused is not locked for it
+    with immediate(connection):
+        version = checked_version(connection, path, schema)
+        apply_schema(connection, version, schema)
+        if version == 0:
+            connection.execute(
+                "INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", (str(uuid.uuid4()), now_us())
+            )
+            connection.execute("INSERT INTO roots (id, path) VALUES (1, '.')")
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", schema.version)
+
+
+def apply_schema(connection: apsw.Connection, version: int, schema: Schema = PRESENT) -> None:
+    """Run the SQL files that lead from schema `version` (0: an empty file) to the one to reach."""
+    if version == 0:
+        connection.execute(_read_sql(schema, "schema.sql"))
+        version = FIRST_SCHEMA
+    for number in range(version + 1, schema.version + 1):
+        connection.execute(_read_sql(schema, f"migration_{number:03d}.sql"))
+
+
+def checked_version(connection: apsw.Connection, path: str, schema: Schema = PRESENT) -> int:
+    """The file's schema version; 0 for a new file. Raises DamagedError where it is not ours to use."""
+    version = int(connection.pragma("user_version"))
+    if version == 0:
+        if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
+            raise DamagedError(
+                f"{path} is an SQLite database, but not a ctxrank store.",
+                "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'.",
+            )
+        return 0
+    if version <= schema.version and int(connection.pragma("application_id")) != APPLICATION_ID:
+        raise DamagedError(f"{path} belongs to another program.", "Point --db elsewhere.")
+    refuse_version(version, path, schema)
+    return version
+
+
+def refuse_version(version: int, path: str, schema: Schema = PRESENT) -> None:
+    """Raises DamagedError where no file leads on from a version: it is newer, or from before the first release."""
+    if version > schema.version:
+        raise DamagedError(
+            f"{path} has schema {version}; this program knows up to {schema.version}.",
+            "It was written by a newer ctxrank: upgrade this one.",
+        )
+    if version < FIRST_SCHEMA:
+        raise DamagedError(f"{path} has schema {version}, of a ctxrank from before the first release.", UNRELEASED_STEP)
+
+
+def _read_sql(schema: Schema, name: str) -> str:
+    with open(os.path.join(schema.sql_folder, name), encoding="utf-8") as file:
+        return file.read()

@@ -1,0 +1,64 @@
+"""Since when the user's own redaction rules hold: what was stored before them, they have not seen.
+
+    note_rules(store, rules)        a change of the rules is noted with the feed's number of that moment
+    rules_hold_since(store)         2317: documents up to that number are older than the rules
+
+`purge --redact` takes everything through them, and then they hold since 0.
+"""
+
+import json
+
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.connection import wait_for_locks
+
+if TYPE_CHECKING:  # who has no rules of their own loads none
+    from ctxrank.indexer.redaction.user_rules import UserRules
+    from ctxrank.indexer.store.store import Store
+
+_KEY = "user_rules"
+
+
+def note_rules(store: "Store", rules: "UserRules") -> None:
+    """Keep that these are the rules now, if others were; a store that cannot be written is told next time."""
+    digest = rules.digest()
+    if digest == _noted(store)[0]:
+        return
+    wait_for_locks(store.truth, 0)
+    try:
+        _write(store, digest, store.last_seq())
+    except CtxrankError:
+        pass
+    finally:
+        wait_for_locks(store.truth, store.busy_ms)
+
+
+def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
+    """Keep that everything stored went through these rules."""
+    digest = "" if rules is None else rules.digest()
+    if (digest, 0) != _noted(store):
+        _write(store, digest, 0)
+
+
+def rules_hold_since(store: "Store") -> int:
+    """Up to which number of the feed documents are older than the user's rules; 0 where none is."""
+    if store.user_rules is None:
+        return 0
+    digest, since = _noted(store)
+    return since if digest == store.user_rules.digest() else store.last_seq()
+
+
+def _noted(store: "Store") -> tuple[str, int]:
+    row = store.truth.execute("SELECT value FROM settings WHERE key = ?", (_KEY,)).fetchone()
+    if row is None:
+        return "", 0
+    noted = json.loads(row[0])
+    return str(noted["digest"]), int(noted["since"])
+
+
+def _write(store: "Store", digest: str, since: int) -> None:
+    with store.write() as change:
+        change.connection.execute(
+            "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)",
+            (_KEY, json.dumps({"digest": digest, "since": since})),
+        )

@@ -1,0 +1,247 @@
+"""A store: the truth it writes, the feed it keeps, and the index that follows.
+
+    with open_store() as store:
+        with store.write() as change:
+            ...
+        store.follow()
+
+Writers open the truth alone. The index has a connection of its own, with the truth attached
+read-only, because BEGIN IMMEDIATE locks every attached file that can be written. A Store serves one
+thread; open one for each.
+"""
+
+import contextlib
+import os
+from collections.abc import Generator
+
+import apsw
+
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.fulltext import index_file
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.connection import (
+    DAMAGED_STEP,
+    busy_timeout_ms,
+    immediate,
+    open_database,
+    sqlite_errors,
+    translate,
+)
+from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE, Location, at, find_store, refuse_unwritable_name
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from ctxrank.indexer.redaction.user_rules import UserRules
+
+# How many changes back an index may be and still be proven to follow this very history.
+_CHANGES_MARKED = 1_000_000
+SCHEMA_VERSION = 7
+APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
+# A writer lets the index follow for about this long: what is left is applied by a later call.
+FOLLOW_AFTER_WRITE_MS = 250
+# Nobody waits longer than this to open or heal the index: there is an answer without it.
+_INDEX_WAIT_MS = 250
+
+
+_GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n"
+
+
+class Change:
+    """One open writing transaction: hands out the feed's next numbers."""
+
+    def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
+        self.connection = connection
+        self.user_rules = user_rules
+        row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
+        if row is None:
+            raise DamagedError("The store has lost its counter row.", DAMAGED_STEP)
+        self._first = self._seq = int(row[0])
+
+    def next_seq(self) -> int:
+        """The number of the next change; written back when the transaction commits."""
+        self._seq += 1
+        return self._seq
+
+    def finish(self) -> None:
+        """Write the counter back and mark this point of the feed."""
+        if self._seq == self._first:
+            return
+        self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
+        self.connection.execute(
+            "INSERT INTO history_checkpoints (seq, history_id) VALUES (?, ?)",
+            (self._seq, int.from_bytes(os.urandom(7), "big")),
+        )
+        self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
+
+
+class Store:
+    """An open store. `truth` is the writing connection; `index` opens when first asked for."""
+
+    def __init__(self, location: Location, truth: apsw.Connection, busy_ms: int) -> None:
+        self.location = location
+        self.truth = truth
+        self.busy_ms = busy_ms
+        self._index: index_file.Index | None = None
+        # The configuration's own rules, once it was read: what names are checked by while a change is open.
+        self.user_rules: UserRules | None = None
+
+    @contextlib.contextmanager
+    def write(self) -> Generator[Change, None, None]:
+        """One short transaction on the truth; its changes enter the feed when it ends.
+
+        Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
+        """
+        with sqlite_errors(self.location.truth), immediate(self.truth):
+            change = Change(self.truth, self.user_rules)
+            yield change
+            change.finish()
+
+    def last_seq(self) -> int:
+        """The number of the last change that this connection sees."""
+        row = self.truth.execute("SELECT seq FROM store").fetchone()
+        return int(row[0]) if row else 0
+
+    def index(self) -> "index_file.Index":
+        """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""
+        if self._index is None:
+            wait = min(self.busy_ms, _INDEX_WAIT_MS)
+            self._index = index_file.open_index(self.location.index_file, self.location.truth, busy_ms=wait)
+        return self._index
+
+    def reopen_index(self) -> "index_file.Index":
+        """The index on a fresh connection: what healing and a replaced file call for."""
+        self.close_index()
+        return self.index()
+
+    def close_index(self) -> None:
+        """Close the index's connection, if it is open; whoever asks for the index opens it again."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def follow(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
+        """Let the index catch up with the feed; returns how many changes it still lacks.
+
+        Never fails because of the index. With a bound it stops after about that time, and waits for the
+        index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
+        at it. Raises CtxrankError where the truth cannot be read.
+        """
+        from ctxrank.indexer.fulltext.catch_up import follow  # a query that is up to date needs no follower
+
+        with sqlite_errors(self.location.truth):
+            return follow(self, bound_ms, wait_ms)
+
+    def close(self) -> None:
+        """Close both connections."""
+        self.close_index()
+        self.truth.close()
+
+    def __enter__(self) -> "Self":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
+    ) -> None:
+        self.close()
+
+
+def open_store(
+    db: str | None = None, *, root: str | None = None, start: str | None = None, busy_ms: int | None = None
+) -> Store:
+    """Open the store that `db` names, or the nearest one from `start` (default: here) upwards.
+
+    `root` is the folder that artifacts' paths start from (default: beside the store's folder).
+    Raises NoStoreError, DamagedError, LockedError.
+    """
+    return _open(find_store(db, root, start), busy_ms, create=False)
+
+
+def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
+    """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
+    home = os.path.join(os.path.abspath(folder), FOLDER)
+    refuse_unwritable_name(home)
+    try:
+        if not os.path.isdir(home):
+            os.makedirs(home, mode=0o700, exist_ok=True)
+            _sync_folder(os.path.dirname(home))
+        if not os.path.exists(os.path.join(home, TRUTH_FILE)):
+            os.chmod(home, 0o700)  # git made it, with a configuration
+        ignore = os.path.join(home, ".gitignore")
+        with contextlib.suppress(FileExistsError):  # also of another process that begins at the same moment
+            descriptor = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(descriptor, "w", encoding="utf-8") as file:
+                file.write(_GITIGNORE)
+    except OSError as error:
+        raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
+    return _open(at(os.path.join(home, TRUTH_FILE), root), busy_ms, create=True)
+
+
+def _sync_folder(folder: str) -> None:
+    """Wait until the names in a folder are on the disk: SQLite does so for its own files, in their folder."""
+    with contextlib.suppress(OSError):  # some systems cannot; one may write into a folder that one may not read
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
+    wait = busy_timeout_ms() if busy_ms is None else busy_ms
+    _refuse_emptied(location)
+    truth = open_database(location.truth, busy_ms=wait, create=create, check=_refuse_foreign)
+    try:
+        _bring_up_to_date(truth, location.truth)
+    except BaseException:
+        truth.close()
+        raise
+    return Store(location, truth, wait)
+
+
+def _refuse_emptied(location: Location) -> None:
+    """A file of no bytes becomes a store, unless an index says that there was one: it was cut off then."""
+    try:
+        is_emptied = os.stat(location.truth).st_size == 0 and os.path.exists(location.index_file)
+    except OSError:
+        return  # it is not there yet, or opening says what is wrong
+    if is_emptied:
+        raise DamagedError(
+            f"{location.truth} is empty, but the index of what it held is there.",
+            f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"
+            f" to start with nothing, delete {location.index_file}. 'ctxrank doctor' says more.",
+        )
+
+
+def _refuse_foreign(truth: apsw.Connection) -> None:
+    from ctxrank.indexer.store.migrations import checked_version  # only a new or a foreign file comes here
+
+    checked_version(truth, truth.filename)
+
+
+def _refuse_strange(truth: apsw.Connection, path: str) -> None:
+    """A store may come with somebody else's files: what runs when a table is only read or written is ours alone."""
+    query = """
+        SELECT type, name FROM sqlite_schema
+         WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')
+            OR (type = 'table' AND rootpage = 0)
+    """
+    strange = truth.execute(query).fetchone()
+    if strange is not None and truth.pragma("application_id") == APPLICATION_ID:
+        raise DamagedError(
+            f"{path} holds the {strange[0]} '{strange[1]}', which is none of ctxrank's.",
+            "Somebody else made or changed it: restore it from a backup, or move it away.",
+        )
+
+
+def _bring_up_to_date(truth: apsw.Connection, path: str) -> None:
+    try:
+        _refuse_strange(truth, path)
+        if (truth.pragma("user_version"), truth.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
+            return
+        from ctxrank.indexer.store.migrations import migrate  # only a new or an old file needs it
+
+        migrate(truth, path)
+    except apsw.Error as error:
+        raise translate(error, path) from error

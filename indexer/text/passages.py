@@ -1,0 +1,361 @@
+"""Cut a file into passages: the pieces that are indexed, ranked and shown.
+
+    split_passages("# Setup\\n\\nRun it.\\n", "a.md")   [Passage(key="…", heading="Setup", start_line=1, …)]
+
+    text ── sections ──────── groups ──────────────── passages
+            a heading or a    small neighbours are    what is too large is cut
+            definition each   put together            where blank lines or lines end
+
+The passages of a file, joined, are the file. A key is made from content alone, so an edit changes the keys
+of the passages it touched; for that, no cut may depend on a distance to the top of the file. Sections end
+where the author ended them; groups and cuts end where a checksum of the nearby text says so ("content-defined
+chunking", Muthitacharoen, Chen and Mazières, SOSP 2001), and so fall into step again soon after an edit.
+
+Sections are found by patterns, not parsers: a definition inside a string literal is taken for one. A wrong
+section costs a passage that ends in an odd place, never a lost character.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from os.path import splitext
+from zlib import crc32
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
+TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
+MIN_CHARS = 400  # below this a passage is too little to be ranked by its words
+CUT_WINDOW = (600, 1800)  # where a piece of an oversized section may end; its middle is TARGET_CHARS
+CUT_CONTEXT = 64  # characters before a cut that decide about it: most of a line
+GROUP_ENDS_ONE_IN = 3  # beyond MIN_CHARS, one heading in so many begins a new group
+
+NAME_CHARS = 100  # a longer heading or name is cut, because every passage below it repeats it
+PATH_DEPTH = 8  # deeper than any heading that Markdown has; bounds what a hostile reStructuredText costs
+
+_MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+_PYTHON = frozenset({".py", ".pyi", ".pyx"})
+# One extension a line would take a page.
+# fmt: off
+_BRACES = frozenset({
+    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts",
+    ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cs", ".swift", ".dart", ".zig",
+    ".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh", ".scala",
+})
+# fmt: on
+
+
+class Passage(NamedTuple):
+    """A piece of a file. Lines count from 1, and `end_line` is the last one the text has a part of.
+
+    `heading` is the path of Markdown headings (`Setup > Install`) or of definitions
+    (`class Store > def open`); sections put together show the first and the last (`def a … def c`).
+    """
+
+    key: str
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class _Section(NamedTuple):
+    """The text from `start` to `end`; `path` is the names from the outermost to its own, empty for none."""
+
+    path: tuple[str, ...]
+    start: int
+    end: int
+
+
+class _Opening(NamedTuple):
+    """A place where a section begins, before its end is known. Smaller levels are further out."""
+
+    start: int
+    level: int
+    name: str
+
+
+def split_passages(text: str, path: str) -> list[Passage]:
+    """The passages of a file in order; `path` tells the kind by its extension. Blank text has none."""
+    if not text or text.isspace():
+        return []
+    passages: list[Passage] = []
+    seen: dict[str, int] = {}
+    line = 1
+    for heading, start, end in _pieces(text, _sections(text, path)):
+        piece = text[start:end]
+        newlines = piece.count("\n")
+        last_line = line + newlines - piece.endswith("\n")
+        passages.append(Passage(_key(heading, piece, seen), heading, line, last_line, piece))
+        line += newlines
+    return passages
+
+
+def _key(heading: str, text: str, seen: dict[str, int]) -> str:
+    """16 hex digits of the content; the second passage of a file with the same ends in `.2`, and so on."""
+    digest = content_digest(heading, text)
+    seen[digest] = count = seen.get(digest, 0) + 1
+    return digest if count == 1 else f"{digest}.{count}"
+
+
+def content_digest(heading: str, text: str) -> str:
+    """What a passage's key begins with: whoever knows heading and text can tell whether a key is theirs."""
+    return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _pieces(text: str, sections: list[_Section]) -> Iterator[tuple[str, int, int]]:
+    """Heading, start and end of every passage."""
+    for first, last in _groups(text, sections):
+        heading = _group_heading(sections[first], sections[last])
+        start = sections[first].start
+        end = sections[last].end
+        while start < end:
+            cut = _cut(text, start, end)
+            yield heading, start, cut
+            start = cut
+
+
+def _groups(text: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
+    """First and last index of the runs of small sections that become one passage."""
+    first = 0
+    for index in range(1, len(sections)):
+        head, section = sections[first], sections[index]
+        if (
+            section.end - head.start > TARGET_CHARS
+            or not _belongs(head, section, _is_leaf(sections, first), _is_leaf(sections, index))
+            or (section.start - head.start >= MIN_CHARS and _ends_group(text, section))
+        ):
+            yield first, index - 1
+            first = index
+    yield first, len(sections) - 1
+
+
+def _belongs(head: _Section, section: _Section, head_is_leaf: bool, section_is_leaf: bool) -> bool:
+    """Whether a section may join a group: one below the group's head, or both are leaves of one parent."""
+    if not head.path:  # what stands before the first heading has no place in the tree
+        return False
+    if section.path[: len(head.path)] == head.path and len(section.path) > len(head.path):
+        return True
+    return head_is_leaf and section_is_leaf and section.path[:-1] == head.path[:-1]
+
+
+def _is_leaf(sections: list[_Section], index: int) -> bool:
+    return index + 1 == len(sections) or len(sections[index + 1].path) <= len(sections[index].path)
+
+
+def _ends_group(text: str, section: _Section) -> bool:
+    """Whether the first characters of a section say that a group ends before it."""
+    opening = text[section.start : min(section.end, section.start + CUT_CONTEXT)]
+    return crc32(opening.encode("utf-8", "surrogatepass")) % GROUP_ENDS_ONE_IN == 0
+
+
+def _group_heading(first: _Section, last: _Section) -> str:
+    heading = " > ".join(first.path)
+    is_siblings = len(first.path) == len(last.path) and first.path != last.path
+    return f"{heading} … {last.path[-1]}" if is_siblings else heading
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    """Where the passage that begins at `start` ends: after a blank line, else a line, else anywhere."""
+    if end - start <= MAX_CHARS:
+        return end
+    low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
+    for separator in ("\n\n", "\n"):
+        if cut := _best_cut(text, separator, low, high):
+            return cut
+    # A very long line is near. What stands before it goes first, then the line in the largest pieces.
+    for separator, floor in (("\n", start), (" ", low)):
+        if cut := text.rfind(separator, floor, start + MAX_CHARS) + 1:
+            return cut
+    return start + MAX_CHARS
+
+
+def _best_cut(text: str, separator: str, low: int, high: int) -> int:
+    """The end of the separator whose preceding text has the smallest checksum; 0 if there is none.
+
+    A minimum over a window, not a checksum below a limit: it always finds one, and moving the window a
+    little mostly finds the same one.
+    """
+    best, least = 0, 1 << 32
+    found = text.find(separator, low, high)
+    while found >= 0:
+        checksum = crc32(text[found - CUT_CONTEXT : found].encode("utf-8", "surrogatepass"))
+        if checksum < least:
+            best, least = found + len(separator), checksum
+        found = text.find(separator, found + len(separator), high)
+    return best
+
+
+def _sections(text: str, path: str) -> list[_Section]:
+    """The sections of a file in order, without a gap; at least one."""
+    extension = splitext(path)[1].lower()
+    # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
+    lines = f"\n{text}"
+    if extension in _MARKDOWN:
+        return _nest(text, _markdown_headings(lines))
+    if extension == ".rst":
+        return _nest(text, _underlined_headings(lines))
+    if extension in _PYTHON:
+        return _nest(text, _python_definitions(lines))
+    if extension in _BRACES:
+        return _nest(text, _brace_definitions(lines))
+    return [_Section((), 0, len(text))]
+
+
+def _nest(text: str, openings: Iterator[_Opening]) -> list[_Section]:
+    """Give every opening its path and its end. What precedes the first one has no name."""
+    sections: list[_Section] = []
+    outer: list[_Opening] = []
+    path: tuple[str, ...] = ()
+    start = 0
+    for opening in openings:
+        if opening.start > start and not (start == 0 and text[: opening.start].isspace()):
+            sections.append(_Section(path, start, opening.start))
+            start = opening.start
+        while outer and (outer[-1].level >= opening.level or len(outer) == PATH_DEPTH):
+            outer.pop()
+        outer.append(opening)
+        path = tuple(above.name for above in outer)
+    sections.append(_Section(path, start, len(text)))
+    return sections
+
+
+@cache  # compiled at first use: start-up time
+def _markdown_lines() -> re.Pattern[str]:
+    return re.compile(
+        r"""
+        \n(?:
+            [ ]{0,3} (?P<marks>\#{1,6}) (?: [ \t]++ (?P<title>[^\n]*) | \r?(?=\n|\Z) )
+          | [ \t]*+ (?:(?:[-*+]|\d{1,9}[.)])[ \t]++)? (?P<fence>`{3,}+|~{3,}+) (?P<info>[^\n]*)
+          | (?P<underline>={2,}+|-{2,}+) [ \t\r]*+ (?=\n|\Z)
+        )""",
+        re.VERBOSE,
+    )
+
+
+def _markdown_headings(lines: str) -> Iterator[_Opening]:
+    """Headings with # and underlined ones, outside code fences and front matter."""
+    fence = ""
+    for match in _markdown_lines().finditer(lines, _front_matter_end(lines)):
+        if mark := match["fence"]:
+            if not fence:
+                is_inline = mark[0] == "`" and "`" in match["info"]
+                fence = "" if is_inline else mark
+            elif mark.startswith(fence) and not match["info"].strip():
+                fence = ""
+        elif fence:
+            continue
+        elif match["marks"]:
+            title = (match["title"] or "").strip().rstrip("#").rstrip()
+            yield _Opening(match.start(), len(match["marks"]), title[:NAME_CHARS])
+        else:
+            level = 1 if match["underline"][0] == "=" else 2
+            title_start = lines.rfind("\n", 0, match.start()) + 1
+            title = lines[title_start : match.start()]
+            # Below a list, a table, a quote or nothing, a row of dashes is a rule and no underline.
+            if title and not title[0].isspace() and title[0] not in "-*+|>#=`~":
+                yield _Opening(title_start - 1, level, title.strip()[:NAME_CHARS])
+
+
+def _front_matter_end(lines: str) -> int:
+    """Where the YAML between two lines of `---` at the very top ends; 0 if there is none."""
+    if not lines.startswith(("\n---\n", "\n---\r\n")):
+        return 0
+    closing = lines.find("\n---", 4)
+    return closing + 4 if closing >= 0 else 0
+
+
+@cache
+def _underlined_lines() -> re.Pattern[str]:
+    return re.compile(r"""\n([!-/:-@[-`{-~])(\1{2,}+)[ \t\r]*+(?=\n|\Z)""")
+
+
+def _underlined_headings(lines: str) -> Iterator[_Opening]:
+    """reStructuredText's titles: underlined at least as long as they are, levels in order of appearance."""
+    levels: dict[str, int] = {}
+    over = -1  # where an overline began
+    for match in _underlined_lines().finditer(lines):
+        title_start = lines.rfind("\n", 0, match.start()) + 1
+        title = lines[title_start : match.start()].strip()
+        if not title or len(title) > len(match[2]) + 1 or title[0] == title[-1] == match[1]:
+            over = match.start()
+            continue
+        level = levels.setdefault(match[1], len(levels) + 1)
+        has_overline = over >= 0 and lines.find("\n", over + 1) + 1 == title_start
+        yield _Opening(over if has_overline else title_start - 1, level, title[:NAME_CHARS])
+
+
+@cache
+def _python_lines() -> re.Pattern[str]:
+    return re.compile(r"\n(\t|[ ]{0,4})(?:async[ ]+)?(def|class)[ ]+(\w{1,100})[ ]*(?=[(:\[])")
+
+
+def _python_definitions(lines: str) -> Iterator[_Opening]:
+    for match in _python_lines().finditer(lines):
+        start = _with_lead(lines, match.start(), match[1])
+        yield _Opening(start, bool(match[1]), f"{match[2]} {match[3]}")
+
+
+@cache
+def _brace_lines() -> re.Pattern[str]:
+    # Everything is bounded, so that a line of a megabyte costs no more than one of a hundred characters.
+    return re.compile(
+        r"""
+        \n (?P<indent>\t|[ ]{0,4})
+        (?! (?:return|else|if|for|while|switch|case|do|try|catch|throw|new|await|yield|goto|delete|assert|echo
+              |print|import|use|using|elif|then|done|fi|and|or|not|defer|match|with|super|typeof|printf)\b )
+        (?P<modifiers> (?: (?:export|default|declare|public|private|protected|internal|static|async|abstract
+            |final|sealed|override|virtual|inline|extern|unsafe|const|constexpr|data|open|partial|suspend
+            |readonly|local|pub (?:\([^)\n]{0,40}\))? )[ \t]{1,9} ){0,6} )
+        (?:
+            (?P<keyword>class|struct|enum|union|trait|impl|interface|function\*?|func|fn|fun|def|defp|defmodule|type
+              |mod|module|namespace|object|record|protocol|extension|actor|macro_rules!)
+            [ \t]*+ (?: \([^)\n]{0,80}\)[ \t]* | <[^\n{]{0,80}>[ \t]+ )? (?<=[ \t])
+            (?P<name> [A-Za-z_$][\w$:.?!<>]{0,90} (?:[ ]for[ ][\w:]{1,60})? )
+            (?= [^;\n]{0,300} (?:\n|\Z) )  # with a semicolon it declares and does not define
+          | (?:const|let|var)[ \t]{1,9} (?P<arrow>[A-Za-z_$][\w$]{0,90}) [ \t]*+ (?: :[^=\n]{0,80} )?
+            =[ \t]*+ (?:async\b[ \t]*+)? (?: function\b | [A-Za-z_$][\w$]{0,90}[ \t]*=> | \([^\n]{0,200}=> )
+          | (?P<returns> (?: [A-Za-z_][\w:<>,*&\[\]?.]{0,80} [ \t]{1,9} [*&]{0,3} ){0,4} )
+            (?P<call>[A-Za-z_~][\w:~.]{0,90}) [ ]? \( (?P<rest>[^;\n]{0,300}) (?=\n|\Z)
+        )""",
+        re.VERBOSE,
+    )
+
+
+def _brace_definitions(lines: str) -> Iterator[_Opening]:
+    for match in _brace_lines().finditer(lines):
+        start = match.start()
+        if match["keyword"]:
+            name = f"{match['keyword']} {match['name']}"
+        elif match["arrow"]:
+            name = match["arrow"]
+        else:
+            name = f"{match['call']}()"
+            if not match["returns"] and lines.startswith("\n{", match.end()):
+                above = lines.rfind("\n", 0, start)  # in C, the return type may have a line of its own
+                start = above if lines[above + 1 : above + 2].isalpha() else start
+            elif not _is_definition(match):
+                continue
+        yield _Opening(_with_lead(lines, start, match["indent"]), bool(match["indent"]), name[:NAME_CHARS])
+
+
+def _is_definition(match: re.Match[str]) -> bool:
+    """Whether a line with a name before a parenthesis defines that name; otherwise it is as likely a call."""
+    if match["modifiers"] or match["rest"].rstrip().endswith("{"):
+        return True
+    return bool(match["returns"]) and not match["indent"]
+
+
+_LEADS = ("@", "#", "//", "/*", "*", "--", "template")
+
+
+def _with_lead(lines: str, start: int, indent: str) -> int:
+    """Move a section's start up over the decorators and comments that stand directly above it."""
+    while start > 0:
+        above = lines.rfind("\n", 0, start)
+        line = lines[above + 1 : above + 1 + len(indent) + 9]
+        if not line.startswith(indent) or not line[len(indent) :].lstrip(" ").startswith(_LEADS):
+            break
+        start = above
+    return start

@@ -1,0 +1,1 @@
+"""The context of an agent: what is chosen, priced, packed into a budget and rendered."""

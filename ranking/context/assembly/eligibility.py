@@ -1,0 +1,114 @@
+"""Eligible packages: which ones a request may see, and what is known of each.
+
+* of this session, not superseded, whose scope is global, whose group is the request's, or that the group's
+  `context_references` name; a session-wide request sees all groups;
+* designated for this agent or for nobody; the room that is left is filled with those designated for others;
+* other groups only with reach `session`, earlier sessions of the project only with reach `project`.
+"""
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.records.sessions import Group, Session
+
+
+class EligiblePackage(NamedTuple):
+    """A package that may be shown. `is_for_others`: designated, but not for the agent that asks."""
+
+    id: int
+    document_id: int
+    session_id: int
+    session: str
+    group: str | None
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    created_at: int
+    ruleset: int
+    is_designated: bool
+    is_for_others: bool
+    is_delivered: bool
+    is_own_group: bool
+
+    @property
+    def is_foreign(self) -> bool:
+        """Not of the request's group or session: there only because the reach was widened."""
+        return not self.is_own_group
+
+
+class Asked(NamedTuple):
+    """Who asks and how far; deliveries from `delivered_before` on (microseconds) do not count."""
+
+    agent: str
+    iteration: int
+    reach: str
+    delivered_before: int
+
+
+_QUERY = """
+    SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
+           p.created_at, d.ruleset,
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent = :agent),
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id),
+           EXISTS (SELECT 1 FROM deliveries AS v
+                    WHERE v.package_id = p.id AND v.group_id = :group AND v.agent = :agent
+                      AND v.iteration = :iteration AND v.delivered_at < :before)
+           OR EXISTS (SELECT 1 FROM package_consumers AS c
+                       WHERE c.package_id = p.id AND c.agent = :agent AND c.iteration = :iteration
+                         AND c.consumed_at < :before),
+           p.scope = 'global', p.group_id
+      FROM packages AS p
+      JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+      JOIN sessions AS s ON s.id = p.session_id
+      LEFT JOIN groups AS g ON g.id = p.group_id
+     WHERE p.session_id = :session AND p.superseded_by IS NULL
+"""
+
+
+def eligible_packages(
+    truth: apsw.Connection, session: Session, group: Group | None, asked: Asked
+) -> list[EligiblePackage]:
+    """All packages that the request may see, in no particular order."""
+    packages = _of_session(truth, session.id, group, asked, only_own_group=asked.reach == "group")
+    if asked.reach == "project":
+        earlier = truth.execute(
+            "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
+            (session.project, session.id, session.created_at, session.id),
+        ).fetchall()
+        for session_id in cast("list[int]", [row[0] for row in earlier]):
+            packages += [
+                package._replace(is_own_group=False) for package in _of_session(truth, session_id, None, asked)
+            ]
+    return packages
+
+
+def _of_session(
+    truth: apsw.Connection,
+    session_id: int,
+    group: Group | None,
+    asked: Asked,
+    *,
+    only_own_group: bool = False,
+) -> list[EligiblePackage]:
+    values: dict[str, str | int] = {
+        "agent": asked.agent,
+        "group": group.id if group else 0,
+        "iteration": asked.iteration,
+        "before": asked.delivered_before,
+        "session": session_id,
+    }
+    referenced = group.context_references if group is not None else ()
+    packages: list[EligiblePackage] = []
+    query = _QUERY
+    if only_own_group and group is not None:
+        # In SQL, because a session's other groups are most of its packages.
+        query += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
+    for row in truth.execute(query, values):
+        is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
+        is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
+        is_for_others = bool(has_consumers) and not is_designated
+        facts = (bool(is_designated), is_for_others, bool(is_delivered), is_own_group)
+        packages.append(EligiblePackage._make((*row[:12], *facts)))
+    return packages

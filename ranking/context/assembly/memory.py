@@ -1,0 +1,181 @@
+"""What the block holds beside packages: prior reasoning, known errors, strategies."""
+
+import apsw
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.ranking.retrieval.cleaning import cleaned
+
+if TYPE_CHECKING:  # most assemblies have no failure to answer
+    from ctxrank.ranking.errors.answer import ErrorAnswer
+
+_ALWAYS_WITH_REASONING = ("qa_expert", "tech_lead", "senior_software_engineer", "investigator")
+# Whose reasoning helps whom: the hand-offs of the workflow developer → QA → tech lead, and its escalations.
+_RELEVANT_AGENTS = {
+    "qa_expert": ("developer", "senior_software_engineer"),
+    "tech_lead": ("developer", "senior_software_engineer", "qa_expert"),
+    "senior_software_engineer": ("developer",),
+    "investigator": ("developer", "senior_software_engineer", "qa_expert"),
+    "developer": ("developer", "qa_expert", "tech_lead"),
+}
+# Who weighs results and not ways to them sees what every agent has completed.
+_COMPLETIONS_ONLY = ("project_manager",)
+_PHASE_ORDER = "CASE phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'understanding' THEN 2 ELSE 3 END"
+MAX_ENTRIES_PER_AGENT = 2
+MAX_ENTRIES = 5
+MAX_PATTERNS = 3
+MAX_STRATEGIES = 3
+# Every record has a document, which knows the redaction rules it was stored under.
+_DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.record_id = {table}.id"
+
+
+class ReasoningEntry(NamedTuple):
+    """One entry that may be shown; `last_try` is the latest iteration at which its agent thought anything."""
+
+    id: int
+    agent: str
+    phase: str
+    content: str
+    confidence: str | None
+    created_at: int
+    iteration: int = 0
+    last_try: int = 0
+
+
+class Pattern(NamedTuple):
+    """One known error that may be shown."""
+
+    id: int
+    error_type: str
+    message: str
+    solution: str
+    confidence: float
+    occurrences: int
+    state: str = ""
+    grade: str = ""  # of the match with the current failure; '' where the task's words found it
+    why: str = ""
+
+
+class Strategy(NamedTuple):
+    """One strategy that may be shown."""
+
+    id: int
+    topic: str
+    insight: str
+
+
+def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
+    """Whether an agent's block carries prior reasoning: as asked, else by who it is and which try it is."""
+    if override is not None:
+        return override
+    return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
+
+
+def relevant_agents(agent: str) -> tuple[str, ...] | None:
+    """Whose reasoning an agent is handed; None is everybody's."""
+    return _RELEVANT_AGENTS.get(agent)
+
+
+def prior_reasoning(
+    truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode
+) -> list[ReasoningEntry]:
+    """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
+
+    Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts: what an earlier one
+    thought has been thought again since. What only the earlier one wrote down stays, and says which try it is of.
+    """
+    condition = "session_id = ?"
+    values: list[object] = [session.id]
+    if group is not None:
+        condition += " AND (group_id = ? OR group_id IS NULL)"
+        values.append(group.id)
+    relevant = relevant_agents(agent)
+    if relevant is not None:
+        condition += f" AND agent IN ({', '.join('?' * len(relevant))})"
+        values += relevant
+    if agent in _COMPLETIONS_ONLY:
+        condition += " AND phase = 'completion'"
+    query = f"""
+        SELECT id, agent, last_try
+          FROM (SELECT id, agent, phase, created_at, iteration,
+                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name, phase) AS latest,
+                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name) AS last_try
+                  FROM reasoning WHERE {condition})
+         WHERE iteration = latest
+         ORDER BY {_PHASE_ORDER}, created_at DESC, id DESC
+    """
+    counts: dict[str, int] = {}
+    chosen: list[ReasoningEntry] = []
+    for id_, author, last_try in truth.execute(query, values):
+        counts[author] = counts.get(author, 0) + 1
+        if counts[author] <= MAX_ENTRIES_PER_AGENT:
+            chosen.append(_entry(truth, int(id_), int(last_try), mode))
+        if len(chosen) == MAX_ENTRIES:
+            break
+    return chosen
+
+
+def _entry(truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode) -> ReasoningEntry:
+    row = truth.execute(
+        f"""
+        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, r.iteration, d.ruleset
+          FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
+        """,
+        (id_,),
+    ).fetchone()
+    assert row is not None, "an entry and its document are written together"
+    entry = ReasoningEntry(*row[:7])._replace(last_try=last_try)
+    return entry._replace(content=cleaned(entry.content, row[7], mode))
+
+
+def errors_of_failure(
+    truth: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
+) -> "tuple[list[Pattern], ErrorAnswer]":
+    """The known errors that a failure is, and the whole answer. A refuted solution is none to pass on."""
+    from ctxrank.ranking.errors.answer import Asked, recognise  # the matcher's patterns take a while to load
+
+    answer = recognise(truth, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
+    patterns = [
+        Pattern(
+            fix.match.pattern_id, fix.error_type, fix.message, fix.solution, fix.match.confidence, fix.occurrences,
+            fix.match.state, fix.match.grade, " ".join(fix.match.why),
+        )
+        for fix in answer.fixes
+        if fix.match.state != "refuted"
+    ]  # fmt: skip
+    return patterns, answer
+
+
+def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[Pattern]:
+    """The patterns that a task's words have found (known_errors/relevance.py), in that order."""
+    query = f"""
+        SELECT e.id, e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
+          FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
+         WHERE e.id = ?
+    """
+    patterns: list[Pattern] = []
+    for id_ in ids:
+        row = truth.execute(query, (id_,)).fetchone()
+        if row is not None:
+            pattern = Pattern(*row[:7])
+            message, solution = (cleaned(text, row[7], mode) for text in (pattern.message, pattern.solution))
+            patterns.append(pattern._replace(message=message, solution=solution, why="Words of the task."))
+    return patterns
+
+
+def strategies(
+    truth: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
+) -> list[Strategy]:
+    """The project's most helpful strategies that fit the language and framework; those that name none fit all."""
+    query = f"""
+        SELECT s.id, s.topic, s.insight, d.ruleset
+          FROM strategies AS s {_DOCUMENT.format(kind="strategy", table="s")}
+         WHERE s.project = ? AND (s.lang IS NULL OR s.lang = ?) AND (s.framework IS NULL OR s.framework = ?)
+         ORDER BY s.helpfulness DESC, s.last_seen DESC, s.id DESC
+         LIMIT ?
+    """
+    return [
+        Strategy(id_, topic, cleaned(insight, ruleset, mode))
+        for id_, topic, insight, ruleset in truth.execute(query, (project, lang, framework, MAX_STRATEGIES))
+    ]

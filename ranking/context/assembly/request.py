@@ -1,0 +1,194 @@
+"""What an assembly is asked and what it answers."""
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import AGENTS, fold_agent
+from ctxrank.ranking.context.assembly.budget import Budget
+from ctxrank.ranking.context.assembly.zones import Usage
+from ctxrank.ranking.formulas.explanation import Explanation
+
+REACHES = ("group", "session", "project")
+DETAILS = ("summary", "passage", "full")
+TESTING_MODES = ("full", "minimal", "disabled")
+TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
+
+
+class AssembleRequest(NamedTuple):
+    """One spawn: who asks, for what, and with how much room. A group of None is session-wide.
+
+    `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
+    None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
+    measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent. `error_output`
+    is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
+    `.contextia/`, whose linked artifacts come before the agent's heading. Deliveries from `delivered_before` on
+    (microseconds) do not count: a replay needs that.
+    """
+
+    session: str
+    agent: str
+    group: str | None = None
+    task: str = ""
+    model: str | None = None
+    current_tokens: int = 0
+    iteration: int = 0
+    limit: int | None = None
+    budget: int | None = None
+    reach: str = "group"
+    detail: str | None = None
+    include_reasoning: bool | None = None
+    reasoning_level: str = "medium"
+    project: str | None = None
+    lang: str | None = None
+    framework: str | None = None
+    as_of: int | None = None
+    is_marking: bool = True
+    is_explained: bool = True
+    with_skills: bool = False
+    testing_mode: str = "full"
+    error_output: bytes | None = None
+    delivered_before: int | None = None
+    task_id: str | None = None
+
+
+class IncludedLinked(NamedTuple):
+    """A linked artifact in the block; `chain` are ids from the task to it."""
+
+    id: str
+    type: str
+    title: str
+    status: str
+    level: str
+    tokens: int
+    tier: str
+    chain: tuple[str, ...]
+    reason: str
+
+
+class IncludedPackage(NamedTuple):
+    """A package in the block; `label` says why it is there though it is not simply this agent's and group's."""
+
+    id: int
+    path: str
+    priority: str
+    type: str
+    producer: str
+    summary: str
+    passages: "tuple[IncludedPassage, ...]"
+    detail: str
+    tokens: int
+    score: float
+    label: str
+    reason: str
+    created_at: int
+    explanation: Explanation | None
+    file_state: str = ""  # current, changed, missing, or '' for none
+
+
+class IncludedPassage(NamedTuple):
+    """A part of a package's file that is in the block."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+class IncludedReasoning(NamedTuple):
+    """What an earlier agent thought, as the block shows it."""
+
+    id: int
+    agent: str
+    phase: str
+    content: str
+    confidence: str | None
+    tokens: int
+
+
+class IncludedError(NamedTuple):
+    """A known error with its solution, as the block shows it."""
+
+    id: int
+    signature: str
+    solution: str
+    confidence: float
+    occurrences: int
+    tokens: int
+    grade: str = ""  # exact, template or near to the current failure; '' where the task's words found it
+    state: str = ""
+    why: str = ""
+
+
+class CurrentFailure(NamedTuple):
+    """The failure that the block was asked about: given, or the group's last one; and what it was answered with."""
+
+    source: str  # "given" or "last"
+    outcome: str
+    reason: str
+    unit: str = ""  # its redacted text
+
+
+class IncludedStrategy(NamedTuple):
+    """What worked before, as the block shows it."""
+
+    id: int
+    topic: str
+    insight: str
+    tokens: int
+
+
+class Omitted(NamedTuple):
+    """What could have been in the block and is not, or not in full, and why."""
+
+    id: str
+    reason: str
+    tokens: int
+
+
+class Assembly(NamedTuple):
+    """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
+
+    `skills` is the checklist where it was asked for and has room, else ''. `receipt` is None where none could be
+    written; `shared_prefix_tokens` is how much of the text's beginning the group was given last time, too.
+    """
+
+    outcome: str
+    engine: str
+    reason: str
+    stale: int
+    agent: str
+    usage: Usage
+    model: str
+    budget: Budget
+    used: int
+    by_class: dict[str, int]
+    counter: str
+    packages: tuple[IncludedPackage, ...]
+    reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...]
+    strategies: tuple[IncludedStrategy, ...]
+    skills: str
+    omitted: tuple[Omitted, ...]
+    available: int
+    overflow: int
+    parts: tuple[str, ...]
+    notes: tuple[str, ...]
+    failure: CurrentFailure | None = None
+    linked: tuple[IncludedLinked, ...] = ()
+    receipt: int | None = None
+    shared_prefix_tokens: int | None = None
+
+    @property
+    def text(self) -> str:
+        """What an agent is given."""
+        return "".join(self.parts)
+
+
+def forgiven_agent(text: str) -> tuple[str, str]:
+    """(agent, note): an unknown agent is served, with a developer's limits, because a spawn depends on it."""
+    agent = fold_agent(text)
+    if agent in AGENTS:
+        return agent, ""
+    return (
+        agent or "developer",
+        f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(AGENTS)}.",
+    )

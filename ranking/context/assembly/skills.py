@@ -1,0 +1,94 @@
+"""What an agent is told about its skills: a checklist for its block, and optional ones that its task speaks of.
+
+checklist(skill_levels(truth, "developer"), "developer")       "### Skills Checklist …"
+suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
+"""
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.agents import fold_agent
+from ctxrank.indexer.records.skills_config import SkillLevels
+from ctxrank.indexer.text.lines import one_line
+
+HEADING = "### Skills Checklist"
+MAX_LINES = 10
+# They pass work on and do none that a skill would check.
+_WITHOUT_CHECKLIST = ("project_manager", "orchestrator")
+_MUST = "**MUST invoke before completion:**"
+_CONSIDER = "**Consider if relevant:**"
+
+
+class Suggestion(NamedTuple):
+    """An optional skill that fits a task, and why in a few words."""
+
+    skill: str
+    reason: str
+
+
+class _Topic(NamedTuple):
+    """Words of a task, as beginnings of words in a pattern, that call for a skill."""
+
+    skill: str
+    beginnings: str
+    reason: str
+
+
+# The words of the skills plan. Three of them begin other words, too: `rest` counts alone, so that no forest and no
+# restart is one, `api` as a part of a name (apis, apiVersion, APIKey, apiv2), so that no apiary is, and an author
+# is nobody who authenticates.
+_API = r"apis?(?:(?![^\W_])|(?=v?\d)|(?-i:(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])))"
+_TOPICS = (
+    _Topic("api-contract-validation", rf"{_API}|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
+    _Topic("db-migration-check", r"migration|schema|database|model", "a database"),
+    _Topic(
+        "security-scan",
+        r"auth(?!or(?:s|ed|ing|ship)?(?![^\W_]))|security|password|token|encrypt",
+        "security-sensitive code",
+    ),
+)
+
+
+def checklist(levels: SkillLevels, agent: str) -> str:
+    """At most ten lines of Markdown without a line break at the end; '' where there is nothing to invoke.
+
+    No mandatory skill is left out: those that have no line of their own share the last one.
+    """
+    if fold_agent(agent) in _WITHOUT_CHECKLIST or not (levels.mandatory or levels.optional):
+        return ""
+    lines = [HEADING, ""]
+    closing = [f"{_CONSIDER} {_named(levels.optional)}"] if levels.optional else []
+    if levels.mandatory:
+        lines.append(_MUST)
+        if closing:
+            closing.insert(0, "")
+        room = MAX_LINES - len(lines) - len(closing)
+        alone = len(levels.mandatory) if len(levels.mandatory) <= room else room - 1
+        lines += [f'- [ ] `Skill(command: "{_name(skill)}")`' for skill in levels.mandatory[:alone]]
+        if levels.mandatory[alone:]:
+            lines.append(f"- [ ] and: {_named(levels.mandatory[alone:])}")
+    return "\n".join([*lines, *closing])
+
+
+def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
+    """The optional skills of an agent that words of its task call for; what it must invoke anyway is none."""
+    wanted = [topic for topic in _TOPICS if topic.skill in levels.optional]
+    if not wanted or not task:
+        return []
+    import re  # most blocks ask for no suggestion
+
+    # A word begins after anything that is no letter or digit, and at the hump of a name: user_model, getAuthToken.
+    begin = r"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
+    suggestions: list[Suggestion] = []
+    for topic in wanted:
+        found = re.search(rf"{begin}(?i:{topic.beginnings})[^\W_]*", task)
+        if found:
+            suggestions.append(Suggestion(topic.skill, f"the task involves {topic.reason} ('{found[0][:40]}')"))
+    return suggestions
+
+
+def _named(skills: tuple[str, ...]) -> str:
+    return ", ".join(f"`{_name(skill)}`" for skill in skills)
+
+
+def _name(skill: str) -> str:
+    """A name from a file that cannot leave the code span and the quotes it stands in."""
+    return one_line(skill).replace("`", "'").replace('"', "'")

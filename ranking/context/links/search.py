@@ -1,0 +1,104 @@
+"""T3: the linked artifacts that search finds for a task, beyond what links and patterns reach.
+
+A forgotten link is invisible to a closure, and a sentence is no entry to it. So the task's own words are the query,
+by BM25 over the documents that may enter: specs, norms and decisions of the same tree that are neither reached
+already nor deprecated or superseded. The filter is part of the question, none is applied to what was picked. Age and
+priority say nothing about a norm, so text alone decides, and equal scores go by id.
+"""
+
+from collections.abc import Collection
+
+import apsw
+
+from ctxrank.indexer.fulltext.index_file import BROKEN
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.graph import Graph, Node
+from ctxrank.indexer.links.store import KIND
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.connection import snapshot
+from ctxrank.indexer.store.facets import kind_facet
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.links.closure import Reached
+from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
+from ctxrank.ranking.retrieval.candidates.matcher import Scope
+from ctxrank.ranking.retrieval.degraded.readiness import beyond_healing, make_ready, recover
+from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.query import Query, Term
+
+MAX_FOUND = 60  # as many as a budget of 8,000 tokens shows by their fields; measured with benchmarks/links
+# A plan keeps 32 terms; what a task begins with says what it is about, and every further word costs a look-up.
+MAX_QUERY_WORDS = 80
+CATCH_UP_MS = 250
+# For 40 tasks over 1,000 artifacts: 99 % of the same ten as with all terms, in a third of the time.
+_WORTHY_SHARE = 0.4
+_TYPES = ("spec", "norm", "decision")
+
+
+class Found(NamedTuple):
+    """What search adds, best first; `trouble` says why the index could not answer, if so."""
+
+    reached: tuple[Reached, ...]
+    trouble: str = ""
+
+
+def find_more(
+    store: Store,
+    graph: Graph,
+    task: Node,
+    text: str,
+    reached: Collection[str],
+    config: Config,
+    *,
+    most: int = MAX_FOUND,
+) -> Found:
+    """What search finds for a task's words, best first, at most `most`; or why the index cannot answer."""
+    allowed = {
+        node.number: node
+        for node in graph.nodes.values()
+        if node.type in _TYPES and not node.is_retired and node.id not in reached
+    }
+    if not allowed:
+        return Found(())
+    readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
+    for attempt in range(2):
+        if not readiness.is_usable:
+            break
+        try:
+            best = _best(store, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
+        except BROKEN as error:
+            if attempt and not isinstance(error, apsw.Error):
+                raise  # a fresh index raises it as well: it is not the index
+            readiness = recover(store, error, bound_ms=CATCH_UP_MS)
+        else:
+            return Found(tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best))
+    return Found((), beyond_healing(readiness).trouble.value)
+
+
+def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[Node]:
+    """The best of the allowed nodes for a text."""
+    index = store.index()
+    with snapshot(index.connection):
+        state = index.state()  # pins the index first, the truth by the next read
+        # The index of public ids answers this without a look at the rows.
+        query = "SELECT id, record_id FROM primary_db.documents WHERE kind = ? AND record_id IS NOT NULL"
+        nodes = {
+            document_id: allowed[number]
+            for document_id, number in index.connection.execute(query, (KIND,))
+            if number in allowed
+        }
+        # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
+        plan = make_plan(Query((Term(text),)), index, state)
+        scope = Scope((kind_facet(KIND),), owner_ids=frozenset(nodes))
+        rows = find_candidates(index, state, plan, scope, worthy_share=_WORTHY_SHARE).rows
+        rows = sorted(
+            (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
+        )
+        # A row whose document has changed since tells of a text that is no longer there.
+        changed = "SELECT 1 FROM primary_db.documents WHERE id = ? AND seq > ?"
+        best: list[Node] = []
+        for row in rows:
+            if not index.connection.execute(changed, (row.owner_id, state.applied_seq)).fetchone():
+                best.append(nodes[row.owner_id])
+            if len(best) == most:
+                break
+        return best

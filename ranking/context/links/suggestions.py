@@ -1,0 +1,139 @@
+"""Links that are missing, as receipts tell it: what search finds again and again belongs into a list.
+
+    for one in suggest(store, tree):
+        one.id, one.into, one.sightings      DEC-CURRENCY-002 into TASK-042, seen 3 times
+
+A sighting is a context in which search had the artifact among its best; the same text twice is one. What was found for
+several tasks that link to the same spec goes into that spec, so that the next task has it too; all else into the task.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.graph import Graph, Node, load_graph
+from ctxrank.indexer.links.patch import unified_diff, with_link
+from ctxrank.indexer.links.sync import sync_tree
+from ctxrank.indexer.links.tree import Tree
+from ctxrank.indexer.records.receipts import Receipt, list_receipts
+from ctxrank.indexer.redaction.engine import RedactionMode, redact
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.links.closure import reach
+from ctxrank.ranking.context.links.why import task_of
+
+MIN_SIGHTINGS = 2
+# Search fills whatever budget is left; only the head of what it found says something about the task.
+COUNTED_RANK = 3
+_LISTS = {"spec": "specs", "decision": "decisions", "norm": "norms"}
+
+
+class Sighting(NamedTuple):
+    """One time that search had an artifact among its best."""
+
+    id: str
+    task: str
+    rank: int
+    receipt: int
+
+
+class Suggestion(NamedTuple):
+    """A link that could be added: which artifact, into which list of which one, and where it was seen."""
+
+    id: str
+    list: str
+    into: str
+    path: str
+    sightings: tuple[Sighting, ...]
+
+
+class Patch(NamedTuple):
+    """A unified diff of the suggestions that it holds, and those that have to be made by hand."""
+
+    text: str
+    held: tuple[Suggestion, ...]
+    by_hand: tuple[Suggestion, ...]
+
+
+def suggest(
+    store: Store, tree: Tree, mode: RedactionMode, *, task: str | None = None, least: int = MIN_SIGHTINGS
+) -> tuple[Suggestion, ...]:
+    """What could be linked, the most seen first; of one task, or of all."""
+    sync_tree(store, tree, mode)
+    graph = load_graph(store.truth, tree)
+    receipts = [one for one in list_receipts(store.truth) if one.inputs.get("tree", ".") == tree.name and task_of(one)]
+    seen: dict[str, list[Sighting]] = {}
+    for one in sightings(receipts):
+        if task is None or one.task.lower() == task.lower():
+            seen.setdefault(one.id, []).append(one)
+    found = [
+        suggestion
+        for id_, times in seen.items()
+        if len(times) >= least and id_ in graph.nodes and not graph.nodes[id_].is_retired
+        for suggestion in _suggestions(graph, graph.nodes[id_], times)
+    ]
+    return tuple(sorted(found, key=lambda one: (-len(one.sightings), one.into, one.id)))
+
+
+def sightings(receipts: Iterable[Receipt]) -> Iterator[Sighting]:
+    """What search had among its best in each context; equal texts count once."""
+    told: set[tuple[str, str]] = set()
+    for receipt in receipts:
+        task = task_of(receipt)
+        if (task, receipt.digest) in told:
+            continue
+        told.add((task, receipt.digest))
+        # An artifact that is shown lowered may have two lines.
+        best = dict.fromkeys(entry.id for entry in receipt.entries if entry.reason.startswith("T3"))
+        for rank, id_ in enumerate(list(best)[:COUNTED_RANK], start=1):
+            yield Sighting(id_, task, rank, receipt.id)
+
+
+def make_patch(tree: Tree, suggestions: Iterable[Suggestion], mode: RedactionMode) -> Patch:
+    """The suggestions as one diff against the files as they are; nothing is written."""
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    held: list[Suggestion] = []
+    by_hand: list[Suggestion] = []
+    for one in suggestions:
+        if one.path not in before:
+            before[one.path] = after[one.path] = _text_of(tree, one.path)
+        made = with_link(one.path, after[one.path], one.list, one.id)
+        # A diff shows what stands around the change.
+        if made is None or _shows_secret(unified_diff(one.path, before[one.path], made), mode):
+            by_hand.append(one)
+        else:
+            after[one.path] = made
+            held.append(one)
+    text = "".join(unified_diff(path, before[path], after[path]) for path in sorted(before))
+    return Patch(text, tuple(held), tuple(by_hand))
+
+
+def _text_of(tree: Tree, path: str) -> str:
+    """A file with its line ends as they are; '' where it is no UTF-8 or gone, which no link can be added to."""
+    try:
+        with open(os.path.join(tree.folder, path), encoding="utf-8", newline="") as file:
+            return file.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _shows_secret(diff: str, mode: RedactionMode) -> bool:
+    return redact(diff, mode).text != diff
+
+
+def _suggestions(graph: Graph, node: Node, times: list[Sighting]) -> Iterator[Suggestion]:
+    """Where a link to an artifact would go: a spec that all the tasks link to, else each task."""
+    tasks = [graph.nodes[task] for task in dict.fromkeys(one.task for one in times) if task in graph.nodes]
+    tasks = [task for task in tasks if task.type == "task" and not _is_linked(graph, task, node)]
+    places = tasks
+    if len(tasks) > 1:
+        listed = [[link.id for link in task.links] for task in tasks]
+        shared = [id_ for id_ in listed[0] if all(id_ in others for others in listed[1:])]
+        specs = [graph.nodes[id_] for id_ in shared if id_ in graph.nodes and graph.nodes[id_].type == "spec"]
+        places = [spec for spec in specs if not spec.is_retired and spec.id != node.id][:1] or tasks
+    for place in places:
+        yield Suggestion(node.id, _LISTS[node.type], place.id, place.path, tuple(times))
+
+
+def _is_linked(graph: Graph, task: Node, node: Node) -> bool:
+    return any(one.node.id == node.id and one.tier < 2 for one in reach(graph, task).reached)

@@ -1,0 +1,59 @@
+"""Prices: what a text may cost in tokens of the model that reads it, so that a budget can be kept.
+
+    price = cautious count of o200k_base tokens × the model family's factor, rounded up
+
+A text that an exact counter has counted costs that; how all others are counted is said in indexer/text/tokens.py.
+"""
+
+from math import ceil
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.text.tokens import ESTIMATE, MARGIN, cautious_tokens, shape, surcharge
+
+if TYPE_CHECKING:  # linked artifacts have prices too, and no passages
+    from ctxrank.ranking.context.assembly.request import IncludedPassage
+
+# Headings and names of one shape are counted once: a block has dozens of them.
+_SHORT_CHARS = 120
+
+
+class StoredPassage(NamedTuple):
+    """A passage that could be shown, with its stored token count and who counted."""
+
+    shown: "IncludedPassage"
+    tokens: int
+    counter: str
+
+
+class Prices:
+    """Prices in tokens of one model."""
+
+    def __init__(self, factor: float) -> None:
+        self._factor = factor
+        self._by_shape: dict[bytes, int] = {}
+
+    def of(self, *texts: str) -> int:
+        """Of parts of a block that no counter has seen; each with the blank line after it, '' is nothing."""
+        return sum(self._of_one(text) for text in texts if text)
+
+    def of_counted(self, tokens: int) -> int:
+        """Of a part that was counted exactly or cautiously, with the blank line after it."""
+        return ceil(tokens * self._factor) + 1
+
+    def of_passage(self, passage: StoredPassage) -> int:
+        """Of a passage in its fence."""
+        from ctxrank.ranking.context.assembly import block
+
+        tokens: float = passage.tokens
+        if passage.counter == ESTIMATE:
+            tokens = MARGIN * tokens + surcharge(passage.shown.text)
+        return ceil(tokens * self._factor) + self.of(block.passage(passage.shown._replace(text="")))
+
+    def _of_one(self, text: str) -> int:
+        if len(text) > _SHORT_CHARS or not text.isascii():
+            return ceil(cautious_tokens(text) * self._factor) + 1
+        key = shape(text)
+        price = self._by_shape.get(key)
+        if price is None:
+            price = self._by_shape[key] = ceil(cautious_tokens(text) * self._factor) + 1
+        return price

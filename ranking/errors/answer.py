@@ -1,0 +1,124 @@
+"""What a failure's text is answered with: the known errors that it is, with what fixed them; or why none is named.
+
+    answer = recognise(store.truth, "ModuleNotFoundError: No module named 'yaml'", Asked("default", now=now_us()))
+    answer.fixes[0].solution
+
+The matcher (known_errors/match.py) says which patterns it is; here they get their texts.
+"""
+
+import apsw
+
+from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
+from ctxrank.indexer.errors.patterns import IS_ALIVE
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.ranking.errors.match import ErrorMatch, match_errors
+from ctxrank.ranking.retrieval.cleaning import cleaned
+
+MAX_FIXES = 3
+
+
+class Asked(NamedTuple):
+    """Whose errors are meant; a language leaves out the patterns of others."""
+
+    project: str
+    now: int
+    lang: str | None = None
+    limit: int = MAX_FIXES
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY
+
+
+class Fix(NamedTuple):
+    """A known error with what fixed it; `match` says how it was recognised."""
+
+    match: ErrorMatch
+    error_type: str
+    message: str
+    solution: str
+    occurrences: int
+    lang: str | None
+    last_seen: int
+
+
+class ErrorAnswer(NamedTuple):
+    """`fixes` is empty where `outcome` is "no_match"; `reason` says why it is what it is.
+
+    `signature` and `unit` are of the error that was recognised, else of the primary one; None where there is none.
+    """
+
+    outcome: str
+    reason: str
+    fixes: tuple[Fix, ...]
+    signature: Signature | None
+    unit: str
+    errors: int  # in the output
+    unsure: tuple[ErrorMatch, ...] = ()
+
+
+def recognise(truth: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
+    """What is known of a redacted failure: of its errors, primary first, the first one that is recognised answers."""
+    units = error_units(failure)
+    first: ErrorAnswer | None = None
+    for unit in units:
+        answer = _answer(truth, unit, asked, len(units))
+        if answer.fixes:
+            return answer
+        first = first or answer
+    return first or ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
+
+
+def _answer(truth: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
+    signature = sign(unit)
+    found = match_errors(
+        truth, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
+    )  # fmt: skip
+    fixes = [fix for match in found.matches if (fix := _fix(truth, match, asked.mode)) is not None]
+    if not fixes:
+        reason = _why_left_out(truth, signature, asked) or found.reason
+        return ErrorAnswer("no_match", reason, (), signature, unit.text, count, found.unsure[: asked.limit])
+    # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
+    fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
+    return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count)
+
+
+def _fix(truth: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:
+    """The pattern with its texts; None for one that was removed meanwhile."""
+    row = truth.execute(
+        """
+        SELECT e.error_type, e.message, e.solution, e.occurrences, e.lang, e.last_seen, d.ruleset
+          FROM error_patterns AS e
+          JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
+         WHERE e.id = ?
+        """,
+        (match.pattern_id,),
+    ).fetchone()
+    if row is None:
+        return None
+    error_type, message, solution, occurrences, lang, last_seen, ruleset = row
+    message, solution = (cleaned(str(text), ruleset, mode) for text in (message, solution))
+    return Fix(match, error_type, message, solution, occurrences, lang, last_seen)
+
+
+def _why_left_out(truth: apsw.Connection, signature: Signature, asked: Asked) -> str:
+    """Why a pattern with this very message does not count; '' where there is none."""
+    row = truth.execute(
+        f"""
+        SELECT e.id, e.last_seen, e.lang, {IS_ALIVE}
+          FROM error_signatures AS s
+          JOIN error_patterns AS e ON e.id = s.pattern_id
+         WHERE s.template = :template AND e.project = :project
+         ORDER BY s.instance = :instance DESC, e.last_seen DESC
+         LIMIT 1
+        """,
+        {"template": signature.template, "instance": signature.instance, "project": asked.project, "now": asked.now},
+    ).fetchone()
+    if row is None:
+        return ""
+    number, last_seen, lang, is_alive = row
+    if not is_alive:
+        return f"The known error, error:{number}, has expired: last seen {format_day(int(last_seen))}."
+    if asked.lang and lang and lang != asked.lang.lower():
+        return f"The known error, error:{number}, is one of {lang}."
+    return ""

@@ -1,0 +1,105 @@
+"""How sure a match is: the share of such matches that are right, and what the pattern's own record adds.
+
+    recognition = 1 / (1 + exp(−w · x))                    the same error?  (logistic; Platt 1999)
+    confidence  = (n·recognition + c) / (n + c + r)        and does its record bear that out?
+
+    x   the evidence (`Evidence`), each between 0 and 1
+    w   WEIGHTS of the family, fitted on all groups by benchmarks/errors/cross_validate.py --fit
+    c   times the pattern was confirmed after a match      r   times it was refuted
+    n   PRIOR_STRENGTH: how many observations the recognition counts for
+
+The second line is the posterior mean of a Beta(n·p, n·(1−p)) prior after c successes and r failures (Gelman et al.,
+Bayesian Data Analysis, 2.4). Without a record it is the recognition itself, so that a fresh store is calibrated as
+measured.
+
+Whether a pattern's solution works is judged by a bound, not by a mean: `record_bound` is the lower end of Wilson's
+interval (1927), which one lucky success does not lift.
+"""
+
+import math
+from typing import Final, Literal
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+CalibrationFamily = Literal["message", "trace"]
+
+# Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
+# in benchmarks/errors/cross_validate.py. It lies in a wide gap: 0.91 and 0.935 answer nearly the same.
+LEAST_RECOGNITION: Final = 0.93
+PRIOR_STRENGTH: Final = 4.0
+_Z = 1.0  # of the bound: one standard error
+_SHORT_CONTENT = 4.0  # weight of words
+_FULL_MARGIN = 0.5
+_MANY_RIVALS = 3
+_TIE = 0.06  # a margin below this is none
+
+
+class Evidence(NamedTuple):
+    """What a recognition is calibrated on. `margin` is the distance to the next different pattern."""
+
+    is_template: float
+    unsupported: float  # notes stand below both, and none agrees; or below one, and the values do not agree either
+    barely_said: float  # and the message is short, too
+    other_kind: float
+    changed: float  # a word that changes the meaning, outweighed by a note
+    same_code: float
+    same_line: float
+    margin: float
+    is_tied: float
+    rivals: float  # other patterns of the same template: this message is given for several errors
+
+
+# Order: constant, then the fields of Evidence. Too few matches at the same place of the code were wrong to fit
+# anything: the constants of "trace" say 0.97 for the same line and 0.93 for the same function.
+WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
+    "message": (1.45, 1.01, -2.67, -0.30, -0.02, 0.47, 3.51, 0.00, 2.15, -1.29, -1.22),
+    "trace": (2.60, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00, 0.00),
+}
+
+
+def evidence(
+    *, is_template: bool, content: float, are_notes_apart: bool, have_both_notes: bool, values: float | None,
+    other_kind: bool, changed: bool, same_code: bool, same_line: bool, margin: float, rivals: int,
+) -> Evidence:  # fmt: skip
+    """The evidence from a comparison; `values` is None where there is none to compare."""
+    unsupported = are_notes_apart and (have_both_notes or values != 1.0)
+    return Evidence(
+        float(is_template), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
+        float(changed), float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN,
+        float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
+    )  # fmt: skip
+
+
+def is_tie(margin: float) -> bool:
+    """Whether another pattern fits as well."""
+    return margin < _TIE
+
+
+def recognition(family: CalibrationFamily, found: Evidence) -> float:
+    """The probability that the match is the same error."""
+    weights = WEIGHTS[family]
+    return logistic(weights[0] + sum(weight * value for weight, value in zip(weights[1:], found, strict=True)))
+
+
+def confidence(recognised: float, confirmations: int, refutations: int) -> float:
+    """The recognition after the pattern's record."""
+    return (PRIOR_STRENGTH * recognised + confirmations) / (PRIOR_STRENGTH + confirmations + refutations)
+
+
+def record_bound(confirmations: int, refutations: int) -> float:
+    """The least share of successes that the record supports; 0 without a record."""
+    return _wilson(confirmations, confirmations + refutations, -_Z)
+
+
+def logistic(value: float) -> float:
+    """1 / (1 + exp(−value)), for any value."""
+    return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, value))))
+
+
+def _wilson(successes: int, tried: int, z: float) -> float:
+    """An end of Wilson's score interval: the lower one for a negative z."""
+    if not tried:
+        return 0.0
+    share = successes / tried
+    spread = math.sqrt(share * (1 - share) / tried + z * z / (4 * tried * tried))
+    return (share + z * z / (2 * tried) + z * spread) / (1 + z * z / tried)

@@ -1,0 +1,278 @@
+"""How alike two signatures are, and what speaks against their being one error. Pure functions of two signatures.
+
+    compare(asked, known).text       0.93: the share of the headlines' weight that stands in the same order in both
+    compare(asked, known).vetoes     ("another code: TS2304, not TS2305",): no likeness outweighs these
+
+Words are weighed, not counted: a placeholder or an article says little, a word that messages are made of says all, a
+word that may be somebody's name lies between. A changed word of the second kind (started, paused) is a veto, a changed
+name is not.
+"""
+
+import functools
+from typing import Final
+
+from ctxrank.indexer.errors.parse.frames import Frame
+from ctxrank.indexer.errors.signature import STOPWORDS, Signature
+from ctxrank.indexer.errors.vocabulary import is_ordinary
+from ctxrank.indexer.light_typing import NamedTuple
+
+# Weights of a word by what it is. Tuned on the development groups; the order matters more than the values.
+PLACEHOLDER_WEIGHT: Final = 0.2
+STOPWORD_WEIGHT: Final = 0.35
+NAME_WEIGHT: Final = 0.6
+WORD_WEIGHT: Final = 1.0
+# Headlines that share less than this are not compared word by word, unless they are short.
+LEAST_SHARE: Final = 0.5
+_SHORT = 8
+_NEARLY_THE_SAME = 0.4  # share of the notes' words
+_NAMELESS = frozenset(("", "<module>", "Object.<anonymous>", "<anonymous>", "main.main", "<lambda>", "run", "next"))
+_NEGATIONS = frozenset(
+    ("not", "no", "never", "cannot", "without", "doesnot", "isnot", "non", "unless", "only", "already")
+)
+# Exceptions that one cause raises under another name in another version or at another moment.
+_TYPE_FAMILIES = (
+    frozenset(("ImportError", "ModuleNotFoundError")),
+    frozenset(("SyntaxError", "IndentationError", "TabError")),
+    frozenset(("NameError", "UnboundLocalError")),
+    frozenset(("OSError", "IOError", "FileNotFoundError", "EnvironmentError")),
+    frozenset(("ValueError", "JSONDecodeError", "UnicodeDecodeError", "UnicodeEncodeError")),
+    frozenset(("RuntimeError", "RecursionError", "NotImplementedError")),
+)
+# Languages whose tool gives one diagnostic for all kinds of things; tsc and others give each kind its own.
+_ONE_CODE_FOR_ALL_KINDS = frozenset(("rust",))
+_KINDS_TEXT = """
+    alia argument array associated block class closure const constant constructor crate enum field function generic
+    immutable immutably import item lifetime local macro method module mutable mutably namespace object package
+    parameter pointer property reference slice static struct trait tuple type union unit value variable variant
+"""
+_KINDS: Final = frozenset(_KINDS_TEXT.split())
+_MODIFIERS_TEXT = """
+    abstract accessor async const declare default export extern final in internal open out override package private
+    protected public readonly sealed static unsafe virtual volatile
+"""
+_MODIFIERS: Final = frozenset(f"'{word}'" for word in _MODIFIERS_TEXT.split())
+
+
+class Likeness(NamedTuple):
+    """What two signatures have in common; `asked` is the new error, `known` the stored one."""
+
+    text: float  # weighted share of the headlines that agrees, in order: 0 to 1
+    content: float  # weight of the words that agree: how much there was to agree about
+    details: float  # share of the notes' words that agree: 0 to 1
+    notes: float  # share of the notes that agree word for word: 0 to 1
+    notes_apart: bool  # one or both have notes, and none is the same, nor nearly
+    have_both_notes: bool
+    values: float  # share of the masked values that agree: 0 to 1
+    has_values: bool  # the asked one has any
+    frames: int  # 2: the failing line agrees, 1: its function, 0: nothing to compare, -1: it differs
+    same_code: bool
+    same_type: bool
+    is_template: bool
+    is_instance: bool
+    vetoes: tuple[str, ...]
+    changed_word: str  # that changes the meaning; '' where none does
+    is_added_to: bool  # one says more than the other, in words that carry meaning
+    is_of_another_kind: bool  # "struct <v> is private", not "function <v> is private": said of another kind of thing
+    is_worded_alike: bool  # where they differ, a quoted keyword stands for a value
+    differences: tuple[str, ...]  # words that changed, for the reason
+
+
+def compare(asked: Signature, known: Signature) -> Likeness:
+    """All that can be said about two signatures without knowing any others."""
+    is_template = asked.template == known.template
+    alignment = align(asked.words, known.words, has_kinds=asked.language in _ONE_CODE_FOR_ALL_KINDS)
+    same_code = bool(asked.codes and set(asked.codes) & set(known.codes))
+    notes = _overlap(asked.notes, known.notes)
+    shared = _overlap(_words_of(asked.notes), _words_of(known.notes))
+    details = _overlap(asked.details, known.details)
+    is_same_type = bool(asked.error_type) and asked.error_type == known.error_type
+    return Likeness(
+        text=alignment.share, content=alignment.weight,
+        details=details,
+        notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
+        have_both_notes=bool(asked.notes and known.notes),
+        values=_overlap(asked.values, known.values), has_values=bool(asked.values),
+        frames=frames_agree(asked.frames, known.frames), same_code=same_code, same_type=is_same_type,
+        is_template=is_template, is_instance=asked.instance == known.instance,
+        vetoes=tuple(_contradictions(asked, known)),
+        changed_word="" if is_template or not alignment.decisive else alignment.decisive[0],
+        is_added_to=alignment.is_added_to, is_of_another_kind=alignment.is_of_another_kind,
+        is_worded_alike=alignment.is_worded_alike, differences=alignment.changed,
+    )  # fmt: skip
+
+
+def _contradictions(asked: Signature, known: Signature) -> list[str]:
+    """What says by itself that these are two errors."""
+    found: list[str] = []
+    if asked.codes and known.codes and not set(asked.codes) & set(known.codes):
+        found.append(f"another code: {asked.codes[0]}, not {known.codes[0]}")
+    if asked.conditions and known.conditions and not set(asked.conditions) & set(known.conditions):
+        found.append(f"another condition: {asked.conditions[0]}, not {known.conditions[0]}")
+    one, other = asked.error_type, known.error_type
+    if one and other and one != other and not any(one in names and other in names for names in _TYPE_FAMILIES):
+        found.append(f"another exception: {one}, not {other}")
+    if asked.language and known.language and asked.language != known.language and not _is_kin(asked, known):
+        found.append(f"another language: {asked.language}, not {known.language}")
+    return found
+
+
+def _is_kin(asked: Signature, known: Signature) -> bool:
+    kin = {asked.language, known.language}
+    return kin <= {"c", "cpp"} or kin <= {"javascript", "typescript"} or kin <= {"java", "kotlin"}
+
+
+def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
+    """2: the innermost calls of the project are the same line, 1: the same function, 0: unknown, -1: they differ."""
+    if not asked or not known:
+        return 0
+    one, other = asked[-1], known[-1]
+    if one.place != other.place:
+        return -1
+    if one.code and other.code:
+        return 2 if one.code == other.code else 1
+    # Without the code, the top level of a file or a function without a name is too large a place.
+    return -1 if one.function in _NAMELESS else 1
+
+
+class Alignment(NamedTuple):
+    """Two headlines laid side by side."""
+
+    share: float  # of the weight of both that agrees
+    weight: float  # that agrees, of one side
+    decisive: tuple[str, ...]  # "started, not paused"
+    changed: tuple[str, ...]
+    is_of_another_kind: bool = False
+    is_added_to: bool = False
+    is_worded_alike: bool = True
+
+
+def align(asked: tuple[str, ...], known: tuple[str, ...], *, has_kinds: bool = False) -> Alignment:
+    """The longest common subsequence of words by weight, and what lies between its parts.
+
+    `has_kinds`: the tool says one thing of many kinds of things, so that another kind is no other meaning.
+    """
+    if asked == known:
+        return Alignment(1.0, sum(map(weight_of, asked)), (), ())
+    total = sum(map(weight_of, asked)) + sum(map(weight_of, known))
+    shared = sum(map(weight_of, set(asked) & set(known)))
+    if total and 2 * shared < LEAST_SHARE * total and len(asked) + len(known) > _SHORT:
+        # Too little in common, whatever the order: not worth laying side by side.
+        return Alignment(
+            2 * shared / total, shared, ("most of its words",), ("most of its words",), is_worded_alike=False
+        )
+    pairs = _common(asked, known)
+    agreed = sum(weight_of(asked[i]) for i, _ in pairs)
+    decisive: list[str] = []
+    changed: list[str] = []
+    is_of_another_kind = is_added_to = False
+    is_worded_alike = True
+    at_asked = at_known = 0
+    for i, j in [*pairs, (len(asked), len(known))]:
+        here, there = asked[at_asked:i], known[at_known:j]
+        at_asked, at_known = i + 1, j + 1
+        if here or there:
+            changed.append(f"{' '.join(here) or '(nothing)'}, not {' '.join(there) or '(nothing)'}")
+            is_worded_alike = is_worded_alike and _are_values(here, there)
+            if not _is_decisive(here, there):
+                continue
+            if (has_kinds and _are(_KINDS, here, there)) or (
+                asked[i : i + 1] == ("modifier",) and _are(_MODIFIERS, here, there)
+            ):
+                is_of_another_kind = True
+            else:
+                decisive.append(changed[-1])
+                is_added_to = is_added_to or not (_meaning(here) and _meaning(there))
+    return Alignment(
+        2 * agreed / total if total else 1.0, agreed, tuple(decisive), tuple(changed), is_of_another_kind, is_added_to,
+        is_worded_alike,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=4096)
+def weight_of(word: str) -> float:
+    """What a word says about which error this is."""
+    if word[0] == "<":
+        return PLACEHOLDER_WEIGHT
+    if word in STOPWORDS:
+        return NAME_WEIGHT if word in _NEGATIONS else STOPWORD_WEIGHT
+    return WORD_WEIGHT if word[0] == "'" or is_ordinary(word) else NAME_WEIGHT
+
+
+def _is_decisive(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether the change of these words changes the meaning.
+
+    It does where an ordinary word or a negation stands on one side only, or another one on the other. One word in
+    the place of a name or a value does not: it may be a name itself.
+    """
+    mine, theirs = _meaning(here), _meaning(there)
+    if not mine and not theirs:
+        return bool(_NEGATIONS & set(here)) != bool(_NEGATIONS & set(there))
+    if mine and theirs:
+        return True
+    return len(mine) + len(theirs) > 1 or not any(map(_may_vary, there if mine else here))
+
+
+def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether what carries meaning on both sides is among these words, and there is some."""
+    mine, theirs = _meaning(here), _meaning(there)
+    return bool(mine and theirs) and words.issuperset(mine) and words.issuperset(theirs)
+
+
+def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
+    """Whether one word stands against one, and one is a value and the other a quoted keyword: a name like any other."""
+    return len(here) == len(there) == 1 and {here[0][0], there[0][0]} == {"<", "'"}
+
+
+def _may_vary(word: str) -> bool:
+    return word[0] == "<" or (word not in STOPWORDS and not is_ordinary(word))
+
+
+def _meaning(words: tuple[str, ...]) -> list[str]:
+    return [w for w in words if w[0] == "'" or (w[0] != "<" and w not in STOPWORDS and is_ordinary(w))]
+
+
+def _words_of(notes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for note in notes for word in note.split() if word[0] != "<" and word not in STOPWORDS)
+
+
+def _overlap(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    """Shared members as a share of all; 0 where either has none."""
+    if not one or not other:
+        return 0.0
+    mine, theirs = set(one), set(other)
+    return len(mine & theirs) / len(mine | theirs)
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> list[tuple[int, int]]:
+    """Places of a longest common subsequence; equal beginnings and ends are taken first, which is most of it."""
+    start = 0
+    shortest = min(len(one), len(other))
+    while start < shortest and one[start] == other[start]:
+        start += 1
+    end = 0
+    while end < shortest - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    pairs = [(i, i) for i in range(start)]
+    a, b = one[start : len(one) - end], other[start : len(other) - end]
+    if a and b and not set(a).isdisjoint(b):
+        pairs += [(i + start, j + start) for i, j in _subsequence(a, b)]
+    return pairs + [(len(one) - n, len(other) - n) for n in range(end, 0, -1)]
+
+
+def _subsequence(a: tuple[str, ...], b: tuple[str, ...]) -> list[tuple[int, int]]:
+    best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) - 1, -1, -1):
+        row, below = best[i], best[i + 1]
+        for j in range(len(b) - 1, -1, -1):
+            row[j] = below[j + 1] + 1 if a[i] == b[j] else max(below[j], row[j + 1])
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        if a[i] == b[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i + 1][j] >= best[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs

@@ -1,0 +1,1 @@
+"""The ranking as numbers, on collections with known answers."""

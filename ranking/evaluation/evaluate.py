@@ -1,0 +1,131 @@
+"""Evaluation: how good the ranking is on a collection with known answers, through the search that users have.
+
+    nDCG@10      Σ grade / log₂(place + 1) over the first ten, divided by that of the best possible order
+    recall@100   share of the relevant documents that are among the first hundred
+    MRR@10       1 / place of the first relevant one among the first ten, else 0
+
+Each is a mean over the queries that have a relevant document; grades are 1 where a collection only says yes. Source of
+the first: Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques (2002), in the form that BEIR and
+trec_eval report: the gain is the grade itself.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from math import log2
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, Loaded, load_collection
+from ctxrank.ranking.retrieval.hits import SearchRequest
+from ctxrank.ranking.retrieval.search import search
+
+GAIN_DEPTH = 10
+RECALL_DEPTH = 100
+_USUAL_LIMIT = SearchRequest("").limit
+
+Progress = Callable[[int, int], None]
+
+
+class QueryQuality(NamedTuple):
+    """How well one query was answered."""
+
+    query_id: str
+    ndcg_at_10: float
+    recall_at_100: float
+    mrr_at_10: float
+
+
+class Evaluation(NamedTuple):
+    """All queries of a folder, in their order; the latency is that of a usual search, with snippets, in process."""
+
+    documents: int
+    queries: tuple[QueryQuality, ...]
+    latencies_ms: tuple[float, ...]
+
+    def mean(self, measure: str) -> float:
+        """The mean of one measure over all queries."""
+        values = [float(getattr(query, measure)) for query in self.queries]
+        return sum(values) / len(values) if values else 0.0
+
+    def latency_ms(self, share: float) -> float:
+        """The latency that this share of the searches does not exceed; 0 where none was timed."""
+        ordered = sorted(self.latencies_ms)
+        return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0
+
+
+class Indexed(NamedTuple):
+    """A collection in a store of its own."""
+
+    collection: Collection
+    store: Store
+    loaded: Loaded
+
+
+@contextmanager
+def indexed(collection: Collection, config: Config) -> Generator[Indexed, None, None]:
+    """Index a collection in a temporary folder, which is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_store(folder) as store:
+        store.truth.pragma("synchronous", 0)  # it does not outlive this call, so a power cut cannot harm it
+        yield Indexed(collection, store, load_collection(store, collection.documents, config.redaction_mode))
+
+
+def evaluate(collections: Sequence[Collection], config: Config, progress: Progress | None = None) -> Evaluation:
+    """Index each collection and ask all its queries. `progress` is told how many queries of how many are done."""
+    total = sum(len(collection.queries) for collection in collections)
+    qualities: list[QueryQuality] = []
+    latencies: list[float] = []
+    for collection in collections:
+        with indexed(collection, config) as one:
+            for query in collection.queries:
+                latencies.append(_latency_ms(one, query, config))
+                qualities.append(quality(query, ranked_ids(one, query, config)))
+                if progress is not None:
+                    progress(len(qualities), total)
+    return Evaluation(sum(len(one.documents) for one in collections), tuple(qualities), tuple(latencies))
+
+
+def ranked_ids(one: Indexed, query: JudgedQuery, config: Config) -> list[str]:
+    """The corpus' ids of a query's first hundred hits."""
+    request = _request(one, query)._replace(limit=RECALL_DEPTH, has_snippets=False)
+    return [one.loaded.ids[hit.id] for hit in search(one.store, request, config).hits if hit.id in one.loaded.ids]
+
+
+def text_scores(one: Indexed, query: JudgedQuery, config: Config) -> dict[str, float]:
+    """T of every document that matches, without what is known of it, by the corpus' ids."""
+    text_alone = config._replace(ranking={**config.ranking, "text": 1.0})
+    request = _request(one, query)._replace(limit=len(one.collection.documents), has_snippets=False)
+    hits = search(one.store, request, text_alone).hits
+    return {one.loaded.ids[hit.id]: hit.score for hit in hits if hit.id in one.loaded.ids}
+
+
+def _latency_ms(one: Indexed, query: JudgedQuery, config: Config) -> float:
+    started = time.perf_counter_ns()
+    search(one.store, _request(one, query), config)
+    return (time.perf_counter_ns() - started) / 1e6
+
+
+def _request(one: Indexed, query: JudgedQuery) -> SearchRequest:
+    is_by_passage = one.loaded.is_of_passages
+    return SearchRequest(query.text, _USUAL_LIMIT, as_of=MADE_AT, is_by_passage=is_by_passage, is_plain=True)
+
+
+def quality(query: JudgedQuery, ranked: Sequence[str]) -> QueryQuality:
+    """The three measures of one ranking."""
+    grades = query.grades
+    first = next((place for place, id_ in enumerate(ranked[:GAIN_DEPTH], 1) if id_ in grades), 0)
+    found = sum(id_ in grades for id_ in ranked[:RECALL_DEPTH])
+    return QueryQuality(query.id, ndcg(ranked, grades), found / len(grades), 1 / first if first else 0.0)
+
+
+def ndcg(ranked: Sequence[str], grades: Mapping[str, float]) -> float:
+    """nDCG@10 of a ranking; `grades` are those above 0."""
+    gain = _discounted(grades.get(id_, 0.0) for id_ in ranked[:GAIN_DEPTH])
+    best = _discounted(sorted(grades.values(), reverse=True)[:GAIN_DEPTH])
+    return gain / best if best else 0.0
+
+
+def _discounted(gains: Iterable[float]) -> float:
+    return sum(gain / log2(place + 1) for place, gain in enumerate(gains, 1))

@@ -1,0 +1,1 @@
+"""Whether the index can answer, and what answers when it cannot."""

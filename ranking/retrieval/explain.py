@@ -1,0 +1,63 @@
+"""The trees behind scores, built from the same terms as the scores themselves."""
+
+from ctxrank.indexer.fulltext.index_file import Index, IndexState
+from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
+from ctxrank.ranking.formulas.explanation import Explanation
+from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
+from ctxrank.ranking.retrieval.grouping import Evidence
+from ctxrank.ranking.retrieval.plan import Plan
+
+
+def explain_blend(
+    index: Index,
+    state: IndexState,
+    plan: Plan,
+    evidence: Evidence | None,
+    text: float,
+    parts: HeuristicParts,
+    weight: float = TEXT_WEIGHT,
+) -> Explanation:
+    """score = text + what is known; the text down to what each term gave to each row."""
+    text_value = weight * text
+    rows: list[Explanation] = []
+    total = evidence.score if evidence is not None else 0.0
+    for share, candidate, name in evidence.shares() if evidence is not None and total else ():
+        value = text_value * share * candidate.score / total
+        leaves = tuple(
+            Explanation(
+                value * part.score / candidate.score,
+                f"'{part.term.text}': idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
+                f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
+            )
+            for part in term_scores(index, state, plan, candidate.rowid)
+        ) + tuple(
+            Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
+            for bonus in candidate.bonuses
+        )
+        rows.append(Explanation(value, f"{name}, BM25 {candidate.score:.2f} × {share:g}", leaves))
+    return Explanation(
+        blended(text, parts.total, weight),
+        "score = text + what is known",
+        (
+            Explanation(text_value, f"text: {weight:g} × {text:.3f} (BM25 {total:.2f}, calibrated)", tuple(rows)),
+            explain_heuristic(parts, 1 - weight),
+        ),
+    )
+
+
+def _named(bonus: Bonus) -> str:
+    return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
+
+
+def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Explanation:
+    """The heuristic's summands: as they are, or scaled by their weight in a blend."""
+    scale = 1.0 if weight is None else weight / BLENDED_MAXIMUM
+    leaves = (
+        Explanation(parts.priority * scale, f"priority {parts.priority:g}"),
+        Explanation(parts.same_group * scale, f"same group {parts.same_group:g}"),
+        Explanation(parts.agent * scale, f"designated for the agent {parts.agent:g}"),
+        Explanation(parts.recency * scale, f"recency {parts.recency:.3f}"),
+    )
+    meaning = "score = heuristic" if weight is None else f"known: {weight:g} × {parts.total:.2f} / {BLENDED_MAXIMUM}"
+    return Explanation(parts.total * scale, meaning, tuple(leaf for leaf in leaves if leaf.value))

@@ -1,0 +1,41 @@
+"""Whether a file on disk is still what was indexed."""
+
+import os
+
+from ctxrank.indexer.store.store import Store
+
+
+def file_state(store: Store, artifact_id: int | None) -> str:
+    """Whether an artifact on disk is what was indexed: current, changed, missing; '' where there is none.
+
+    A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
+    """
+    if artifact_id is None:
+        return ""
+    row = store.truth.execute(
+        """
+        SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256
+          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+         WHERE a.id = ?
+        """,
+        (artifact_id,),
+    ).fetchone()
+    if row is None:
+        return ""
+    root, path, size, mtime_ns, inode, sha256 = row
+    full = os.path.join(store.location.project if root == "." else str(root), str(path))
+    try:
+        info = os.stat(full)
+    except OSError:
+        return "missing"
+    if (info.st_size, info.st_mtime_ns, info.st_ino) == (size, mtime_ns, inode):
+        return "current"
+    if info.st_size != size:
+        return "changed"
+    import hashlib  # only for a file whose stat changed and whose size did not
+
+    try:
+        with open(full, "rb") as file:
+            return "current" if hashlib.file_digest(file, "sha256").hexdigest() == sha256 else "changed"
+    except OSError:
+        return "missing"

@@ -1,0 +1,64 @@
+"""Evidence: all rows by which one file, package or record was found, as one score.
+
+    s = best + 0.4·second + 0.1·(other passages shown)
+
+`best` and `second` are the best passage and the file's own row (title, summary, path), whichever scores
+higher first: a file is found by its best passage, and what is said of the file as a whole supports it.
+"""
+
+from collections.abc import Iterable
+
+from ctxrank.indexer.store.facets import document_id_of
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate
+
+SHOWN_PASSAGES = 3
+OWN_SHARE = 0.4
+OTHERS_SHARE = 0.1
+
+
+class Evidence:
+    """What one owning document was found by; `passages` are best first."""
+
+    __slots__ = ("own", "passages")
+
+    def __init__(self) -> None:
+        self.own: Candidate | None = None
+        self.passages: list[Candidate] = []
+
+    @property
+    def score(self) -> float:
+        """The rows' scores, each by its share."""
+        return sum(share * candidate.score for share, candidate, _ in self.shares())
+
+    @property
+    def best(self) -> Candidate:
+        """The row that counts in full."""
+        return next(candidate for share, candidate, _ in self.shares() if share == 1.0)
+
+    def shares(self) -> list[tuple[float, Candidate, str]]:
+        """Which rows make the score, with which share, and what they are."""
+        own, passages = self.own, self.passages
+        is_own_best = own is not None and (not passages or own.score > passages[0].score)
+        shares: list[tuple[float, Candidate, str]] = []
+        if own is not None:
+            shares.append((1.0 if is_own_best else OWN_SHARE, own, "title, summary and path"))
+        if passages:
+            shares.append((OWN_SHARE if is_own_best else 1.0, passages[0], "best passage"))
+        shares += [(OTHERS_SHARE, passage, "another passage") for passage in passages[1:SHOWN_PASSAGES]]
+        return shares
+
+
+def grouped(rows: Iterable[Candidate]) -> dict[int, Evidence]:
+    """Candidates by the id of their owning document."""
+    evidence: dict[int, Evidence] = {}
+    for row in rows:
+        entry = evidence.get(row.owner_id)
+        if entry is None:
+            entry = evidence[row.owner_id] = Evidence()
+        if document_id_of(row.rowid) == row.owner_id:
+            entry.own = row
+        else:
+            entry.passages.append(row)
+    for entry in evidence.values():
+        entry.passages.sort(key=lambda row: (-row.score, row.rowid))
+    return evidence

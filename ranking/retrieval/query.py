@@ -1,0 +1,160 @@
+"""The query language: text in, a small frozen tree out, and no text is a syntax error.
+
+    retry timeout               plain words: any of them may match, more and rarer ones rank higher
+    "connection reset"          a phrase, which must occur; a doubled quote inside it is one quote
+    -flaky  -"known issue"      must not occur
+    migrat*  "schema migrat"*   the last word is a prefix
+    title:retry body:"a b"      only in that column
+    kind:error group:AUTH-1     filters; a value may be quoted, a repeated field collects
+
+Field names are lower case, and only the known ones are fields. All other text with a colon is plain
+words, so a pasted URL, `std::vector`, `error:`, `path::join` or `12:30` means itself. So do `->` and
+`--flag`, and a quote that is never closed is left out as if it had not been typed.
+
+The tree prints back to text that parses to the same tree: `parse_query(str(query)) == query`.
+"""
+
+import re
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+COLUMNS = ("title", "body")
+FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")
+
+_FIELDS = frozenset(COLUMNS + FILTER_FIELDS)
+_LONGEST_FIELD = max(map(len, _FIELDS))
+
+# Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8. Compiled
+# by the few texts that have one.
+_UNPRINTABLE = "[\x00-\x1f\x7f\ud800-\udfff]"
+
+_VISIBLE = re.compile(r"\S")
+_SPACE = re.compile(r"\s")
+
+# A term made of these alone says nothing.
+_MARKS = '-*"'
+
+
+class Term(NamedTuple):
+    """What to look for: a word or a phrase, as typed but without its marks.
+
+    `column` is '' for any column, else one of COLUMNS. A word may still be several tokens (`a-b`): cutting
+    it is the tokenizer's work.
+    """
+
+    text: str
+    is_phrase: bool = False
+    is_prefix: bool = False
+    column: str = ""
+
+    def __str__(self) -> str:
+        column = f"{self.column}:" if self.column else ""
+        text = _quoted(self.text) if self.is_phrase else self.text
+        return f"{column}{text}{'*' if self.is_prefix else ''}"
+
+
+class Filter(NamedTuple):
+    """Where to look: a field of FILTER_FIELDS and the value it must have, exactly as typed."""
+
+    field: str
+    value: str
+
+    def __str__(self) -> str:
+        is_bare = not _SPACE.search(self.value) and not self.value.startswith(('"', ":", "//"))
+        return f"{self.field}:{self.value if is_bare else _quoted(self.value)}"
+
+
+class Query(NamedTuple):
+    """A whole query; each part keeps the order in which it was typed."""
+
+    terms: tuple[Term, ...] = ()
+    excluded: tuple[Term, ...] = ()
+    filters: tuple[Filter, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to look for: filters may narrow a search and exclusions thin it, but neither starts one."""
+        return not self.terms
+
+    def __str__(self) -> str:
+        excluded = (f"-{term}" for term in self.excluded)
+        return " ".join([*map(str, self.terms), *excluded, *map(str, self.filters)])
+
+
+def parse_query(text: str) -> Query:
+    """The tree that any text stands for; linear in its length, and it never raises."""
+    if not text.isprintable():
+        text = re.sub(_UNPRINTABLE, " ", text)
+    terms: list[Term] = []
+    excluded: list[Term] = []
+    filters: list[Filter] = []
+    at = 0
+    while visible := _VISIBLE.search(text, at):
+        at = start = visible.start()
+        is_excluded = _is_minus(text, start)
+        start += is_excluded
+        field = _field(text, start)
+        if is_excluded and field in FILTER_FIELDS:
+            field = ""  # the tree has no negative filter: these are words
+        if field:
+            start += len(field) + 1
+        is_phrase = text.startswith('"', start)
+        if is_phrase:
+            end = _closing_quote(text, start + 1)
+            if end < 0:
+                # Take the quote out and read this term again. Happens once: every run of quotes after
+                # an unclosed one is even, and an even run closes itself.
+                text, at = text[at:start] + text[start + 1 :], 0
+                continue
+            body = text[start + 1 : end].replace('""', '"')
+            end += 1
+        else:
+            space = _SPACE.search(text, start)
+            end = space.start() if space else len(text)
+            body = text[start:end]
+        at = end
+        if field in FILTER_FIELDS:
+            if body:
+                filters.append(Filter(field, body))
+            continue
+        is_prefix = text.startswith("*", end) if is_phrase else body.endswith("*")
+        if is_phrase:
+            at += is_prefix
+        else:
+            body = body.rstrip("*")
+        if body.strip(_MARKS).strip():
+            (excluded if is_excluded else terms).append(Term(body, is_phrase, is_prefix, field))
+    return Query(tuple(terms), tuple(excluded), tuple(filters))
+
+
+def plain_query(text: str, max_words: int = -1) -> Query:
+    """A text as words alone: nothing in a description is a filter, an exclusion or a must."""
+    return Query(tuple(Term(word) for word in text.split(maxsplit=max_words)[: max_words if max_words > 0 else None]))
+
+
+def _is_minus(text: str, at: int) -> bool:
+    """Whether a minus that excludes stands here: no dash, no `--flag`, no arrow and no operator."""
+    following = text[at + 1 : at + 2]
+    return text.startswith("-", at) and following not in ("", "-", ">", "=") and not following.isspace()
+
+
+def _field(text: str, at: int) -> str:
+    """The known field that begins here, or ''; `path::join`, `path://x` and a field of nothing are words."""
+    colon = text.find(":", at, at + _LONGEST_FIELD + 1)
+    field = text[at:colon] if colon > at else ""
+    following = text[colon + 1 : colon + 3]
+    is_word = following[:1] in ("", ":") or following == "//" or following[:1].isspace()
+    return field if field in _FIELDS and not is_word else ""
+
+
+def _closing_quote(text: str, at: int) -> int:
+    """The place of the next quote that is not doubled, or -1."""
+    end = text.find('"', at)
+    while end >= 0 and text.startswith('"', end + 1):
+        end = text.find('"', end + 2)
+    return end
+
+
+def _quoted(text: str) -> str:
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'

@@ -1,0 +1,82 @@
+"""A query's cold start is the product: what it may import is a list, and the list is held here."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from linked_builders import copy_fixture
+
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import create_store
+
+# Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
+_FORBIDDEN = (
+    "click", "inspect", "uuid", "argparse", "dataclasses", "importlib.metadata", "importlib.resources", "logging",
+    "pathspec", "rapidfuzz", "tiktoken", "yaml", "sqlite3", "asyncio", "multiprocessing", "concurrent.futures",
+    "email", "http", "urllib.request",
+)  # fmt: skip
+
+
+def _imported(folder: Path, *arguments: str) -> set[str]:
+    code = (
+        "import sys; from ctxrank.cli.main import run; code = run(sys.argv[1:]);"
+        "print('\\n'.join(sys.modules), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
+
+
+@pytest.fixture
+def shop(loaded: Location, tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "database", "locked"),
+        ("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "token refresh"),
+        ("package", "list"),
+        ("error", "match", "--project", "shop", "--message", "sqlite3.OperationalError: database is locked"),
+    ],
+)
+def test_a_query_imports_none_of_the_expensive_modules(shop: Path, arguments: tuple[str, ...]) -> None:
+    modules = _imported(shop, *arguments)
+    assert not modules & set(_FORBIDDEN)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "database", "locked"),
+        ("assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "token refresh"),
+        ("status",),
+    ],
+)
+def test_the_questions_of_every_spawn_load_neither_typing_nor_importlib(shop: Path, arguments: tuple[str, ...]) -> None:
+    assert not _imported(shop, *arguments) & {"typing", "importlib"}
+
+
+def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_path: Path) -> None:
+    copy_fixture(tmp_path)
+    create_store(str(tmp_path)).close()
+    _imported(tmp_path, "context", "TASK-042")
+    modules = _imported(tmp_path, "context", "TASK-042", "--budget", "2000")
+    assert not modules & {*_FORBIDDEN, "hashlib", "ctxrank.indexer.links.frontmatter", "ctxrank.indexer.files.read"}
+    assert len([name for name in modules if name.startswith("ctxrank.")]) <= 71
+
+
+def test_a_query_imports_at_most_this_many_modules_of_ours(shop: Path) -> None:
+    modules = _imported(shop, "assemble", "--session", "shop-2026-10", "--agent", "developer", "--task", "x")
+    assert len([name for name in modules if name.startswith("ctxrank.")]) <= 71
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("search", "--help"), ("assemble", "--help")])
+def test_help_opens_neither_database_nor_config(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    modules = _imported(tmp_path, *arguments)
+    assert "apsw" not in modules
+    assert not modules & {*_FORBIDDEN} - {"click", "inspect", "uuid"}

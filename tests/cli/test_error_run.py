@@ -1,0 +1,275 @@
+"""`error run`: the command's output, exit code and signals are its own; a failure and the next success teach a fix."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from builders import make_store, obey_interrupts
+
+from ctxrank.indexer.errors.listing import StoredError, list_errors
+from ctxrank.indexer.errors.tree_changes import Tree, changes_between, note_tree
+from ctxrank.indexer.store.store import open_store
+
+SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"
+BROKEN, FIXED = SCRIPT + "load({})\n", SCRIPT + "load({'retries': 1})\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_store(tmp_path).close()
+    return tmp_path
+
+
+def start(folder: Path, *arguments: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "ctxrank.cli", "error", "run", *arguments],
+        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=obey_interrupts,
+    )  # fmt: skip
+
+
+def ran(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, bytes, bytes]:
+    process = start(folder, *arguments)
+    out, err = process.communicate(given, timeout=60)
+    return process.returncode, out, err
+
+
+def errors(folder: Path) -> list[StoredError]:
+    with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
+        return list_errors(store.truth)
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def git(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        ["git", "-c", "user.name=n", "-c", "user.email=n@example.org", *arguments],
+        cwd=folder, check=True, capture_output=True, env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull},
+    )  # fmt: skip
+
+
+# Passing through
+
+
+def test_both_streams_come_through_byte_by_byte_and_apart(folder: Path) -> None:
+    code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 999); sys.stderr.buffer.write(b'\\xff\\0e')"
+    assert ran(folder, "-q", "--", sys.executable, "-c", code) == (0, bytes(range(256)) * 999, b"\xff\0e")
+
+
+def test_stdin_is_the_commands_own(folder: Path) -> None:
+    assert ran(folder, "cat", given=b"a\nb\n")[:2] == (0, b"a\nb\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [("exit 3", 3), ("exit 255", 255), ("kill -9 $$", 137), ("kill -TERM $$", 143), ("exit 0", 0)],
+)
+def test_the_exit_code_is_the_commands(folder: Path, command: str, code: int) -> None:
+    assert ran(folder, "-q", "--", "sh", "-c", command)[0] == code
+
+
+def test_a_command_that_cannot_be_run_is_what_a_shell_says(folder: Path) -> None:
+    write(folder, "plain", "no program\n")
+    assert ran(folder, "--", "no-such-command-here")[0] == 127
+    code, _, err = ran(folder, "--", "./plain")
+    assert code == 126 and b"ermission" in err
+
+
+def test_output_arrives_while_the_command_still_runs(folder: Path) -> None:
+    process = start(folder, "--", "sh", "-c", "echo one; read line; echo $line")
+    assert process.stdout is not None and process.stdin is not None
+    assert process.stdout.readline() == b"one\n"
+    process.stdin.write(b"two\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"two\n"
+    assert process.wait(60) == 0
+    process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_reaches_the_command_and_its_answer_is_ours(folder: Path, number: signal.Signals) -> None:
+    script = f"trap 'echo caught; exit 7' {number.name.removeprefix('SIG')}; echo ready; while :; do sleep 0.05; done"
+    process = start(folder, "-q", "--", "sh", "-c", script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(number)
+    out, _ = process.communicate(timeout=60)
+    assert (process.returncode, out) == (7, b"caught\n")
+
+
+def test_a_reader_that_goes_away_ends_the_command_as_it_would_alone(folder: Path) -> None:
+    process = start(folder, "-q", "--", "yes")
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"y\n"
+    process.stdout.close()
+    assert process.wait(60) == 128 + signal.SIGPIPE
+    process.stdout = None
+    process.communicate()
+
+
+def test_a_command_that_leaves_another_running_ends_when_it_ends(folder: Path) -> None:
+    code, out, _ = ran(folder, "--", "sh", "-c", "sleep 30 & echo $!; exit 4")
+    os.kill(int(out), signal.SIGTERM)
+    assert code == 4
+
+
+def test_without_a_store_the_command_runs_all_the_same(tmp_path: Path) -> None:
+    code, out, err = ran(tmp_path, "--", "sh", "-c", "echo hi; exit 5")
+    assert (code, out) == (5, b"hi\n") and b"not recorded" in err and b"ctxrank init" in err
+
+
+def test_options_of_the_command_are_its_own(folder: Path) -> None:
+    assert ran(folder, "sh", "-c", "echo $0 $1", "--json", "-q")[1] == b"--json -q\n"
+
+
+def test_json_is_refused_because_stdout_is_the_commands(folder: Path) -> None:
+    code, out, _ = ran(folder, "--json", "--", "true")
+    assert code == 2 and b"stdout is the command's" in out
+
+
+# Learning
+
+
+def test_a_success_after_a_failure_proposes_what_changed_in_between(folder: Path) -> None:
+    write(folder, "app.py", BROKEN)
+    write(folder, "other.py", "x = 1\n")
+    assert ran(folder, "--", sys.executable, "app.py")[0] == 1
+    assert errors(folder) == []
+    write(folder, "app.py", FIXED)
+    code, out, err = ran(folder, "--", sys.executable, "app.py")
+    assert (code, out) == (0, b"said\n") and b"saved as error:1, sighted" in err
+    (error,) = errors(folder)
+    assert error.solution.endswith("app.py` succeeded once these changed: app.py")
+    assert (error.state, error.error_type, error.lang) == ("sighted", "KeyError", "python")
+
+
+def test_a_known_failure_is_named_at_once_and_its_end_asks_for_a_verdict(folder: Path) -> None:
+    test_a_success_after_a_failure_proposes_what_changed_in_between(folder)
+    write(folder, "app.py", BROKEN)
+    code, out, err = ran(folder, "--", sys.executable, "app.py")
+    assert (code, out) == (1, b"said\n") and b"known as error:1 (exact" in err
+    write(folder, "app.py", FIXED)
+    assert b"ctxrank error confirm error:1" in ran(folder, "--", sys.executable, "app.py")[2]
+    assert len(errors(folder)) == 1
+
+
+def test_a_success_without_a_change_of_files_saves_nothing(folder: Path) -> None:
+    script = f"test -e {folder.parent}/flag && exit 0; echo 'error: the flag is not up' >&2; exit 1"
+    assert ran(folder, "--", "sh", "-c", script)[0] == 1
+    flag = folder.parent / "flag"
+    flag.touch()
+    code, _, err = ran(folder, "--", "sh", "-c", script)
+    flag.unlink()
+    assert code == 0 and b"no file has changed" in err and errors(folder) == []
+
+
+def test_another_folder_or_command_or_a_failure_without_output_is_another_story(folder: Path) -> None:
+    write(folder, "app.py", BROKEN)
+    (folder / "sub").mkdir()
+    ran(folder, "--", sys.executable, "app.py")
+    assert b"not remembered" in ran(folder, "--", "false")[2]
+    write(folder, "app.py", FIXED)
+    assert ran(folder / "sub", "--", sys.executable, "../app.py")[2] == b"noise\n"
+    assert errors(folder) == []
+
+
+OUTPUTS = {
+    "nothing": b"", "blank": b" \n\t\n", "zeros": b"\0" * 4096, "binary": bytes(range(256)) * 64,
+    "latin": b"error: d\xe9j\xe0 vu\n", "half a character": b"error: it broke \xe2\x82",
+    "escapes": b"\x1b[31m\x1b]0;\x1b",
+    "a long line": b"error: " + b"x" * 300_000, "a long log": b"step done\n" * 80_000 + b"fatal: it broke\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_any_output_comes_through_as_it_is_and_a_failure_with_it_ends_well(folder: Path, name: str) -> None:
+    (folder / "said").write_bytes(OUTPUTS[name])
+    code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 3")
+    assert (code, out) == (3, OUTPUTS[name]) and b"Traceback" not in err
+    is_said = name not in ("nothing", "blank", "zeros", "binary", "escapes")
+    assert (b"exit code 3 is not remembered. " in err) is not is_said
+    write(folder, "said", "all is well")
+    code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 0")
+    assert (code, out, err) == (0, b"all is well", b"")
+
+
+def test_nothing_is_proposed_for_a_failure_that_said_only_that_it_failed(folder: Path) -> None:
+    write(folder, "flag", "make: *** [Makefile:2: all] Error 1\n")
+    command = ("--", "sh", "-c", "cat flag >&2; ! grep -q Error flag")
+    assert ran(folder, *command)[0] == 1
+    write(folder, "flag", "fine\n")
+    code, _, err = ran(folder, *command)
+    assert code == 0 and b"said only that something failed" in err and errors(folder) == []
+
+
+def test_a_secret_in_the_command_is_not_stored(folder: Path) -> None:
+    secret = "ghp" + "_" + "a1B2" * 9
+    write(folder, "app.py", BROKEN)
+    ran(folder, "--", sys.executable, "app.py", secret)
+    write(folder, "app.py", FIXED)
+    ran(folder, "--", sys.executable, "app.py", secret)
+    assert len(errors(folder)) == 1
+    assert all(secret.encode() not in path.read_bytes() for path in (folder / ".ctxrank").iterdir())
+
+
+def test_a_failure_of_a_session_is_its_last_until_the_command_succeeds(folder: Path) -> None:
+    write(folder, "app.py", BROKEN)
+    ran(folder, "--session", "S", "--create-session", "--", sys.executable, "app.py")
+    query = "SELECT count(*), count(resolved_at) FROM error_sightings"
+    with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
+        assert store.truth.execute(query).get == (1, 0)
+    write(folder, "app.py", FIXED)
+    ran(folder, "--session", "S", "--", sys.executable, "app.py")
+    with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
+        assert store.truth.execute(query).get == (1, 1)
+
+
+# What changed
+
+
+def test_in_a_git_tree_changes_are_what_differs_from_then_committed_or_not(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    for name in ("a.py", "b.py", "c.py", "gone.py", "reverted.py"):
+        write(tmp_path, name, "1\n")
+    write(tmp_path, ".gitignore", "ignored.txt\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "x")
+    write(tmp_path, "c.py", "dirty before\n")
+    write(tmp_path, "reverted.py", "broken\n")
+    tree = note_tree(str(tmp_path))
+    time.sleep(0.02)
+    moment = time.time_ns() // 1000
+    time.sleep(0.02)
+    write(tmp_path, "a.py", "2\n")
+    git(tmp_path, "commit", "-qam", "y")
+    write(tmp_path, "b.py", "2\n")
+    write(tmp_path, "new.toml", "1\n")
+    write(tmp_path, "ignored.txt", "1\n")
+    git(tmp_path, "checkout", "HEAD~", "--", "reverted.py")
+    write(tmp_path, "reverted.py", "1\n")
+    (tmp_path / "gone.py").unlink()
+    found = changes_between(str(tmp_path), tree, moment, time.time_ns() // 1000 + 1_000_000)
+    assert found == (("a.py", "b.py", "gone.py", "new.toml", "reverted.py"), True)
+
+
+def test_outside_git_changes_are_by_the_clock_and_not_what_tools_write(tmp_path: Path) -> None:
+    write(tmp_path, "old.py", "1\n")
+    os.utime(tmp_path / "old.py", (1, 1))
+    (tmp_path / "__pycache__").mkdir()
+    for name in ("new.py", "run.log", "__pycache__/x.py"):
+        write(tmp_path, name, "1\n")
+    assert changes_between(str(tmp_path), Tree(), 10_000_000, 2**53) == (("new.py",), True)
+    assert changes_between(str(tmp_path), Tree(), 10_000_000, 20_000_000) == ((), True)
+
+
+def test_many_changes_are_bounded_and_say_so(tmp_path: Path) -> None:
+    for number in range(250):
+        write(tmp_path, f"{number}.py", "1\n")
+    found = changes_between(str(tmp_path), Tree(), 0, 2**53)
+    assert len(found.names) == 200 and not found.is_complete

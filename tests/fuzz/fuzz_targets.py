@@ -1,0 +1,274 @@
+"""What every kind of input is fed to, and what must be true whatever its bytes are.
+
+    TARGETS["query"](b'"connection reset" -flaky')        returns, or raises what a user would have met as a traceback
+
+Each target takes bytes. A CtxrankError is an answer; anything else that is raised is a defect. The suite runs each on
+the seeds in `corpus/` and on hypothesis's bytes (tests/fuzz/test_fuzz_targets.py); `make fuzz` lets atheris look for
+more.
+"""
+
+import atexit
+import contextlib
+import functools
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import unicodedata
+from collections.abc import Callable, Generator
+
+from ctxrank.cli.main import run
+from ctxrank.indexer.beneath import contained_path, is_inside, portable_path
+from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.parse.capture import capture_file
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign, terms_of
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
+from ctxrank.indexer.links.globs import matches, overlap
+from ctxrank.indexer.links.reading import parse_artifact
+from ctxrank.indexer.links.text import level_texts
+from ctxrank.indexer.predecessor.source import read_predecessor
+from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.text.identifiers import split_identifiers
+from ctxrank.indexer.text.lines import is_one_line, one_line, printable, visible_json
+from ctxrank.indexer.text.passages import split_passages
+from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.request import AssembleRequest
+from ctxrank.ranking.retrieval.hits import SearchRequest
+from ctxrank.ranking.retrieval.query import parse_query
+from ctxrank.ranking.retrieval.search import search
+
+Target = Callable[[bytes], None]
+_MAX_BYTES = 100_000
+_PATHS = ("a.md", "b.py", "c.ts", "d.log", "e")
+# What a command could run or write elsewhere is not given to it here.
+_KEPT_FROM_COMMANDS = ("run", "/", "~", "..", "\\")
+
+
+def query(data: bytes) -> None:
+    """No text is a syntax error, and what a query is read as reads the same again."""
+    text = _text(data)
+    parsed = parse_query(text)
+    assert parse_query(str(parsed)) == parsed
+    with contextlib.suppress(CtxrankError):  # a date that is none, say
+        search(_store(), SearchRequest(text))
+
+
+def frontmatter(data: bytes) -> None:
+    """A file of .contextia/ is read without trust, and its texts have no line that looks like a section's header."""
+    text = _text(data)
+    _assert_bounded(read_frontmatter(text).values, MAX_DEPTH + 1)
+    for level in level_texts(parse_artifact(".contextia/system/specs/a.md", text)):
+        assert _hidden(level) == set()
+
+
+def artifact(data: bytes) -> None:
+    """A file's bytes become passages that hold its text, whatever it calls itself; the first byte chooses its name."""
+    path = os.path.join(_folder(), _PATHS[data[0] % len(_PATHS)] if data else _PATHS[0])
+    with open(path, "wb") as file:
+        file.write(data[1:])
+    read = read_text_file(path)
+    if not isinstance(read, FileText):
+        return
+    clean = redact(read.text, RedactionMode.BOTH).text
+    passages = split_passages(clean, path)
+    assert len({passage.key for passage in passages}) == len(passages)
+    assert all(1 <= passage.start_line <= passage.end_line for passage in passages)
+    split_identifiers(clean)
+
+
+def failure(data: bytes) -> None:
+    """What a command printed is read, cut and signed; a signature says the same each time."""
+    path = os.path.join(_folder(), "output.log")
+    with open(path, "wb") as file:
+        file.write(data)
+    read = read_failure_text(capture_file(path).data(), RedactionMode.BOTH)
+    for unit in error_units(read.text):
+        assert sign(unit) == sign(unit)
+        terms_of(sign(unit))
+
+
+def config(data: bytes) -> None:
+    """A project's configuration is settings or a sentence; it turns no redaction off."""
+    store = _store()
+    path = os.path.join(store.location.folder, "config.yaml")
+    with open(path, "wb") as file:
+        file.write(data)
+    try:
+        with contextlib.suppress(CtxrankError):
+            assert not load_config(store).redaction_mode.is_off
+    finally:
+        os.unlink(path)
+
+
+def json_lines(data: bytes) -> None:
+    """An export from anywhere comes in line by line or not at all."""
+    with _new_store() as store, contextlib.suppress(CtxrankError):
+        import_jsonl(store, io.BytesIO(data))
+        search(store, SearchRequest("token"))
+
+
+def json_value(data: bytes) -> None:
+    """A JSON value of a record stays JSON while secrets are taken out of it."""
+    clean = IncomingTexts(RedactionMode.BOTH).json(_text(data), empty="{}")
+    clean.encode()
+    json.loads(clean)
+
+
+def database(data: bytes) -> None:
+    """A predecessor's database is read whole or refused, and nothing in it runs."""
+    path = os.path.join(_folder(), "bazinga.db")
+    for suffix in ("", "-wal", "-journal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + suffix)
+    with open(path, "wb") as file:
+        file.write(data)
+    with contextlib.suppress(CtxrankError):
+        read_predecessor(path, busy_ms=0)
+
+
+def path(data: bytes) -> None:
+    """A path that is accepted lies inside the root and stands on one line; patterns and paths meet in bounded time."""
+    text, _, other = _text(data).partition("\n")
+    with contextlib.suppress(CtxrankError):
+        inside = contained_path(_folder(), text)
+        real = os.path.realpath(os.path.join(_folder(), inside))
+        assert is_inside(os.path.realpath(_folder()), real) and is_one_line(inside)
+    with contextlib.suppress(CtxrankError):
+        assert is_one_line(portable_path(text))
+    matches(text, other)
+    overlap(text, other)
+
+
+def shown(data: bytes) -> None:
+    """What is printed for a person, or as JSON, holds nothing that a terminal obeys."""
+    text = _text(data)
+    assert _hidden(one_line(text)) == set() and "\n" not in one_line(text)
+    assert _hidden(printable(text)) == set()
+    escaped = visible_json(json.dumps(text, ensure_ascii=False))
+    assert _hidden(escaped) == set() and json.loads(escaped) == json.loads(json.dumps(text, ensure_ascii=False))
+
+
+def block(data: bytes) -> None:
+    """Nothing that a package says stands outside its fence or its line."""
+    text = data.decode("utf-8", "replace")
+    with _new_store() as store:
+        with open(os.path.join(store.location.root, "a.md"), "w", encoding="utf-8", errors="replace") as file:
+            file.write(f"walrus {text}")
+        new = NewPackage("S", None, "research", "a.md", "investigator", f"walrus {text}")
+        save_package(store, new, create_session=True)
+        made = assemble(store, AssembleRequest("S", "developer", task=f"walrus {text}", is_marking=False))
+    assert _hidden(made.text) == set()
+    headings = [line for line in _outside_fences(made.text) if line.startswith("#")]
+    assert headings[:1] == ["## Context for developer"] and len(headings) == 2
+
+
+def arguments(data: bytes) -> None:
+    """Any words, separated by zeros, end with a documented code and a sentence."""
+    words = [os.fsdecode(word) for word in data.split(b"\0")][:20]
+    if any(kept in word for word in words for kept in _KEPT_FROM_COMMANDS):
+        return
+    store = _store()
+    out, err = io.StringIO(), io.StringIO()
+    before = os.getcwd()
+    os.chdir(store.location.root)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), _no_stdin():
+            code = run(words)
+    finally:
+        os.chdir(before)
+    assert code in range(8)
+    assert "should not" not in out.getvalue() + err.getvalue()
+    assert _hidden(out.getvalue() + err.getvalue()) == set()
+
+
+TARGETS: dict[str, Target] = {
+    target.__name__: target
+    for target in (
+        query, frontmatter, artifact, failure, config, json_lines, json_value, database, path, shown, block, arguments,
+    )
+}  # fmt: skip
+
+
+def _text(data: bytes) -> str:
+    return data[:_MAX_BYTES].decode("utf-8", "surrogateescape")
+
+
+def _hidden(text: str) -> set[str]:
+    return {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char)[0] == "C"}
+
+
+def _assert_bounded(value: object, depth: int) -> None:
+    assert depth > 0
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    for one in inner:
+        _assert_bounded(one, depth - 1)
+
+
+def _outside_fences(text: str) -> list[str]:
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if fence:
+            fence = "" if line == fence else fence
+        elif len(ticks) >= 3:
+            fence = ticks
+        else:
+            lines.append(line)
+    assert not fence, "every fence is closed"
+    return lines
+
+
+@functools.cache
+def _folder() -> str:
+    folder = tempfile.mkdtemp(prefix="ctxrank-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@functools.cache
+def _store() -> Store:
+    """One store for what only reads; with its own home, so that no user's configuration counts."""
+    os.environ["XDG_CONFIG_HOME"] = _folder()
+    home = os.path.join(_folder(), "store")
+    os.makedirs(home)
+    with open(os.path.join(home, "a.md"), "w", encoding="utf-8") as file:
+        file.write("# Tokens\n\nThe token refresh races with the database lock.\n")
+    store = create_store(home)
+    new = NewPackage("S", "AUTH", "research", "a.md", "investigator", "The token refresh races.")
+    save_package(store, new, create_session=True)
+    store.follow()
+    return store
+
+
+@contextlib.contextmanager
+def _new_store() -> Generator[Store, None, None]:
+    """An empty store for what writes."""
+    folder = os.path.join(_folder(), "new")
+    os.makedirs(folder)
+    try:
+        with create_store(folder) as store:
+            yield store
+    finally:
+        shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def _no_stdin() -> Generator[None, None, None]:
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(b""))
+    try:
+        yield
+    finally:
+        sys.stdin = before

@@ -1,0 +1,150 @@
+"""Damage that leaves a file readable: a lost page of the schema, rows of another page, a byte that is no text."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+from builders import found, make_store, save, search_ids
+from damage import closed, flipped, leaves_of, root_of, rows_of, without_logs, zeroed
+from index_contents import has_no_ghosts
+from linked_builders import copy_fixture
+from page_damage import sorts_of
+
+from ctxrank.cli.main import run
+from ctxrank.cli.unexpected import explained, named_store
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import open_store
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
+    monkeypatch.chdir(tmp_path)
+    store = make_store(tmp_path)
+    for number in range(12):
+        save(store, f"notes/{number}.md", f"# Note {number}\n\nThe ibex {'of this hill ' * 40}w{number}.\n")
+    with store.write() as change:
+        rows = [("elsewhere", "package", f"{number:040}", "cafe" * 16, number) for number in range(90)]
+        change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)
+    store.follow()
+    return closed(store)
+
+
+@pytest.fixture
+def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
+    def call(*command: str) -> tuple[int, str]:
+        capsys.readouterr()
+        code = run(["--db", shop.truth, *command, "--json"])
+        return code, capsys.readouterr().out
+
+    return call
+
+
+def test_a_lost_page_of_the_schema_is_repaired_and_costs_no_row(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    before, truth = rows_of(shop.truth), Path(shop.truth).read_bytes()
+    pages = [page for page, sort in sorts_of(shop.truth).items() if sort == "sqlite_schema leaf"]
+    assert len(pages) > 2
+    for page in pages:
+        without_logs(shop)
+        Path(shop.truth).write_bytes(zeroed(truth, page - 1))
+        assert ask("search", "ibex")[0] == 5
+        code, printed = ask("doctor", "--repair", "apply")
+        assert (code, json.loads(printed)["repair"]["complete"]) in ((0, True), (5, False)), page
+        assert ask("doctor", "--deep")[0] == 0
+        after = rows_of(shop.truth)
+        assert {name for name, rows in before.items() if rows - after[name]} == set(), page
+
+
+def test_a_text_that_is_no_utf_8_is_found_by_doctor_and_stops_no_index_for_good(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    data = Path(shop.truth).read_bytes()
+    assert data.count(b" w7.") == 1
+    Path(shop.truth).write_bytes(data.replace(b" w7.", b" \xff7."))
+    code, printed = ask("doctor")
+    (texts,) = [finding for finding in json.loads(printed)["findings"] if finding["id"] == "texts"]
+    assert (code, "no UTF-8" in texts["evidence"]) == (5, True)
+    ask("doctor", "--repair", "apply")
+    with open_store(shop.truth) as store:
+        save(store, "late.md", "A chamois.\n")
+        assert search_ids(store, "chamois") != [] and has_no_ghosts(store)
+
+
+def test_a_term_that_only_fts5_has_makes_the_index_anew(shop: Location) -> None:
+    index = apsw.Connection(shop.index_file)
+    index.execute("DELETE FROM terms WHERE term = 'ibex'")
+    index.close()
+    with open_store(shop.truth) as store:
+        assert len(search_ids(store, "ibex", limit=50)) == 12
+        assert found(store, "ibex").outcome == "matched"
+        assert found(store, "unheard of").outcome == "no_match"
+
+
+def test_a_row_without_what_it_holds_makes_the_index_anew(shop: Location) -> None:
+    index = apsw.Connection(shop.index_file)
+    index.execute("DELETE FROM forward WHERE id IN (SELECT id FROM forward LIMIT 3)")
+    index.close()
+    with open_store(shop.truth) as store:
+        assert len(search_ids(store, "ibex", limit=50)) == 12 and has_no_ghosts(store)
+
+
+def test_an_index_with_pages_that_are_nobodys_is_replaced_by_a_repair(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    index = apsw.Connection(shop.index_file)
+    index.execute("CREATE TABLE lost (text); INSERT INTO lost VALUES (zeroblob(20000))")
+    index.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+    index.execute("PRAGMA writable_schema = ON")
+    index.execute("DELETE FROM sqlite_schema WHERE name = 'lost'")
+    index.close()
+    assert "index-integrity" in [
+        one["id"] for one in json.loads(ask("doctor")[1])["findings"] if one["result"] == "fail"
+    ]
+    assert ask("doctor", "--repair", "apply")[0] == 0
+    assert ask("doctor", "--deep")[0] == 0
+
+
+def test_what_no_new_index_helps_against_is_said_to_be_the_store(
+    shop: Location, ask: Callable[..., tuple[int, str]]
+) -> None:
+    truth = Path(shop.truth).read_bytes()
+    outcomes = set[str]()
+    for page in {
+        *leaves_of(shop.truth, "artifacts"),
+        *leaves_of(shop.truth, "documents"),
+        root_of(shop.truth, "groups"),
+    }:
+        without_logs(shop)
+        Path(shop.truth).write_bytes(flipped(truth, page))
+        code, printed = ask("search", "ibex")
+        answer = json.loads(printed)
+        outcomes.add(str(answer.get("outcome")))
+        assert code == 5 or answer["outcome"] == "matched" or "store cannot be read" in answer["reason"], page
+    assert outcomes - {"matched"}
+
+
+def test_a_context_says_when_search_could_add_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copy_fixture(tmp_path)
+    make_store(tmp_path).close()
+    assert run(["context", "TASK-042", "--json"]) == 0
+    assert "Search adds nothing" not in capsys.readouterr().out
+    monkeypatch.setenv("CTXRANK_FTS5", "off")
+    assert run(["context", "TASK-042", "--json"]) == 0
+    assert "Search adds nothing: FTS5 is switched off" in " ".join(json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_what_nobody_foresaw_is_damage_where_the_store_is_damaged(shop: Location) -> None:
+    db, root = named_store(["--db", shop.truth, "search", "--root=/x"])
+    assert (db, root) == (shop.truth, "/x")
+    error = explained(ValueError("odd"), db)
+    assert type(error) is CtxrankError and "should not" in error.message
+    data = Path(shop.truth).read_bytes()
+    Path(shop.truth).write_bytes(zeroed(data, leaves_of(shop.truth, "documents")[0]))
+    assert isinstance(explained(ValueError("odd"), db), DamagedError)

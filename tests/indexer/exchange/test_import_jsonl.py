@@ -1,0 +1,545 @@
+"""An export comes in: whole, once, redacted, joined with what is here, and never from what is no export."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import found, make_store, open_again, save, search_ids, write_file
+from exported import ISO, MOMENT, as_bytes, bring, exported, exported_bytes, fill, without_ids
+from index_contents import has_no_ghosts
+
+from ctxrank.cli.main import run
+from ctxrank.indexer.clock import DAY_US, format_us, now_us
+from ctxrank.indexer.errors.failures import insert as insert_failure
+from ctxrank.indexer.errors.failures import last_failure, sighting_of
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange import arrivals
+from ctxrank.indexer.exchange import lines as jsonl_lines
+from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.ledger import Entry, Ledger
+from ctxrank.indexer.exchange.passages import read_passages
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
+from ctxrank.indexer.records.sessions import list_groups, list_sessions
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.passages import content_digest
+
+HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
+SESSION = {"record": "session", "name": "S", "created_at": ISO}
+PACKAGE = {
+    "record": "package", "id": 7, "session": "S", "group": "G", "type": "research", "path": "a.md",
+    "producer": "developer", "priority": "high", "scope": "group", "summary": "A zebra.", "title": "Zebra",
+    "version": 1, "created_at": ISO,
+    "passages": [{"key": "k", "title": "", "text": "A walrus.\n", "start_line": 1, "end_line": 1}],
+}  # fmt: skip
+THOUGHT = {
+    "record": "reasoning", "id": 3, "session": "S", "group": None, "agent": "developer", "phase": "risks",
+    "content": "A heron.", "created_at": ISO,
+}  # fmt: skip
+END = {"record": "end", "counts": {}}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path / "here") as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path / "there") as opened:
+        fill(opened)
+        yield opened
+
+
+def changed(store: Store, data: bytes) -> dict[str, tuple[int, int]]:
+    """New and updated rows by kind, where there are any."""
+    counts = bring(store, data).counts
+    return {kind: (count.new, count.updated) for kind, count in counts.items() if count.new or count.updated}
+
+
+def reasons(store: Store, *lines: object) -> list[tuple[str, str]]:
+    """Which lines behind a header and a session are skipped, and why."""
+    return [(row.key, row.reason) for row in bring(store, as_bytes(HEADER, SESSION, *lines)).skipped]
+
+
+def test_what_comes_in_is_exported_as_it_was(store: Store, other: Store) -> None:
+    report = bring(store, exported_bytes(other))
+    assert (report.skipped, report.notes) == ((), ())
+    assert without_ids(exported(store)) == without_ids(exported(other))
+    assert without_ids(exported(store))[1]["project"] == "default"
+    assert exported(store)[0]["store"] != exported(other)[0]["store"]
+    assert has_no_ghosts(store)
+
+
+def test_searching_finds_the_same_in_both(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    for query in ("zebra", "walrus heron", "ibis", "gannet", "pelican", "KeyError", "first", "old"):
+        here, there = ([(hit.kind, hit.title) for hit in found(s, query).hits] for s in (store, other))
+        assert here == there
+        assert here or query == "old"
+
+
+def test_links_between_records_are_those_of_the_store_they_came_to(store: Store, other: Store) -> None:
+    for number in range(3):
+        save(store, f"{number}.md", session="X")
+    bring(store, exported_bytes(other))
+    packages = {
+        p.id: (p.path, p.supersedes, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)
+    }
+    assert (packages[4], packages[5]) == (("notes/locks.md", None, 5), ("notes/locks.md", 4, None))
+    (session,) = [session.id for session in list_sessions(store.truth) if session.name == "S"]
+    assert list_groups(store.truth, session)[0].context_references == (4, 5)
+
+
+def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    kept = "SELECT occurrences, confirmations, refutations, state, confidence, lang FROM error_patterns"
+    here, there = store.truth.execute(kept).fetchall(), other.truth.execute(kept).fetchall()
+    assert here == there == [(4, 2, 1, "sighted", 0.7, "python")]
+    seen = """
+        SELECT s.name, g.name, e.pattern_hash, f.template, f.instance, f.error_text, f.seen_at, f.resolved_at
+          FROM error_sightings AS f JOIN sessions AS s ON s.id = f.session_id
+          LEFT JOIN groups AS g ON g.id = f.group_id LEFT JOIN error_patterns AS e ON e.id = f.pattern_id
+         ORDER BY f.id
+    """
+    here, there = store.truth.execute(seen).fetchall(), other.truth.execute(seen).fetchall()
+    assert here == there and [row[2] for row in here] == ["cafe", None]
+
+
+def test_a_failure_that_was_over_elsewhere_is_over_here_and_no_older_one_becomes_the_last(
+    store: Store, other: Store
+) -> None:
+    bring(store, exported_bytes(other))
+    with other.write() as change:
+        change.connection.execute("UPDATE error_sightings SET resolved_at = ?", (MOMENT + 9,))
+    bring(store, exported_bytes(other))
+    over = "SELECT min(resolved_at), max(resolved_at), count(*) FROM error_sightings"
+    assert store.truth.execute(over).fetchone() == (MOMENT + 9, MOMENT + 9, 2)
+    sighting = sighting_of("error: a newer one", MOMENT + 1_000, None)
+    older = sighting_of("error: an older one", MOMENT - 1_000, None)
+    assert sighting is not None and older is not None
+    session_id = int(store.truth.execute("SELECT id FROM sessions WHERE name = 'S'").get)
+    with store.write() as change:
+        insert_failure(change, session_id, 0, sighting, None)
+        insert_failure(change, session_id, 0, older, None)
+    assert last_failure(store.truth, session_id, None, now=MOMENT) == "error: a newer one"
+
+
+def test_an_error_that_was_not_exported_leaves_its_failures_unnamed(store: Store, other: Store) -> None:
+    bring(store, "".join(export_lines(other, sessions=["S"])).encode())
+    assert store.truth.execute("SELECT count(*), count(pattern_id) FROM error_sightings").fetchone() == (2, 0)
+
+
+def test_a_second_run_brings_nothing(store: Store, other: Store) -> None:
+    data = exported_bytes(other)
+    bring(store, data)
+    seq = store.truth.execute("SELECT seq FROM store").get
+    report = bring(store, data)
+    assert report.is_noop
+    assert not report.skipped
+    assert store.truth.execute("SELECT seq FROM store").get == seq
+
+
+def test_a_later_export_brings_what_is_new_or_changed(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    save(other, "late.md", "okapi\n", created_at=MOMENT + 5)
+    supersede(other, 2, 4)
+    consume(other, 3, "developer", 1)
+    other.truth.execute("UPDATE strategies SET insight = 'Test often.', last_seen = last_seen + 1")
+    assert changed(store, exported_bytes(other)) == {
+        "package": (1, 2), "supersession": (1, 0), "strategy": (0, 1),
+    }  # fmt: skip
+    assert get_package(store.truth, 2).superseded_by == 4
+    assert search_ids(store, "often") == ["strategy:1"]
+    assert [row.iteration for row in consumers_of(store.truth, 3) if row.consumed_at] == [1]
+    assert without_ids(exported(store)) == without_ids(exported(other))
+
+
+def test_what_was_taken_here_stays_taken(store: Store) -> None:
+    package = {**PACKAGE, "consumers": [{"agent": "developer"}, {"agent": "qa_expert"}]}
+    bring(store, as_bytes(HEADER, SESSION, package))
+    consume(store, 1, "developer", 2)
+    taken = {"agent": "qa_expert", "iteration": 1, "consumed_at": ISO}
+    package["consumers"] = [{"agent": "developer"}, taken, {"agent": "tech_lead"}]
+    assert changed(store, as_bytes(HEADER, SESSION, package)) == {"package": (0, 1)}
+    assert [(row.agent, row.iteration) for row in consumers_of(store.truth, 1)] == [
+        ("developer", 2), ("qa_expert", 1), ("tech_lead", None),
+    ]  # fmt: skip
+
+
+def test_the_export_of_this_very_store_changes_nothing(other: Store) -> None:
+    before = exported(other)[1:]
+    assert bring(other, exported_bytes(other)).is_noop
+    assert exported(other)[1:] == before
+
+
+def test_what_went_to_another_store_and_back_is_not_doubled(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    assert bring(other, exported_bytes(store)).is_noop
+    assert len(list_packages(other.truth, include_superseded=True)) == 3
+
+
+def test_what_was_pruned_comes_back_from_an_own_export(other: Store) -> None:
+    data, before = exported_bytes(other), without_ids(exported(other))
+    prune_older(other, now_us() + 1, kinds=["package", "reasoning", "skill", "event"])
+    assert search_ids(other, "ibis") == []
+    assert changed(other, data)["package"] == (3, 0)
+    assert sorted(map(str, without_ids(exported(other)))) == sorted(map(str, before))
+
+
+def test_what_was_imported_and_pruned_does_not_come_back(store: Store, other: Store) -> None:
+    data = exported_bytes(other)
+    bring(store, data)
+    prune_older(store, now_us() + 1)
+    assert bring(store, data).is_noop
+    assert list_packages(store.truth, include_superseded=True) == []
+
+
+def test_two_packages_that_look_alike_both_come_in(store: Store) -> None:
+    assert changed(store, as_bytes(HEADER, SESSION, PACKAGE, {**PACKAGE, "id": 8}))["package"] == (2, 0)
+    twins = as_bytes({**HEADER, "store": "third"}, PACKAGE, {**PACKAGE, "id": 8}, {**PACKAGE, "id": 9})
+    assert changed(store, twins) == {"package": (1, 0)}
+
+
+def test_a_session_of_the_same_name_is_joined(store: Store) -> None:
+    save(store, "mine.md")
+    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    assert "S was here already" in report.notes[0]
+    assert {package.session for package in list_packages(store.truth)} == {"S"}
+    assert len(list_groups(store.truth, 1)) == 1
+
+
+def test_a_file_that_is_here_speaks_for_itself(store: Store) -> None:
+    write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
+    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    assert report.files_indexed == 1
+    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == ([], ["package:1"])
+
+
+def test_a_packages_file_is_in_step_once_it_is_there(store: Store) -> None:
+    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    assert report.files_missing == 1
+    assert search_ids(store, "walrus") == ["package:1"]
+    index_artifacts(store)
+    assert search_ids(store, "walrus") == ["package:1"]
+    write_file(store, "a.md", "An okapi.\n")
+    assert index_artifacts(store).added == ("a.md",)
+    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == ([], ["package:1"])
+    assert index_artifacts(store).unchanged == 1
+    assert has_no_ghosts(store)
+
+
+def test_the_same_file_costs_a_scan_nothing(store: Store, other: Store) -> None:
+    bring(store, exported_bytes(other))
+    for name in ("notes/locks.md", "notes/other.md", "plain.txt"):
+        write_file(store, name, (Path(other.location.root) / name).read_text())
+    report = index_artifacts(store)
+    assert (len(report.added), report.passages_written) == (3, 0)
+
+
+def test_a_file_without_a_package_is_found_until_it_comes_and_goes(store: Store) -> None:
+    passages = [{"text": "A pelican.\n"}]
+    bring(store, as_bytes(HEADER, {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}))
+    for _ in range(2):
+        hit = found(store, "pelican").hits[0]
+        assert (hit.id, hit.title, hit.file_state) == ("artifact:1", "p.txt", "missing")
+        assert index_artifacts(store).removed == ()
+    path = write_file(store, "p.txt", "A puffin.\n")
+    index_artifacts(store)
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:1"])
+    path.unlink()
+    assert index_artifacts(store).removed == ("p.txt",)
+    assert search_ids(store, "puffin") == []
+
+
+def test_a_key_that_is_not_the_contents_own_is_not_believed(store: Store, other: Store) -> None:
+    """A scan leaves a passage alone whose key the file has: an edited text would stay for ever."""
+    edited = exported_bytes(other).replace(b"The zebra waits.", b"The okapi waits.")
+    bring(store, edited)
+    assert search_ids(store, "okapi") == ["package:2"]
+    write_file(store, "notes/locks.md", (Path(other.location.root) / "notes/locks.md").read_text())
+    index_artifacts(store)
+    assert (search_ids(store, "okapi"), search_ids(store, "zebra")) == ([], ["package:2"])
+
+
+def test_every_text_is_redacted_on_its_way_in(store: Store, other: Store) -> None:
+    secret = "ghp" + "_" + "a1B2" * 9
+    data = exported_bytes(other)
+    for text in (b"zebra", b"ibis", b"gannet", b"hello", b"Use get", b"Test first", b"Ship it", b"pelican", b"Locking"):
+        assert text in data
+        data = data.replace(text, text + b" " + secret.encode())
+    assert not bring(store, data).skipped
+    dump = "".join(str(row) for (table,) in list(
+        store.truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ) for row in store.truth.execute(f"SELECT * FROM {table}"))  # fmt: skip
+    assert secret not in dump
+    assert dump.count("REDACTED") >= 9
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"no json\n", "not JSON"),
+        (b"\xff\xfe\n", "not UTF-8"),
+        (b"[1]\n", "no JSON object"),
+        (b"[" * 200_000, "nested too deeply"),
+        (as_bytes(SESSION), "format"),
+        (as_bytes({**HEADER, "version": 2}), "knows up to 1"),
+        (as_bytes({**HEADER, "version": "1"}), "no version"),
+        (as_bytes({**HEADER, "store": 7}), "name the store"),
+        (as_bytes({**HEADER, "store": "a\nb"}), "name the store"),
+    ],
+)
+def test_what_is_no_export_is_refused_before_anything_is_written(store: Store, data: bytes, said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        bring(store, data + as_bytes(SESSION))
+    assert refused.value.hint
+    assert list_sessions(store.truth) == []
+
+
+def test_an_empty_file_is_refused(store: Store) -> None:
+    with pytest.raises(UsageError, match="empty"):
+        bring(store, b"")
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ({"record": "package"}, "it has no"),
+        ({**PACKAGE, "id": True}, "'id' is True"),
+        ({**PACKAGE, "id": 10**30}, "'id' is"),
+        ({**PACKAGE, "session": "X"}, "its session 'X' is not there"),
+        ({**PACKAGE, "session": ["S"]}, "not a text"),
+        ({**PACKAGE, "group": "two\nlines"}, "not a group's name"),
+        ({**PACKAGE, "type": "rumour"}, "research, failures"),
+        ({**PACKAGE, "priority": 3}, "not a text"),
+        ({**PACKAGE, "path": " "}, "path is empty"),
+        ({**PACKAGE, "path": "/etc/passwd"}, "an absolute path"),
+        ({**PACKAGE, "path": "C:\\x.md"}, "an absolute path"),
+        ({**PACKAGE, "path": "a/../../x.md"}, "leads out of the root"),
+        ({**PACKAGE, "path": "a\u202eb.md"}, "not one line of printable"),
+        ({**PACKAGE, "created_at": "7d"}, "not an ISO time"),
+        ({**PACKAGE, "created_at": "2026-13-45"}, "not an ISO time"),
+        ({**PACKAGE, "supersedes": "x"}, "'supersedes'"),
+        ({**PACKAGE, "consumers": "developer"}, "no list"),
+        ({**PACKAGE, "consumers": ["developer"]}, "no object"),
+        ({**PACKAGE, "deliveries": [{"agent": "developer"}]}, "'iteration'"),
+        ({**PACKAGE, "passages": [{"key": "k"}]}, "'text'"),
+        ({**THOUGHT, "phase": "mood"}, "understanding"),
+        ({**THOUGHT, "agent": ""}, "'agent' is empty"),
+        ({**THOUGHT, "redacted": 2}, "true or false"),
+        ({**THOUGHT, "content": " \n"}, "'content' is empty"),
+        ({**THOUGHT, "created_at": "2999-01-01T00:00:00Z"}, "more than a day from now"),
+        ({**THOUGHT, "created_at": format_us(now_us() + 2 * DAY_US)}, "more than a day from now"),
+        ({"record": "error", "project": "p", "pattern_hash": "h", "bazinga_confidence": 1.01}, "is 1.01, not a number"),
+        ({"record": "error", "project": "p", "pattern_hash": "h"}, "error_type"),
+        ({"record": "strategy", "name": "n", "project": "p", "topic": "luck"}, "architecture"),
+        ({"record": "artifact", "path": "/etc/passwd", "created_at": ISO}, "absolute"),
+        ({"record": "artifact", "path": "../x", "created_at": ISO}, "leads out"),
+        ({"record": "session", "name": "a\nb", "created_at": ISO}, "not a session's name"),
+        ({"record": "group", "session": "S", "name": "-", "created_at": ISO}, "whole session"),
+        ({"record": "receipt"}, "'receipt' is not a record"),
+        ({"no": "record"}, "which record"),
+        (["a list"], "no JSON object"),
+    ],
+)  # fmt: skip
+def test_a_line_that_cannot_be_used_is_named_and_the_rest_comes_in(store: Store, line: object, why: str) -> None:
+    ((key, reason),) = reasons(store, line, THOUGHT)
+    assert key == "line 3"
+    assert why in reason
+    assert search_ids(store, "heron") == ["reasoning:1"]
+    assert list_packages(store.truth) == []
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (b"{broken\n", "not JSON"),
+        (b'{"record": "reasoning", "id": NaN}\n', "not JSON"),
+        (b'{"record": "reasoning", "id": ' + b"9" * 5000 + b"}\n", "not JSON"),
+        (b'{"record": ' + b"[" * 200_000 + b"\n", "nested too deeply"),
+        (b'{"record": "\xff"}\n', "not UTF-8"),
+        (b'{"text": "' + b"x" * 3000 + b'"}\n', "longer than"),
+    ],
+)
+def test_bytes_that_are_no_record_are_named(
+    store: Store, monkeypatch: pytest.MonkeyPatch, raw: bytes, why: str
+) -> None:
+    if why == "longer than":
+        monkeypatch.setattr(jsonl_lines, "MAX_LINE_BYTES", 1000)
+    report = bring(store, as_bytes(HEADER, SESSION) + raw + b"\n" + as_bytes(THOUGHT, END))
+    ((_, key, reason),) = report.skipped
+    assert key == "line 3"
+    assert why in reason
+    assert search_ids(store, "heron") == ["reasoning:1"]
+
+
+def test_odd_texts_come_in_as_texts(store: Store) -> None:
+    odd = {**THOUGHT, "content": "a\0b \ud800 heron", "references": {"deep": [[["x"]]]}, "unknown": {"field": 1}}
+    assert reasons(store, odd) == []
+    assert search_ids(store, "heron") == ["reasoning:1"]
+
+
+def test_a_thousand_bad_lines_are_reported_and_the_rest_counted(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrivals, "MAX_REPORTED", 2)
+    report = bring(store, as_bytes(HEADER) + b"x\n" * 5 + as_bytes(END))
+    assert [row.key for row in report.skipped] == ["line 2", "line 3"]
+    assert report.notes == ("3 more lines were skipped.",)
+
+
+def test_a_file_that_was_cut_off_is_noticed(store: Store, other: Store) -> None:
+    whole = exported_bytes(other)
+    report = bring(store, whole[: whole.rindex(b'{"record": "end"')])
+    assert any("cut off" in note for note in report.notes)
+    fewer = [line for line in whole.splitlines(keepends=True) if b'"record": "strategy"' not in line]
+    assert any("counts 1 strategy, and 0" in note for note in bring(store, b"".join(fewer)).notes)
+
+
+def test_an_import_that_is_interrupted_goes_on_where_it_stopped(store: Store, other: Store) -> None:
+    data = exported_bytes(other)
+    lines = data.splitlines(keepends=True)
+    bring(store, b"".join(lines[:5]))
+    assert not bring(store, data).skipped
+    assert without_ids(exported(store)) == without_ids(exported(other))
+
+
+def test_a_group_sees_packages_that_came_with_a_later_export(store: Store) -> None:
+    group: dict[str, Any] = {"record": "group", "session": "S", "name": "G", "created_at": ISO}
+    group["context_references"] = [7, 99, "x"]
+    bring(store, as_bytes(HEADER, SESSION, group))
+    assert list_groups(store.truth, 1)[0].context_references == ()
+    assert changed(store, as_bytes(HEADER, SESSION, group, PACKAGE)) == {"package": (1, 0), "reference": (0, 1)}
+    assert list_groups(store.truth, 1)[0].context_references == (1,)
+
+
+def test_versions_that_make_a_circle_are_refused(store: Store) -> None:
+    first = {**PACKAGE, "superseded_by": 8}
+    second = {**PACKAGE, "id": 8, "path": "b.md", "superseded_by": 7}
+    ((key, reason),) = reasons(store, first, second)
+    assert key == "line 4"
+    assert "replaced by" in reason
+
+
+def test_the_command_reads_a_file_or_stdin(
+    store: Store, other: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(exported_bytes(other) + b"more\n")
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+    assert "package        3 new, 0 updated, 0 unchanged" in capsys.readouterr().out
+    with path.open() as opened:
+        monkeypatch.setattr("sys.stdin", opened)
+        assert run(["import", "jsonl", "-", "--db", store.location.truth, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["is_noop"] is True
+
+
+def test_the_command_reports_lines_and_refuses_what_is_no_file(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes(HEADER, {**THOUGHT, "session": "\x1b[31mX"}))
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 5
+    err = capsys.readouterr().err
+    assert "skipped reasoning line 2: its session '[31mX' is not there" in err
+    assert "no end line" in err
+    assert run(["import", "jsonl", str(tmp_path / "none"), "--db", store.location.truth]) == 2
+    assert run(["import", "jsonl", str(tmp_path), "--db", store.location.truth]) == 6
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_progress_is_told_in_bytes(store: Store, other: Store, tmp_path: Path) -> None:
+    from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(exported_bytes(other))
+    told: list[tuple[int, int]] = []
+    note: Callable[[int, int], None] = lambda done, total: told.append((done, total))  # noqa: E731
+    with path.open("rb") as file:
+        import_jsonl(store, file, progress=note)
+    assert told[-1] == (path.stat().st_size, path.stat().st_size)
+
+
+@pytest.mark.parametrize("end", [(), ({"record": "end", "counts": {"reasoning": 2}},)])
+def test_a_file_that_was_cut_off_comes_in_and_is_5(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], end: tuple[object, ...]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, *end))
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 5
+    assert json.loads(capsys.readouterr().out)["complete"] is False
+    assert search_ids(store, "heron") == ["reasoning:1"]
+    path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, END))
+    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["complete"] is True
+
+
+def test_one_row_that_is_here_already_is_one_row(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(as_bytes(HEADER, SESSION, END))
+    for _ in range(2):
+        assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+    assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
+
+
+def test_skill_outputs_of_two_stores_do_not_share_an_iteration(store: Store) -> None:
+    output = {"record": "skill", "id": 1, "session": "S", "skill": "lint", "iteration": 1, "created_at": ISO}
+    later = "2023-11-15T00:00:00Z"
+    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**output, "output": "b", "created_at": later}, END)
+    bring(store, as_bytes(HEADER, SESSION, {**output, "output": "a"}, END))
+    assert bring(store, theirs).notes[-1] == "1 skill output got the next free iteration, as theirs was taken here."
+    copy = theirs.replace(b'"store": "b"', b'"store": "c"')
+    assert bring(store, copy).counts["skill"].new == 0
+    revised = theirs.replace(b'"output": "b"', b'"output": "b, revised"')
+    assert bring(store, revised).counts["skill"].updated == 1
+    query = "SELECT iteration, output FROM skill_outputs ORDER BY id"
+    assert store.truth.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]
+
+
+def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
+    key = content_digest("", "A walrus.\n")
+    texts = ("A walrus.\n", "A zebra.\n", "A walrus.\n")
+    passages = [{"key": key, "title": "", "text": text} for text in texts]
+    found_there = read_passages(Fields({"passages": passages}, IncomingTexts(RedactionMode.PATTERN_ONLY)), "a.md")
+    assert [(one.key, one.text) for one in found_there] == list(zip((key, "import.2", "import.3"), texts, strict=True))
+
+
+def test_passages_that_are_the_same_keep_their_rows(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    query = "SELECT id, seq FROM documents WHERE kind = 'passage'"
+    before = list(store.truth.execute(query))
+    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "summary": "Two zebras."}, END))
+    assert list(store.truth.execute(query)) == before != []
+
+
+def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "priority": "low", "group": "H"}, END))
+    query = "SELECT DISTINCT kind, priority, group_id FROM documents WHERE kind IN ('package', 'passage')"
+    (first, second) = sorted(tuple(row) for row in store.truth.execute(query))
+    assert first[1:] == second[1:] and first[1] == "low"
+
+
+def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
+    ledger = Ledger(store.truth, "source")
+    assert ledger.entry("reasoning", "1:a") is None
+    with open_again(store) as other, other.write() as change:
+        theirs = Ledger(other.truth, "source")
+        with theirs.writing(change):
+            theirs.record("reasoning", "1:a", Entry("digest", 7))
+    assert ledger.entry("reasoning", "1:a") is None
+    with store.write() as change, ledger.writing(change):
+        assert ledger.locked_entry(change, "reasoning", "1:a") == Entry("digest", 7)
+
+
+def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, {**END, "counts": {}}, THOUGHT))
+    assert store.truth.execute("SELECT count(*) FROM reasoning").get == 0

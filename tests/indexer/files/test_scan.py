@@ -1,0 +1,503 @@
+"""Indexing a tree again and again: what is read, what is written, and what is no longer found."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.files import scan
+from ctxrank.indexer.files.changes import LINK_OUT
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.fulltext.background import companion
+from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.store.store import Store, create_store
+
+as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+
+LONG_AGO_NS = 1_600_000_000_123_456_789
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store whose root is the test's folder."""
+    with create_store(str(tmp_path)) as opened:
+        yield opened
+
+
+def put(root: Path, path: str, text: str | bytes, mtime_ns: int = LONG_AGO_NS) -> Path:
+    """Make a file that was last written long ago, with the folders it needs."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    os.utime(file, ns=(mtime_ns, mtime_ns))
+    return file
+
+
+def save(store: Store, path: str) -> int:
+    """Save a package that points to a file; returns its id."""
+    new = NewPackage("s1", None, "research", path, "developer", "what the summary says")
+    return save_package(store, new, create_session=True).id
+
+
+def finds(store: Store, word: str) -> int:
+    """How many documents of the index hold a word."""
+    assert store.follow() == 0
+    query = "SELECT count(*) FROM main.fts WHERE fts MATCH ?"
+    (count,) = store.index().connection.execute(query, (word,)).fetchone() or (None,)
+    return int(count or 0)
+
+
+def rows(store: Store, query: str) -> list[tuple[object, ...]]:
+    """What the truth answers."""
+    return list(store.truth.execute(query))
+
+
+def test_a_new_file_is_added_and_found(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "notes/auth.md", "# Tokens\n\nThey expire.\n")
+    report = index_artifacts(store)
+    assert report.added == ("notes/auth.md",)
+    assert (report.passages_written, report.files_read, report.bytes_read) == (1, 1, 23)
+    assert finds(store, "expire") == 1
+
+
+def test_an_unchanged_tree_is_not_read_again(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "one")
+    put(tmp_path, "b.md", "two")
+    index_artifacts(store)
+    before = rows(store, "SELECT * FROM documents, store")
+    report = index_artifacts(store)
+    assert (report.unchanged, report.files_read, report.added, report.changed) == (2, 0, (), ())
+    assert rows(store, "SELECT * FROM documents, store") == before
+
+
+def test_a_touched_file_is_unchanged_and_is_read_once(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "one")
+    index_artifacts(store)
+    os.utime(file, ns=(LONG_AGO_NS + 1, LONG_AGO_NS + 1))
+    seq = rows(store, "SELECT seq FROM store")
+    assert [index_artifacts(store).files_read for _ in range(2)] == [1, 0]
+    assert index_artifacts(store).unchanged == 1
+    assert rows(store, "SELECT seq FROM store") == seq
+
+
+def test_a_changed_file_loses_its_old_words(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "a.md", "the giraffe", LONG_AGO_NS + 1)
+    report = index_artifacts(store)
+    assert (report.changed, report.added, report.unchanged) == (("a.md",), (), 0)
+    assert (finds(store, "zebra"), finds(store, "giraffe")) == (0, 1)
+
+
+def test_an_edit_feeds_only_the_passage_it_touched(store: Store, tmp_path: Path) -> None:
+    sections = [f"# Part {name}\n\n" + f"{name} stays as it is.\n" * 70 for name in ("one", "two", "three")]
+    put(tmp_path, "a.md", "".join(sections))
+    index_artifacts(store)
+    query = "SELECT passage_key, seq FROM documents WHERE kind = 'passage'"
+    before = set(rows(store, query))
+    sections[1] = sections[1].replace("two", "zwei", 1)
+    put(tmp_path, "a.md", "".join(sections), LONG_AGO_NS + 1)
+    report = index_artifacts(store)
+    after = set(rows(store, query))
+    assert len(before) == len(after) == 3
+    assert report.passages_written == len(after - before) == 1
+
+
+def test_lines_that_moved_are_known_without_a_change_of_the_feed(store: Store, tmp_path: Path) -> None:
+    sections = [f"# Part {name}\n\n" + f"{name} stays as it is.\n" * 70 for name in ("one", "two")]
+    put(tmp_path, "a.md", "".join(sections))
+    index_artifacts(store)
+    put(tmp_path, "a.md", "New.\n\n" + "".join(sections), LONG_AGO_NS + 1)
+    assert index_artifacts(store).passages_written == 1
+    assert rows(store, "SELECT start_line FROM documents WHERE kind = 'passage' ORDER BY 1") == [(1,), (3,), (75,)]
+
+
+def test_a_deleted_file_leaves_no_ghost(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "the zebra")
+    put(tmp_path, "b.md", "the giraffe")
+    index_artifacts(store)
+    assert finds(store, "zebra") == 1
+    file.unlink()
+    report = index_artifacts(store)
+    assert (report.removed, report.unchanged) == (("a.md",), 1)
+    assert finds(store, "zebra") == 0
+    assert rows(store, "SELECT path FROM artifacts") == [("b.md",)]
+    assert index_artifacts(store).removed == ()
+
+
+def test_a_renamed_file_keeps_its_identity(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "old.md", "the zebra")
+    index_artifacts(store)
+    before = rows(store, "SELECT id FROM artifacts") + rows(store, "SELECT id FROM documents")
+    (tmp_path / "new").mkdir()
+    file.rename(tmp_path / "new/name.md")
+    report = index_artifacts(store)
+    assert (report.moved, report.added, report.removed) == ((("old.md", "new/name.md"),), (), ())
+    assert rows(store, "SELECT id FROM artifacts") + rows(store, "SELECT id FROM documents") == before
+    assert rows(store, "SELECT DISTINCT path FROM documents") == [("new/name.md",)]
+    assert (finds(store, "path:old"), finds(store, "path:name AND body:zebra")) == (0, 1)
+
+
+def test_a_package_follows_its_renamed_file(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "old.txt", "the zebra")
+    package = save(store, "old.txt")
+    file.rename(tmp_path / "new.txt")
+    assert index_artifacts(store).moved == (("old.txt", "new.txt"),)
+    assert rows(store, "SELECT id, path FROM packages") == [(package, "new.txt")]
+    assert rows(store, "SELECT kind, title, path FROM documents ORDER BY kind") == [
+        ("package", "new.txt", "new.txt"),
+        ("passage", "", "new.txt"),
+    ]
+    assert finds(store, "old") == 0
+
+
+def test_a_copy_is_no_move(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "b.md", "the zebra")
+    report = index_artifacts(store)
+    assert (report.added, report.moved) == (("b.md",), ())
+    assert finds(store, "body:zebra") == 2
+
+
+def test_of_two_equal_files_the_one_of_the_same_name_has_moved(store: Store, tmp_path: Path) -> None:
+    for path in ("a/one.md", "a/two.md"):
+        put(tmp_path, path, "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "b/two.md", "the zebra")  # while both are there: it has the inode of neither
+    for path in ("a/one.md", "a/two.md"):
+        (tmp_path / path).unlink()
+    report = index_artifacts(store)
+    assert (report.moved, report.removed) == ((("a/two.md", "b/two.md"),), ("a/one.md",))
+
+
+def test_what_an_ignore_file_hides_is_not_indexed(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    put(tmp_path, "build/b.md", "the giraffe")
+    put(tmp_path, ".gitignore", "build/\n")
+    assert index_artifacts(store).added == (".gitignore", "a.md")
+    put(tmp_path, ".ctxrankignore", "a.md\n")
+    assert index_artifacts(store).removed == ("a.md",)
+    assert finds(store, "zebra") == 0
+
+
+def test_a_file_that_a_package_points_to_is_followed_into_an_ignored_folder(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, ".gitignore", "artifacts/\n")
+    put(tmp_path, "artifacts/a.md", "the zebra")
+    put(tmp_path, "artifacts/other.md", "the gnu")
+    save(store, "artifacts/a.md")
+    put(tmp_path, "artifacts/a.md", "the giraffe", LONG_AGO_NS + 1)
+    report = index_artifacts(store)
+    assert (report.changed, report.added) == (("artifacts/a.md",), (".gitignore",))
+    assert (finds(store, "zebra"), finds(store, "giraffe"), finds(store, "gnu")) == (0, 1, 0)
+    (tmp_path / "artifacts/a.md").unlink()
+    assert index_artifacts(store).removed == ("artifacts/a.md",)
+
+
+def test_a_package_outlives_its_file_and_gets_it_back(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "the zebra")
+    save(store, "a.md")
+    file.unlink()
+    assert index_artifacts(store).removed == ("a.md",)
+    assert (finds(store, "zebra"), finds(store, "summary")) == (0, 1)
+    assert index_artifacts(store).removed == ()
+    put(tmp_path, "a.md", "the zebra is back")
+    assert index_artifacts(store).added == ("a.md",)
+    assert rows(store, "SELECT o.kind FROM documents d JOIN documents o ON o.id = d.owner_id") == [("package",)]
+
+
+def test_a_package_that_was_saved_before_its_file_gets_it_later(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, ".ctxrankignore", "late.md\n")
+    save(store, "late.md")
+    put(tmp_path, "late.md", "the zebra")
+    assert "late.md" in index_artifacts(store).added
+    assert rows(store, "SELECT o.kind FROM documents d JOIN documents o ON o.id = d.owner_id WHERE d.path = 'late.md'")
+    assert rows(store, "SELECT count(*) FROM documents WHERE kind = 'artifact' AND path = 'late.md'") == [(0,)]
+    assert index_artifacts(store).files_read == 0
+
+
+def test_a_link_out_of_the_root_is_not_followed(tmp_path: Path) -> None:
+    put(tmp_path, "outside/secret.md", "the zebra")
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/link.md").symlink_to(tmp_path / "outside/secret.md")
+    (tmp_path / "root/folder").symlink_to(tmp_path / "outside")
+    with create_store(str(tmp_path / "root")) as store:
+        report = index_artifacts(store)
+        assert report.added == ()
+        assert dict(report.skipped) == {"link.md": LINK_OUT, "folder": LINK_OUT}
+
+
+def test_a_package_is_not_followed_through_a_folder_that_became_a_link_out(tmp_path: Path) -> None:
+    put(tmp_path, "outside/a.md", "the giraffe")
+    put(tmp_path, "root/notes/a.md", "the zebra")
+    with create_store(str(tmp_path / "root")) as store:
+        save(store, "notes/a.md")
+        (tmp_path / "root/notes").rename(tmp_path / "away")
+        (tmp_path / "root/notes").symlink_to(tmp_path / "outside")
+        for _ in range(2):
+            assert dict(index_artifacts(store).skipped) == {"notes": LINK_OUT, "notes/a.md": LINK_OUT}
+        assert (finds(store, "zebra"), finds(store, "giraffe"), finds(store, "summary")) == (0, 0, 1)
+
+
+def test_a_root_that_is_away_turns_stale_and_loses_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "root/a.md", "the zebra")
+    with create_store(str(tmp_path), root=str(tmp_path / "root")) as store:
+        index_artifacts(store)
+        (tmp_path / "root").rename(tmp_path / "away")
+        report = index_artifacts(store)
+        assert (report.stale_roots, report.removed) == ((str(tmp_path / "root"),), ())
+        assert rows(store, "SELECT state FROM artifacts") == [("stale",)]
+        assert finds(store, "zebra") == 1
+        (tmp_path / "away").rename(tmp_path / "root")
+        report = index_artifacts(store)
+        assert (report.unchanged, report.files_read, report.stale_roots) == (1, 0, ())
+        assert rows(store, "SELECT state, reason FROM artifacts") == [("indexed", "")]
+
+
+def test_other_roots_are_refreshed_but_not_searched(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    put(tmp_path, "project/mine.md", "the gnu")
+    put(tmp_path, "other/a.md", "the zebra")
+    with create_store(str(tmp_path / "project"), root=str(other)) as store:
+        index_artifacts(store)
+    put(tmp_path, "other/a.md", "the giraffe", LONG_AGO_NS + 1)
+    put(tmp_path, "other/new.md", "the okapi")
+    with create_store(str(tmp_path / "project")) as store:
+        report = index_artifacts(store)
+        assert (report.changed, report.added) == ((str(other / "a.md"),), ("mine.md",))
+        assert (finds(store, "zebra"), finds(store, "giraffe"), finds(store, "okapi")) == (0, 1, 0)
+
+
+@as_plain_user
+def test_what_lies_in_an_unreadable_folder_is_kept(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "shut/a.md", "the zebra")
+    index_artifacts(store)
+    (tmp_path / "shut").chmod(0)
+    try:
+        report = index_artifacts(store)
+    finally:
+        (tmp_path / "shut").chmod(0o700)
+    assert (report.removed, dict(report.skipped)["shut/a.md"]) == ((), "Permission denied")
+    assert finds(store, "zebra") == 1
+    assert index_artifacts(store).unchanged == 1
+
+
+@as_plain_user
+def test_an_unreadable_file_is_indexed_once_it_can_be_read(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "the zebra")
+    file.chmod(0)
+    assert index_artifacts(store).skipped == (("a.md", "permission denied"),)
+    file.chmod(0o600)
+    assert index_artifacts(store).added == ("a.md",)
+
+
+def test_an_edit_of_the_same_size_in_the_same_tick_is_noticed(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "a.md"
+    file.write_text("the zebra")
+    info = file.stat()
+    index_artifacts(store)
+    file.write_text("the okapi")
+    os.utime(file, ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert index_artifacts(store).changed == ("a.md",)
+    assert (finds(store, "zebra"), finds(store, "okapi")) == (0, 1)
+
+
+def test_a_file_system_without_parts_of_a_second_has_a_longer_tick(store: Store, tmp_path: Path) -> None:
+    second_ns = 1_000_000_000
+    file = put(tmp_path, "a.md", "the zebra")
+    now_ns = (tmp_path / ".ctxrank").stat().st_mtime_ns // second_ns * second_ns
+    os.utime(file, ns=(now_ns, now_ns))
+    index_artifacts(store)
+    put(tmp_path, "a.md", "the okapi", now_ns)
+    assert index_artifacts(store).changed == ("a.md",)
+
+
+def test_a_binary_file_is_named_and_read_only_once(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.bin", b"\0\1\2")
+    reports = [index_artifacts(store) for _ in range(2)]
+    assert [report.skipped for report in reports] == [(("a.bin", "binary"),)] * 2
+    assert [report.files_read for report in reports] == [1, 0]
+    put(tmp_path, "a.bin", "a text now", LONG_AGO_NS + 1)
+    assert index_artifacts(store).added == ("a.bin",)
+
+
+def test_a_file_that_became_binary_is_no_longer_found(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "a.md", b"\0zebra", LONG_AGO_NS + 1)
+    report = index_artifacts(store)
+    assert (report.skipped, report.removed) == ((("a.md", "binary"),), ())
+    assert finds(store, "zebra") == 0
+
+
+def test_a_file_that_became_a_link_is_no_longer_found(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    file.unlink()
+    file.symlink_to(tmp_path / "nowhere.md")
+    for _ in range(2):
+        assert index_artifacts(store).skipped == (("a.md", "a link to nothing"),)
+    assert finds(store, "zebra") == 0
+    file.unlink()
+    put(tmp_path, "a.md", "the zebra")
+    assert index_artifacts(store).added == ("a.md",)
+
+
+def test_an_older_ruleset_is_redacted_again(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    with store.write() as change:
+        change.connection.execute("UPDATE artifacts SET ruleset = 0")
+        change.connection.execute("UPDATE documents SET ruleset = 0")
+    assert index_artifacts(store).files_read == 1
+    assert rows(store, "SELECT min(ruleset) > 0 FROM documents") == [(1,)]
+    assert index_artifacts(store).files_read == 0
+
+
+def test_only_the_named_paths_are_looked_at(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [put(tmp_path, path, path) for path in ("docs/a.md", "docs/deep/b.md", "docs2/c.md", "d.md")]
+    monkeypatch.chdir(tmp_path / "docs")
+    assert index_artifacts(store, ["deep", ".", str(files[3])]).added == ("d.md", "docs/a.md", "docs/deep/b.md")
+    for file in files:
+        file.unlink()
+    report = index_artifacts(store, ["."])
+    assert (report.removed, report.skipped) == (("docs/a.md", "docs/deep/b.md"), ())
+
+
+def test_a_file_moved_into_the_named_path_is_a_move(store: Store, tmp_path: Path) -> None:
+    file = put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    (tmp_path / "docs").mkdir()
+    file.rename(tmp_path / "docs/b.md")
+    assert index_artifacts(store, [str(tmp_path / "docs")]).moved == (("a.md", "docs/b.md"),)
+    assert index_artifacts(store).unchanged == 1
+
+
+def test_a_named_path_that_gives_nothing_says_why(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, ".gitignore", "hidden.md\n")
+    put(tmp_path, "hidden.md", "the zebra")
+    report = index_artifacts(store, [str(tmp_path / "absent.md"), str(tmp_path / "hidden.md")])
+    assert dict(report.skipped) == {
+        "absent.md": "No such file or directory",
+        "hidden.md": "nothing to index: empty, or hidden by an ignore file",
+    }
+
+
+def test_a_path_outside_the_root_is_refused(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        index_artifacts(store, [str(tmp_path / "..")])
+    assert "--root" in caught.value.hint
+
+
+def test_a_root_may_be_named_through_a_link(tmp_path: Path) -> None:
+    put(tmp_path, "root/docs/a.md", "the zebra")
+    (tmp_path / "alias").symlink_to(tmp_path / "root")
+    with create_store(str(tmp_path / "root")) as store:
+        assert index_artifacts(store, [str(tmp_path / "alias/docs")]).added == ("docs/a.md",)
+        assert index_artifacts(store, [str(tmp_path / "alias")]).unchanged == 1
+
+
+def test_an_interrupted_run_keeps_what_was_done(store: Store, tmp_path: Path) -> None:
+    for number in range(450):
+        put(tmp_path, f"{number:03}.md", f"file {number}")
+
+    def interrupt(done: int, total: int) -> None:
+        assert total == 450
+        if done == 400:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index_artifacts(store, progress=interrupt)
+    report = index_artifacts(store)
+    assert (report.unchanged, len(report.added)) == (400, 50)
+    assert finds(store, "file") == 450
+
+
+def test_an_interrupted_large_run_keeps_what_was_done(store: Store, tmp_path: Path) -> None:
+    """The same where a second process follows."""
+    for number in range(5):
+        put(tmp_path, f"{number}.txt", f"file{number}\n" + "some words in a long line\n" * 40_000)
+
+    def interrupt(done: int, total: int) -> None:
+        if done == total - 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index_artifacts(store, progress=interrupt)
+    report = index_artifacts(store)
+    assert (report.unchanged, len(report.added)) == (4, 1)
+    assert [finds(store, f"file{number}") for number in range(5)] == [1] * 5
+
+
+def test_a_companion_follows(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    with store.write() as change:
+        change.connection.execute("UPDATE documents SET seq = ? WHERE kind = 'passage'", (change.next_seq(),))
+    with companion(store) as other:
+        if other is None:
+            pytest.skip("there is one core alone")
+        assert other.nudge()
+    assert rows(store, "SELECT seq FROM store") == [(store.index().state().applied_seq,)]
+
+
+def test_a_large_run_counts_as_it_writes_what_a_small_one_counts_at_its_end(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a.md", "# Locks\n\nthe zebra waits\n")
+    put(tmp_path, "b.py", "def wait_for_lock(): pass\n")
+    counts = "SELECT title, body, tokens, token_counter FROM documents ORDER BY id"
+    index_artifacts(store)
+    small = rows(store, counts)
+    monkeypatch.setattr(scan, "_LARGE_BYTES", 0)
+    with create_store(str(tmp_path / "other"), root=str(tmp_path)) as other:
+        index_artifacts(other, [str(tmp_path / "a.md"), str(tmp_path / "b.py")])
+        assert rows(other, counts) == small
+
+
+def test_a_dry_run_reports_the_same_and_writes_nothing(store: Store, tmp_path: Path) -> None:
+    moving = put(tmp_path, "moving.md", "the gnu")
+    going = put(tmp_path, "going.md", "the okapi")
+    put(tmp_path, "changing.md", "the zebra")
+    index_artifacts(store)
+    moving.rename(tmp_path / "moved.md")
+    going.unlink()
+    put(tmp_path, "changing.md", "the giraffe", LONG_AGO_NS + 1)
+    put(tmp_path, "new.md", "the emu")
+    put(tmp_path, "new.bin", b"\0")
+    before = [rows(store, f"SELECT * FROM {table}") for table in ("documents", "artifacts", "tombstones", "store")]
+    dry = index_artifacts(store, is_dry_run=True)
+    after = [rows(store, f"SELECT * FROM {table}") for table in ("documents", "artifacts", "tombstones", "store")]
+    assert after == before
+    assert index_artifacts(store) == dry
+    assert (dry.added, dry.changed, dry.moved, dry.removed) == (
+        ("new.md",), ("changing.md",), (("moving.md", "moved.md"),), ("going.md",),
+    )  # fmt: skip
+
+
+def test_secrets_are_redacted_before_anything_is_stored(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", 'password = "hunter2hunter2"\n')
+    index_artifacts(store)
+    assert finds(store, "hunter2hunter2") == 0
+    assert rows(store, "SELECT count(*) FROM documents WHERE body LIKE '%hunter2%'") == [(0,)]
+
+
+def test_a_file_that_was_replaced_is_read_though_size_and_time_are_the_same(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "the zebra")
+    index_artifacts(store)
+    put(tmp_path, "new", "the heron").rename(tmp_path / "a.md")
+    assert index_artifacts(store).changed == ("a.md",)
+    assert (finds(store, "zebra"), finds(store, "heron")) == (0, 1)
+
+
+def test_a_file_that_was_away_and_comes_back_as_it_was_is_found_again(store: Store, tmp_path: Path) -> None:
+    """A package keeps what is known of the file, also its stat."""
+    file = put(tmp_path, "a.md", "the zebra")
+    save(store, "a.md")
+    index_artifacts(store)
+    file.rename(tmp_path.parent / "away.md")
+    assert index_artifacts(store).removed == ("a.md",)
+    (tmp_path.parent / "away.md").rename(file)
+    assert index_artifacts(store).added == ("a.md",) and finds(store, "zebra") == 1

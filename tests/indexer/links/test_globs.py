@@ -1,0 +1,87 @@
+"""Path patterns: what matches, what could meet, and that no pattern takes for ever."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.indexer.links.globs import GlobTable, covered, matches, overlap
+
+
+@each_row(
+    "glob, path",
+    [
+        ("src/billing/**", "src/billing/api/post.py"),
+        ("src/**/*.{ts,tsx}", "src/cart.tsx"),
+        ("src/**/*.{ts,tsx}", "src/a/b/cart.ts"),
+        ("src/billing", "src/billing/api/post.py"),
+        ("src/billing/", "src/billing/post.py"),
+        ("./src/a?c.py", "src/abc.py"),
+        ("src/[!a]b.py", "src/bb.py"),
+        ("**", "a/b/c"),
+        ("**/*.py", "x.py"),
+        ("src/templates/invoice*", "src/templates/invoice_eu.html"),
+    ],
+)
+def test_a_pattern_covers(glob: str, path: str) -> None:
+    assert matches(glob, path)
+    assert overlap(glob, path)
+
+
+@each_row(
+    "glob, path",
+    [
+        ("src/billing/**", "src/billing"),
+        ("src/billing/**", "src/billing2/a.py"),
+        ("src/*.py", "src/a/b.py"),
+        ("src/a", "src/ab/c"),
+        ("src/a?c.py", "src/a/c.py"),
+        ("*.py", "a.pyc"),
+    ],
+)
+def test_a_pattern_does_not_cover(glob: str, path: str) -> None:
+    assert not matches(glob, path)
+
+
+@each_row(
+    "one, other, wanted",
+    [
+        ("src/billing/**", "src/*/invoice.py", True),
+        ("src/a/**", "src/b/**", False),
+        ("**/*.py", "src/**", True),
+        ("*.py", "*.ts", False),
+        ("src/*.py", "src/*.md", False),
+        ("a*b", "ab*", True),
+        ("src/{a,b}/**", "src/b/c", True),
+    ],
+)
+def test_two_patterns_may_meet(one: str, other: str, wanted: bool) -> None:
+    assert overlap(one, other) is wanted
+    assert overlap(other, one) is wanted
+
+
+_NAMES = st.sampled_from(["a", "b", "ab", "*", "a*", "*b", "?", "**", "[ab]"])
+_GLOBS = st.lists(_NAMES, min_size=1, max_size=4).map("/".join)
+_PATHS = st.lists(st.sampled_from(["a", "b", "ab", "aab"]), min_size=1, max_size=4).map("/".join)
+
+
+@given(_GLOBS, _GLOBS, _PATHS)
+def test_patterns_that_match_one_path_overlap(one: str, other: str, path: str) -> None:
+    if matches(one, path) and matches(other, path):
+        assert overlap(one, other)
+
+
+@given(st.lists(_GLOBS, max_size=8), _GLOBS)
+def test_a_table_finds_what_asking_all_would(globs: list[str], wanted: str) -> None:
+    table = GlobTable((glob, at) for at, glob in enumerate(globs))
+    assert sorted(table.overlapping(wanted)) == sorted((g, at) for at, g in enumerate(globs) if overlap(wanted, g))
+
+
+@given(st.lists(_PATHS, max_size=8), _GLOBS)
+def test_covered_paths_are_those_that_match(paths: list[str], glob: str) -> None:
+    assert list(covered(glob, sorted(paths))) == [path for path in sorted(paths) if matches(glob, path)]
+
+
+def test_many_stars_are_matched_in_linear_time() -> None:
+    """A backtracking matcher would not come back from this one."""
+    assert not matches("*a" * 40 + "b", "a" * 3000)
+    assert not matches("**/a/" * 40 + "b", "a/" * 60 + "c")

@@ -1,0 +1,312 @@
+"""Strategies: what is refused, how the same insight is known again and counted, and what is drawn from reasoning."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from builders import found, make_store, open_again, search_ids, start_child
+from tables import each_row
+
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.records.strategies import (
+    TOPICS,
+    NewStrategy,
+    SavedStrategy,
+    StoredStrategy,
+    add_helpfulness,
+    extract_strategies,
+    list_strategies,
+    save_strategy,
+    strategy_name,
+)
+from ctxrank.indexer.store.store import Store
+
+SECRET = "ghp" + "_" + "a1B2" * 9
+NEW = NewStrategy("shop", "methodology", "Write the failing zebra first.")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as opened:
+        yield opened
+
+
+def keep(store: Store, **values: Any) -> SavedStrategy:
+    """Save a strategy; values are fields of a NewStrategy."""
+    return save_strategy(store, NEW._replace(**values))
+
+
+def think(store: Store, phase: str, content: str, *, group: str | None = "G", created_at: int | None = None) -> None:
+    """Save reasoning of a developer in session S."""
+    new = NewReasoning("S", group, "developer", phase, content, created_at=created_at)
+    save_reasoning(store, new, create_session=True)
+
+
+def insights(store: Store, **filters: Any) -> list[str]:
+    return [strategy.insight for strategy in list_strategies(store.truth, **filters)]
+
+
+@each_row(
+    "wrong, named, allowed",
+    [
+        ({"topic": "luck"}, "'luck'", TOPICS),
+        ({"project": "  "}, "needs a project", ("shop",)),
+        ({"insight": " \n"}, "insight is empty", ("what worked",)),
+        ({"project": "two\nlines"}, "'two\\nlines'", ("one line",)),
+    ],
+)
+def test_a_bad_value_is_named_with_what_is_allowed(
+    store: Store, wrong: dict[str, Any], named: str, allowed: tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        keep(store, **wrong)
+    assert named in refused.value.message
+    assert all(value in refused.value.hint for value in allowed)
+    assert list_strategies(store.truth) == []
+
+
+def test_a_name_is_made_from_project_topic_and_insight_alone(store: Store) -> None:
+    digest = hashlib.sha256(b"Write the failing zebra first.").hexdigest()[:16]
+    assert strategy_name("shop", "methodology", NEW.insight) == f"shop_methodology_{digest}"
+    assert keep(store, insight=f"\n{NEW.insight}  ", topic=" Methodology").name == f"shop_methodology_{digest}"
+
+
+def test_what_is_known_is_counted_and_what_is_new_begins_at_one(store: Store) -> None:
+    first, again, other = keep(store), keep(store), keep(store, project="bank")
+    assert first == SavedStrategy(1, first.name, "shop", "methodology", 1, is_new=True)
+    assert again == first._replace(helpfulness=2, is_new=False)
+    assert (other.id, other.helpfulness, other.is_new) == (2, 1, True)
+
+
+def test_a_name_of_ones_own_is_counted_and_keeps_what_it_says(store: Store) -> None:
+    keep(store, name="tdd")
+    assert keep(store, name="tdd", insight="Something else.").helpfulness == 2
+    assert insights(store) == [NEW.insight]
+
+
+def test_counting_says_that_it_was_seen_now(store: Store) -> None:
+    keep(store)
+    store.truth.execute("UPDATE strategies SET last_seen = 1, created_at = 1")
+    keep(store)
+    (strategy,) = list_strategies(store.truth)
+    assert strategy.last_seen > strategy.created_at == 1
+
+
+def test_an_insight_is_kept_whole_and_its_end_is_found(store: Store) -> None:
+    insight = "café " * 20_000 + "walrus"
+    keep(store, insight=insight)
+    assert insights(store) == [insight]
+    assert search_ids(store, "walrus") == ["strategy:1"]
+
+
+def test_a_strategy_is_found_the_moment_it_is_saved_and_still_when_it_was_counted(store: Store) -> None:
+    for _ in range(2):
+        keep(store)
+        (hit,) = found(store, "zebra", type="methodology").hits
+        assert (hit.id, hit.title, hit.session) == ("strategy:1", "methodology strategy", None)
+
+
+def test_a_secret_in_an_insight_is_neither_stored_nor_part_of_the_name(store: Store) -> None:
+    saved = keep(store, insight=f"Rotate {SECRET} weekly.")
+    (strategy,) = list_strategies(store.truth)
+    assert SECRET not in strategy.insight
+    assert saved.name == strategy_name("shop", "methodology", strategy.insight)
+    assert SECRET not in store.truth.execute("SELECT group_concat(title || body) FROM documents").get
+
+
+def test_the_most_helpful_come_first_then_what_was_seen_last_then_the_newest(store: Store) -> None:
+    for insight in ("one", "two", "three", "four"):
+        keep(store, insight=insight)
+    store.truth.execute("UPDATE strategies SET last_seen = 5")
+    store.truth.execute("UPDATE strategies SET last_seen = 6 WHERE insight = 'one'")
+    store.truth.execute("UPDATE strategies SET helpfulness = 9 WHERE insight = 'two'")
+    assert insights(store) == ["two", "one", "four", "three"]
+    assert insights(store, limit=1) == ["two"]
+
+
+def test_a_filter_keeps_what_names_no_language_or_framework(store: Store) -> None:
+    keep(store, insight="all")
+    keep(store, insight="py", lang="python", framework="")
+    keep(store, insight="dj", lang="python", framework="django")
+    keep(store, insight="go", lang="go", topic="general")
+    assert sorted(insights(store, lang="python")) == ["all", "dj", "py"]
+    assert sorted(insights(store, framework="flask")) == ["all", "go", "py"]
+    assert insights(store, topic=" General ") == ["go"]
+    assert insights(store, project="bank") == insights(store, topic="luck") == []
+
+
+def test_what_works_in_a_second_language_fits_all(store: Store) -> None:
+    keep(store, lang="python")
+    keep(store)
+    assert insights(store, lang="go") == []
+    keep(store, lang="go")
+    assert insights(store, lang="go") == insights(store, lang="rust") == [NEW.insight]
+
+
+_SAVES_TWENTY = """
+import sys
+from pathlib import Path
+from builders import make_store
+from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
+
+with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
+    for _ in range(20):
+        save_strategy(store, NewStrategy("shop", "general", "The zebra works."))
+"""
+
+
+def test_processes_that_count_at_once_lose_no_count(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    writers = [start_child(_SAVES_TWENTY, tmp_path) for _ in range(4)]
+    for writer in writers:
+        writer.communicate(timeout=60)
+        assert writer.returncode == 0
+    with make_store(tmp_path) as store:
+        (strategy,) = list_strategies(store.truth)
+        assert (strategy.id, strategy.helpfulness) == (1, 80)
+        assert search_ids(store, "zebra") == ["strategy:1"]
+
+
+def test_threads_that_count_at_once_lose_no_count(store: Store) -> None:
+    keep(store)
+
+    def count() -> None:
+        with open_again(store, busy_ms=30_000) as own:
+            for _ in range(10):
+                add_helpfulness(own, "1")
+
+    threads = [Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert list_strategies(store.truth)[0].helpfulness == 41
+
+
+@pytest.mark.parametrize("ref", ["strategy:1", "1", " 1 ", "tdd"])
+def test_a_strategy_is_counted_by_its_id_or_its_name(store: Store, ref: str) -> None:
+    keep(store, name="tdd")
+    assert add_helpfulness(store, ref, 3) == ("tdd", 1, 4)
+
+
+def test_a_name_that_looks_like_an_id_goes_before_it(store: Store) -> None:
+    keep(store, name="tdd")
+    keep(store, name="1", insight="other")
+    assert add_helpfulness(store, "1").name == "1"
+    assert add_helpfulness(store, "strategy:1").name == "tdd"
+
+
+def test_helpfulness_never_falls_below_0(store: Store) -> None:
+    keep(store, name="tdd")
+    store.truth.execute("UPDATE strategies SET last_seen = 1")
+    assert add_helpfulness(store, "tdd", -100) == ("tdd", 1, 0)
+    assert list_strategies(store.truth)[0].last_seen == 1
+    assert add_helpfulness(store, "tdd", 2) == ("tdd", 0, 2)
+    assert list_strategies(store.truth)[0].last_seen > 1
+
+
+@each_row("ref", ["2", "strategy:2", "package:1", "nope", ""])
+def test_counting_what_is_not_there_says_so(store: Store, ref: str) -> None:
+    keep(store)
+    with pytest.raises(NotFoundError, match=f"no strategy '{ref}'"):
+        add_helpfulness(store, ref)
+
+
+def test_an_increment_beyond_reason_is_refused(store: Store) -> None:
+    keep(store)
+    with pytest.raises(UsageError) as refused:
+        add_helpfulness(store, "1", 2**70)
+    assert "-100 to 100" in refused.value.hint
+
+
+def test_d09_strategies_are_extracted_from_what_agents_thought(store: Store) -> None:
+    think(store, "understanding", "What it is about.")
+    think(store, "approach", "Test the walrus first.")
+    think(store, "decisions", "A queue for each heron.")
+    think(store, "completion", "The zebra is done.")
+    saved = extract_strategies(store, "S", "G", "shop", lang="python", framework="flask")
+    assert [(s.topic, s.helpfulness, s.is_new) for s in saved] == [
+        ("methodology", 1, True), ("architecture", 1, True), ("implementation", 1, True),
+    ]  # fmt: skip
+    assert saved[2].name == strategy_name("shop", "implementation", "The zebra is done.")
+    assert insights(store) == ["The zebra is done.", "A queue for each heron.", "Test the walrus first."]
+    assert {(s.project, s.lang, s.framework) for s in list_strategies(store.truth)} == {("shop", "python", "flask")}
+    assert search_ids(store, "walrus kind:strategy") == ["strategy:1"]
+
+
+def test_d09_extracting_again_counts_the_same_strategies_once_more(store: Store) -> None:
+    think(store, "completion", "The zebra is done.")
+    think(store, "completion", "The zebra is done.")
+    first, again = (extract_strategies(store, "S", "G", "shop") for _ in range(2))
+    assert [s.helpfulness for s in first] == [1]
+    assert again == [first[0]._replace(helpfulness=2, is_new=False)]
+
+
+def test_d09_only_the_newest_five_of_the_group_are_extracted(store: Store) -> None:
+    for number in range(7):
+        think(store, "decisions", f"decision {number}", created_at=100 - number)
+    think(store, "decisions", "of another group", group="H", created_at=200)
+    assert len(extract_strategies(store, "S", "G", "shop")) == 5
+    assert insights(store) == [f"decision {number}" for number in range(5)]
+    assert len(extract_strategies(store, "S", None, "shop")) == 5
+    assert "of another group" in insights(store)
+
+
+def test_d09_extracting_redacts_what_an_older_store_let_through(store: Store) -> None:
+    think(store, "completion", "Done.")
+    store.truth.execute("UPDATE reasoning SET content = ?", (f"Uses {SECRET} now.",))
+    extract_strategies(store, "S", "G", "shop")
+    assert SECRET not in insights(store)[0]
+
+
+def test_d09_without_a_project_the_sessions_own_is_meant(store: Store) -> None:
+    with store.write() as change:
+        create_session(change, NewSession("S", "bank"))
+    think(store, "completion", "Done.")
+    assert extract_strategies(store, "S", "G", None)[0].project == "bank"
+
+
+def test_d09_nothing_to_extract_is_an_empty_list_and_an_unknown_session_an_error(store: Store) -> None:
+    think(store, "risks", "The zebra may bite.")
+    assert extract_strategies(store, "S", "G", "shop") == extract_strategies(store, "S", "X", "shop") == []
+    with pytest.raises(NotFoundError, match="no session 'T'"):
+        extract_strategies(store, "T", "G", "shop")
+
+
+def test_d09_an_extraction_is_all_or_nothing(store: Store) -> None:
+    think(store, "completion", "one")
+    think(store, "completion", "two")
+    store.truth.execute(
+        "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.strategies WHEN NEW.insight = 'two'"
+        " BEGIN SELECT raise(ABORT, 'no'); END"
+    )
+    with pytest.raises(CtxrankError, match="SQLite refused"):
+        extract_strategies(store, "S", "G", "shop")
+    assert list_strategies(store.truth) == []
+    assert search_ids(store, "kind:strategy") == []
+
+
+def test_a_stored_strategy_has_all_that_was_given(store: Store) -> None:
+    saved = keep(store, lang=" python ", framework="flask")
+    (strategy,) = list_strategies(store.truth)
+    assert strategy == StoredStrategy(
+        1, saved.name, "shop", "methodology", NEW.insight, 1, "python", "flask",
+        strategy.created_at, strategy.created_at,
+    )  # fmt: skip
+
+
+def test_the_list_has_the_most_helpful_first_then_what_was_seen_last_then_what_was_saved_last(store: Store) -> None:
+    for insight in ("one", "two", "three", "four"):
+        keep(store, insight=insight)
+    with store.write() as change:
+        for insight, helpfulness, last_seen in (("one", 2, 20), ("two", 2, 20), ("three", 2, 10), ("four", 1, 30)):
+            change.connection.execute(
+                "UPDATE strategies SET helpfulness = ?, last_seen = ? WHERE insight = ?",
+                (helpfulness, last_seen, insight),
+            )
+    assert insights(store) == ["two", "one", "three", "four"]

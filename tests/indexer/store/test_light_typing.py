@@ -1,0 +1,57 @@
+"""Records behave as typing.NamedTuple does."""
+
+import copy
+import pickle
+import typing
+
+import pytest
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+
+class Point(NamedTuple):
+    """A place."""
+
+    x: int
+    y: int = 0
+
+    @property
+    def length(self) -> int:
+        return self.x + self.y
+
+
+class Model(typing.NamedTuple):
+    x: int
+    y: int = 0
+
+
+@pytest.mark.parametrize("kind", [Point, Model])
+def test_a_record_is_a_tuple_with_names_and_defaults(kind: type[Point]) -> None:
+    assert kind(1) == (1, 0) and kind(1, 2) == kind(y=2, x=1)
+    assert kind(3, 4).x == 3 and kind(3, 4)._asdict() == {"x": 3, "y": 4}
+    assert kind(1)._replace(y=9) == (1, 9) and kind._make([5, 6]) == (5, 6)
+    assert kind._fields == ("x", "y") and kind._field_defaults == {"y": 0}
+
+
+def test_a_record_keeps_its_docstring_and_its_properties() -> None:
+    assert Point.__doc__ == "A place." and Point(2, 3).length == 5
+    assert repr(Point(1, 2)) == "Point(x=1, y=2)"
+
+
+@pytest.mark.parametrize("kind", [Point, Model])
+def test_wrong_values_are_refused(kind: type[Point]) -> None:
+    for arguments, named in (((), {}), ((1, 2, 3), {}), ((1,), {"x": 2}), ((1,), {"z": 2})):
+        with pytest.raises(TypeError):
+            kind(*arguments, **named)
+    with pytest.raises((TypeError, ValueError)):
+        kind(1)._replace(z=1)  # type: ignore[call-arg]  # the wrong name is the point
+    with pytest.raises(AttributeError):
+        kind(1).x = 2  # type: ignore[misc]  # so is the assignment
+
+
+def test_a_record_can_be_copied_hashed_and_matched() -> None:
+    assert pickle.loads(pickle.dumps(Point(1, 2))) == Point(1, 2) and copy.copy(Point(1)) == Point(1)
+    assert {Point(1, 2): "a"}[Point(1, 2)] == "a"
+    match Point(7, 8):
+        case Point(x, y):
+            assert (x, y) == (7, 8)

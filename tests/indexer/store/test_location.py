@@ -1,0 +1,123 @@
+"""Where a store is found, and how it is said that there is none."""
+
+import os
+from pathlib import Path
+
+import pytest
+from builders import make_store
+
+from ctxrank.indexer.exceptions import NoStoreError, UsageError
+from ctxrank.indexer.store.location import at, find_store
+from ctxrank.indexer.store.store import open_store
+
+
+def worktree(main: Path, linked: Path, *, gitdir: Path | None = None) -> Path:
+    """A linked worktree as git leaves it: a `.git` file that points into the main one's."""
+    inside = gitdir or main / ".git" / "worktrees" / linked.name
+    inside.mkdir(parents=True)
+    linked.mkdir(parents=True)
+    (linked / ".git").write_text(f"gitdir: {inside}\n")
+    return linked
+
+
+def test_the_nearest_store_upwards_is_the_one(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    make_store(tmp_path / "inner").close()
+    deep = tmp_path / "inner" / "src" / "deep"
+    deep.mkdir(parents=True)
+    assert find_store(start=str(deep)).root == str(tmp_path / "inner")
+    assert find_store(start=str(tmp_path)).root == str(tmp_path)
+
+
+def test_a_folder_without_a_store_in_it_is_passed_over(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    (tmp_path / "inner" / ".ctxrank").mkdir(parents=True)
+    assert find_store(start=str(tmp_path / "inner")).root == str(tmp_path)
+
+
+def test_a_named_store_goes_before_the_environment_and_that_before_the_nearest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("near", "named", "environment"):
+        make_store(tmp_path / name).close()
+    near = str(tmp_path / "near")
+    monkeypatch.setenv("CTXRANK_DB", str(tmp_path / "environment/.ctxrank/ctxrank.db"))
+    assert find_store(start=near).root == str(tmp_path / "environment")
+    assert find_store(str(tmp_path / "named/.ctxrank/ctxrank.db"), start=near).root == str(tmp_path / "named")
+    monkeypatch.delenv("CTXRANK_DB")
+    assert find_store(start=near).root == near
+
+
+def test_the_stores_folder_names_it_too(tmp_path: Path) -> None:
+    make_store(tmp_path).close()
+    assert find_store(str(tmp_path / ".ctxrank")).truth == str(tmp_path / ".ctxrank/ctxrank.db")
+
+
+def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
+    for db in (None, str(tmp_path / "absent.db")):
+        with pytest.raises(NoStoreError) as refused:
+            open_store(db, start=str(tmp_path))
+        assert "ctxrank init" in refused.value.hint
+        assert refused.value.exit_code == 3
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_linked_worktree_shares_the_main_ones_store(tmp_path: Path) -> None:
+    make_store(tmp_path / "main").close()
+    linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")
+    (linked / "src").mkdir()
+    assert find_store(start=str(linked / "src")).truth == str(tmp_path / "main/.ctxrank/ctxrank.db")
+
+
+def test_files_of_a_linked_worktree_are_its_own(tmp_path: Path) -> None:
+    make_store(tmp_path / "main").close()
+    linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")
+    location = find_store(start=str(linked))
+    assert (location.root, location.project) == (str(linked), str(tmp_path / "main"))
+
+
+def test_a_worktree_of_its_own_store_keeps_it(tmp_path: Path) -> None:
+    make_store(tmp_path / "main").close()
+    linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")
+    make_store(linked).close()
+    assert find_store(start=str(linked)).root == str(linked)
+
+
+def test_a_submodule_and_a_bare_repository_share_nothing(tmp_path: Path) -> None:
+    make_store(tmp_path / "main").close()
+    module = worktree(tmp_path, tmp_path / "module", gitdir=tmp_path / "main/.git/modules/module")
+    bare = worktree(tmp_path, tmp_path / "bare", gitdir=tmp_path / "main/repository.git/worktrees/bare")
+    for folder in (module, bare):
+        with pytest.raises(NoStoreError):
+            find_store(start=str(folder))
+
+
+def test_the_root_is_beside_the_stores_folder_unless_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = str(tmp_path / ".ctxrank" / "ctxrank.db")
+    (tmp_path / "docs").mkdir()
+    assert at(truth).root == str(tmp_path)
+    monkeypatch.setenv("CTXRANK_ROOT", str(tmp_path / "docs"))
+    assert at(truth).root == str(tmp_path / "docs")
+    assert at(truth, str(tmp_path)).root == str(tmp_path)
+
+
+def test_a_root_that_is_no_folder_is_refused_with_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="--root nowhere"):
+        at(str(tmp_path / ".ctxrank/ctxrank.db"), "nowhere")
+    monkeypatch.setenv("CTXRANK_ROOT", str(tmp_path / "gone"))
+    with pytest.raises(UsageError, match="CTXRANK_ROOT"):
+        at(str(tmp_path / ".ctxrank/ctxrank.db"))
+
+
+def test_a_store_of_another_name_has_its_index_beside_it(tmp_path: Path) -> None:
+    location = at(str(tmp_path / "team.db"))
+    assert location.index_file == str(tmp_path / "team.index.db")
+    assert location.root == str(tmp_path)
+
+
+def test_every_path_of_a_location_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_store(tmp_path).close()
+    monkeypatch.chdir(tmp_path)
+    assert all(os.path.isabs(path) for path in find_store(".ctxrank/ctxrank.db"))

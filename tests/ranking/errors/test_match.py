@@ -1,0 +1,311 @@
+"""A known error is recognised with a grade and reasons; what something speaks against is not, however alike."""
+
+from collections.abc import Iterator
+from math import nextafter
+from pathlib import Path
+
+import pytest
+from builders import make_store
+
+from ctxrank.indexer.errors import lookup, patterns
+from ctxrank.indexer.errors.parse.frames import Frame
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import Signature, sign
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.errors import match as matching
+from ctxrank.ranking.errors.match import MatchAnswer, match_errors
+from ctxrank.ranking.errors.similarity import align, compare, frames_agree
+
+AT = 'Traceback (most recent call last):\n  File "/srv/shop/{}.py", line {}, in {}\n    {}\n{}\n'
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as made:
+        yield made
+
+
+def signed(text: str) -> Signature:
+    return sign(error_units(text)[0])
+
+
+def save(store: Store, text: str, *, project: str = "default", confirmations: int = 0, refutations: int = 0) -> int:
+    """A pattern with its signature and a record."""
+    unit = error_units(text)[0]
+    signature = sign(unit)
+    with store.write() as change:
+        number = patterns.upsert(
+            change,
+            patterns.ErrorPattern(project, signature.instance, signature.error_type, text[:60], "Fix it.", 1, 1),
+        )
+        lookup.put(change, number, project, signature, unit.text)
+        change.connection.execute(
+            "UPDATE error_patterns SET confirmations = ?, refutations = ? WHERE id = ?",
+            (confirmations, refutations, number),
+        )
+    return number
+
+
+def ask(store: Store, text: str, **options: str) -> MatchAnswer:
+    return match_errors(store.truth, [sign(unit) for unit in error_units(text)], **{"project": "default", **options})  # type: ignore[arg-type]
+
+
+def grades(store: Store, text: str) -> list[str]:
+    return [match.grade for match in ask(store, text).matches]
+
+
+def test_the_same_error_is_exact_and_the_same_message_with_other_values_a_template(store: Store) -> None:
+    save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
+    assert grades(store, "error: the lockfile of 'other' cannot be read by this version") == ["template"]
+
+
+def test_another_wording_is_near_and_says_what_differs(store: Store) -> None:
+    save(store, "error: only traits defined in the current crate can be implemented for kind Frob and friends")
+    (match,) = ask(
+        store, "error: only traits defined in the current crate can be implemented for kind Grob and friends"
+    ).matches
+    assert match.grade == "near"
+    assert match.differences == ("grob, not frob",)
+
+
+def test_a_code_is_enough_and_another_code_is_never_known(store: Store) -> None:
+    number = save(store, "error[E0015]: inline assembly is not allowed in constants")
+    (match,) = ask(store, "error[E0015]: cannot call non-const fn `f` in constants").matches
+    assert (match.pattern_id, match.grade) == (number, "near")
+    answer = ask(store, "error[E0016]: inline assembly is not allowed in constants")
+    assert (answer.outcome, answer.matches) == ("no_match", ())
+    assert "another code" in answer.reason or "No known error" in answer.reason
+
+
+@pytest.mark.parametrize(
+    ("known", "asked"),
+    [
+        ("Error: the worker of the queue was started twice", "Error: the worker of the queue was paused twice"),
+        ("Error: 'implements' clause already seen here", "Error: 'extends' clause already seen here"),
+        ("Error: the file may be written by the owner", "Error: the file may not be written by the owner"),
+        ("Error: upstream answered with status 404 for it", "Error: upstream answered with status 503 for it"),
+        ("Error: open failed with ENOENT in this folder", "Error: open failed with EACCES in this folder"),
+        ("KeyError: the rate is missing from the table", "IndexError: the rate is missing from the table"),
+    ],
+)  # fmt: skip
+def test_a_change_of_meaning_is_another_error(store: Store, known: str, asked: str) -> None:
+    save(store, known)
+    assert ask(store, asked).matches == ()
+    assert len(ask(store, known).matches) == 1
+
+
+def test_a_bare_assertion_is_known_only_at_its_own_place(store: Store) -> None:
+    save(store, AT.format("a", 3, "test_a", "assert x == 1", "AssertionError"))
+    assert grades(store, AT.format("a", 90, "test_a", "assert x == 1", "AssertionError")) == ["exact"]
+    answer = ask(store, AT.format("b", 3, "test_b", "assert y == 2", "AssertionError"))
+    assert answer.matches == ()
+
+
+def test_a_missing_module_is_the_same_error_wherever_it_is_imported(store: Store) -> None:
+    save(store, AT.format("a", 3, "<module>", "import yaml", "ModuleNotFoundError: No module named 'yaml'"))
+    asked = AT.format("b", 9, "load", "from yaml import load", "ModuleNotFoundError: No module named '{}'")
+    assert len(ask(store, asked.format("yaml")).matches) == 1
+    assert ask(store, asked.format("tomli")).matches == ()
+
+
+def test_an_interpreter_that_words_it_otherwise_is_recognised_by_the_line(store: Store) -> None:
+    save(store, AT.format("a", 3, "<module>", "if x = 1:", "SyntaxError: invalid syntax"))
+    newer = "SyntaxError: cannot assign to name here. Maybe you meant '==' instead of '='?"
+    (match,) = ask(store, AT.format("a", 8, "<module>", "if x = 1:", newer)).matches
+    assert match.grade == "near"
+    assert any("same line" in why for why in match.why)
+
+
+def test_two_patterns_that_fit_equally_well_leave_it_unsure(store: Store) -> None:
+    save(store, "error: usage of `Box<Rc<T>>`")
+    save(store, "error: usage of `process::exit`")
+    answer = ask(store, "error: usage of `mem::forget`")
+    assert answer.matches == ()
+    assert len(answer.unsure) == 2
+
+
+def test_what_is_recognised_just_enough_is_answered_and_a_hair_less_is_not(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text)
+    (match,) = ask(store, text).matches
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", match.recognition)
+    assert len(ask(store, text).matches) == 1
+    monkeypatch.setattr(matching, "LEAST_RECOGNITION", nextafter(match.recognition, 1.0))
+    answer = ask(store, text)
+    assert answer.matches == () and len(answer.unsure) == 1 and "not near enough" in answer.reason
+
+
+def test_the_same_function_at_another_line_is_answered_and_says_so(store: Store) -> None:
+    save(store, AT.format("cart", 3, "total", "assert rate > 0", "AssertionError"))
+    (match,) = ask(store, AT.format("cart", 9, "total", "assert tax > 0", "AssertionError")).matches
+    assert "The same function failed, cart.py:total, at another line." in match.why
+    assert match.recognition == pytest.approx(0.9309, abs=1e-4)
+    (same,) = ask(store, AT.format("cart", 90, "total", "assert rate > 0", "AssertionError")).matches
+    assert "The same line of cart.py:total failed." in same.why
+    assert ask(store, AT.format("cart", 3, "refund", "assert rate > 0", "AssertionError")).matches == ()
+
+
+def test_two_patterns_of_the_very_same_error_are_both_answered(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    one = save(store, text)
+    with store.write() as change:
+        change.connection.execute("UPDATE error_patterns SET pattern_hash = 'imported' WHERE id = ?", (one,))
+    other = save(store, text, confirmations=2)
+    assert [match.pattern_id for match in ask(store, text).matches] == [other, one]
+
+
+def test_projects_do_not_see_each_other(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text, project="other")
+    assert ask(store, text).matches == ()
+    assert len(ask(store, text, project="other").matches) == 1
+
+
+def test_a_record_of_failures_lowers_confidence_but_not_recognition(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text, refutations=4)
+    (match,) = ask(store, text).matches
+    assert match.confidence < 0.6 < 0.9 < match.recognition
+
+
+def test_a_secondary_error_answers_where_the_primary_one_is_unknown(store: Store) -> None:
+    number = save(store, "b.c:1:2: error: unknown type name 'frob_t'")
+    answer = ask(store, "a.c:1:2: error: stray backslash in the program\nb.c:9:9: error: unknown type name 'grob_t'\n")
+    assert [match.pattern_id for match in answer.matches] == [number]
+
+
+def test_removing_a_pattern_removes_its_terms(store: Store) -> None:
+    number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    with store.write() as change:
+        change.connection.execute("DELETE FROM error_patterns WHERE id = ?", (number,))
+    (terms,) = store.truth.execute("SELECT count(*) FROM error_terms").fetchone() or (None,)
+    assert terms == 0
+
+
+def test_signatures_of_an_older_normaliser_are_signed_again(store: Store) -> None:
+    text = "error: the lockfile of 'shop' cannot be read by this version"
+    save(store, text)
+    with store.write() as change:
+        change.connection.execute(
+            "UPDATE error_signatures SET normaliser_version = 0, template = 'old', instance = 'old'"
+        )
+        assert lookup.sign_again(change, 100) == 1
+        assert lookup.sign_again(change, 100) == 0
+    assert grades(store, text) == ["exact"]
+
+
+def test_an_empty_store_says_so(store: Store) -> None:
+    answer = ask(store, "error: anything")
+    assert (answer.outcome, answer.reason) == ("no_match", "No known error shares its codes, its message or its place.")
+    assert match_errors(store.truth, (), project="default").reason == "Nothing was printed."
+
+
+def test_alignment_is_symmetric_and_one_only_for_equal_headlines() -> None:
+    one, other = (
+        signed("error: the file 'x' was opened twice").words,
+        signed("error: the file 'x' was opened by two").words,
+    )
+    assert align(one, other).share == pytest.approx(align(other, one).share)
+    assert align(one, one).share == 1.0 > align(one, other).share
+
+
+def test_likeness_of_an_error_to_itself_is_an_instance_without_objections() -> None:
+    signature = signed(AT.format("a", 3, "test_a", "assert x == 1", "AssertionError: x"))
+    likeness = compare(signature, signature)
+    assert (likeness.is_instance, likeness.frames, likeness.vetoes) == (True, 2, ())
+
+
+def test_a_cause_outside_the_code_is_the_same_wherever_it_is_met(store: Store) -> None:
+    save(store, AT.format("a", 3, "load", "db.execute(x)", "sqlite3.OperationalError: database is locked"))
+    asked = ask(store, AT.format("b", 9, "sync", "con.commit()", "sqlite3.OperationalError: database is locked"))
+    assert len(asked.matches) == 1
+    other = ask(store, AT.format("b", 9, "sync", "con.commit()", "sqlite3.OperationalError: no such table: users"))
+    assert other.matches == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["make: *** [Makefile:2: all] Error 1", "npm ERR! code ELIFECYCLE\nnpm ERR! errno 1", "FAILED (failures=1)"]
+)
+def test_a_summary_alone_is_never_known_and_says_why(store: Store, text: str) -> None:
+    save(store, text)
+    answer = ask(store, text)
+    assert (answer.outcome, answer.matches) == ("no_match", ())
+    assert answer.reason == "The output says only that something failed, not what."
+
+
+def test_a_summary_below_a_known_error_takes_nothing_from_it(store: Store) -> None:
+    save(store, "cc -c a.c\na.c:1:2: error: unknown type name 'size'\nmake: *** [Makefile:2: a.o] Error 1\n")
+    assert grades(store, "b.c:9:2: error: unknown type name 'size'\nmake[2]: *** [sub/Makefile:7: b.o] Error 2\n") == [
+        "exact"
+    ]
+
+
+def test_notes_that_say_something_else_leave_it_unsure(store: Store) -> None:
+    text = "error: the trait `Copy` may not be implemented for this type\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ "
+    save(store, text + "this field does not implement `Copy`\n")
+    assert grades(store, text + "this field does not implement `Copy`\n") == ["exact"]
+    assert grades(store, text + "the type is not a structure or enumeration\n") == []
+
+
+def test_what_the_tool_advises_speaks_neither_for_nor_against_a_match(store: Store) -> None:
+    text = "error: the type `A` does not fulfill the required lifetime\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ "
+    save(store, text + "type must outlive the static lifetime\n  = help: consider adding an explicit lifetime bound\n")
+    text = text.replace("`A`", "`B`")
+    assert grades(store, text + "help: consider an explicit lifetime bound\n") == []
+    assert grades(store, text + "required by this trait\n  = help: consider adding an explicit lifetime bound\n") == []
+
+
+def test_different_advice_leaves_the_same_message_known(store: Store) -> None:
+    text = "error: cannot find the binding `A` in this crate\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ help: "
+    save(store, text + "a local variable with a similar name exists\n")
+    assert grades(store, text.replace("`A`", "`B`") + "consider importing this constant instead\n") == ["template"]
+
+
+def test_a_longer_message_with_the_same_note_is_the_same_error(store: Store) -> None:
+    note = "\n --> a.rs:1:2\n  |\n1 | code\n  | ^^^^ first implementation is declared here\n"
+    save(store, "error: conflicting implementations of trait `A`" + note)
+    assert grades(store, "error: conflicting implementations of trait `B` for type `C`" + note) == ["near"]
+
+
+def test_a_quoted_keyword_in_the_place_of_a_name_is_a_name(store: Store) -> None:
+    save(store, "a.ts(1,2): error: Circular definition of import alias 'self'.")
+    assert grades(store, "b.ts(3,4): error: Circular definition of import alias 'cjs'.") == ["near"]
+
+
+def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
+    def steps_among(first: int, last: int) -> int:
+        with store.write() as change:
+            for number in range(first, last):
+                unit = error_units(f"error: the frob {'ab' if number % 2 else 'cd'}{number:o} is bent")[0]
+                pattern = patterns.ErrorPattern("default", f"p{number}", "", unit.message, "Fix it.", 1, 1)
+                lookup.put(change, patterns.upsert(change, pattern), "default", sign(unit), unit.text)
+        steps = 0
+
+        def step() -> bool:
+            nonlocal steps
+            steps += 1
+            return False
+
+        store.truth.set_progress_handler(step, 20)
+        assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
+        store.truth.set_progress_handler(None)
+        return steps
+
+    save(store, "error: the lockfile of 'shop' cannot be read by this version")
+    few = steps_among(0, 20)
+    assert steps_among(20, 400) <= few + 5
+
+
+def test_calls_agree_by_line_by_function_or_not_at_all() -> None:
+    """2 is the same line, 1 the same function, 0 nothing to compare, -1 another place."""
+    here, top = Frame("a.py", "total", "f(x)"), Frame("a.py", "<module>", "f(x)")
+    pairs = [
+        (here, here), (here, here._replace(code="f(y)")), (here, here._replace(code="")),
+        (here, here._replace(function="refund")), (top, top._replace(code="f(y)")), (top, top._replace(code="")),
+    ]  # fmt: skip
+    assert [frames_agree((one,), (other,)) for one, other in pairs] == [2, 1, 1, -1, 1, -1]
+    assert frames_agree((), (here,)) == frames_agree((here,), ()) == 0
+    assert frames_agree((top, here), (here,)) == 2  # the innermost call counts

@@ -1,0 +1,162 @@
+"""The fallback search: what is answered from the truth where the index cannot be asked."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import make_store, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.records.packages import supersede
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
+from ctxrank.ranking.retrieval.search import search
+
+_OFF = Config(fts5=False)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as store:
+        yield store
+
+
+def _search(store: Store, query: str, **filters: Any) -> SearchResult:
+    return search(store, SearchRequest(query)._replace(**filters), _OFF)
+
+
+def _files(store: Store, query: str, **filters: Any) -> list[str]:
+    return [hit.path for hit in _search(store, query, **filters).hits]
+
+
+def test_an_index_that_is_switched_off_is_degraded_and_says_why(store: Store) -> None:
+    save(store, "a.md", "walrus\n", summary="x")
+    result = _search(store, "walrus")
+    assert (result.outcome, result.engine, result.total) == ("degraded", "heuristic", 1)
+    assert result.reason == "FTS5 is switched off in the configuration"
+
+
+def test_an_index_by_a_newer_program_is_left_alone_and_the_truth_answers(store: Store) -> None:
+    save(store, "a.md", "walrus\n", summary="x")
+    store.index().connection.execute("UPDATE main.state SET format = format + 1")
+    store.reopen_index()
+    result = search(store, SearchRequest("walrus"), Config())
+    assert (result.outcome, result.reason) == ("degraded", "the index was made by a newer ctxrank")
+    assert [hit.path for hit in result.hits] == ["a.md"]
+
+
+def test_a_damaged_index_heals_and_answers_as_if_nothing_had_been(store: Store) -> None:
+    save(store, "a.md", "walrus\n", summary="x")
+    store.index().connection.execute("DELETE FROM main.fts_data")
+    store.reopen_index()
+    result = search(store, SearchRequest("walrus"), Config())
+    assert (result.outcome, result.engine, len(result.hits)) == ("matched", "fts5", 1)
+
+
+def test_words_are_found_in_titles_summaries_paths_and_passages(store: Store) -> None:
+    save(store, "walrus.md", None, summary="x", created_at=DAY_US)
+    save(store, "b.md", None, summary="a walrus", created_at=DAY_US)
+    save(store, "c.md", "# Walrus\n\ntext\n", summary="x", created_at=DAY_US)
+    assert sorted(_files(store, "WALRUS")) == ["b.md", "c.md", "walrus.md"]
+
+
+def test_more_of_the_query_s_words_rank_higher(store: Store) -> None:
+    save(store, "a.md", None, summary="walrus")
+    save(store, "b.md", None, summary="walrus and zebra")
+    assert _files(store, "what of the walrus and zebra?") == ["b.md", "a.md"]
+
+
+def test_a_phrase_must_occur_and_an_excluded_word_must_not(store: Store) -> None:
+    save(store, "a.md", "connection\nreset by peer\n", summary="x")
+    save(store, "b.md", "reset the connection\n", summary="x")
+    assert _files(store, '"connection reset"') == ["a.md"]
+    assert _files(store, "connection -peer") == ["b.md"]
+    assert _files(store, "connection -reset") == []
+
+
+def test_a_column_narrows_here_too(store: Store) -> None:
+    save(store, "a.md", "# Retry\n\nnothing\n", summary="x")
+    save(store, "b.md", "retry here\n", summary="x")
+    assert _files(store, "title:retry") == ["a.md"]
+    assert _files(store, "body:here") == ["b.md"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "files"),
+    [
+        ({"session": "S2"}, ["b.md"]),
+        ({"group": "A"}, ["a.md"]),
+        ({"group": "a"}, []),
+        ({"agent": "qa_expert"}, ["b.md"]),
+        ({"type": "decisions"}, ["a.md"]),
+        ({"priority": "high"}, ["b.md"]),
+        ({"kinds": ("package",)}, ["b.md", "a.md"]),
+        ({"kinds": ("passage",)}, ["b.md", "a.md"]),
+        ({"kinds": ("error",)}, []),
+        ({"since": 5 * DAY_US}, ["b.md"]),
+        ({"until": 5 * DAY_US}, ["a.md"]),
+        ({"path": "*.txt"}, []),
+        ({"path": "a.md"}, ["a.md"]),
+        ({"limit": 1}, ["b.md"]),
+    ],
+)
+def test_the_filters_are_those_of_the_index(store: Store, filters: dict[str, Any], files: list[str]) -> None:
+    save(store, "a.md", "walrus\n", group="A", type="decisions", priority="low", created_at=DAY_US)
+    save(store, "b.md", "walrus\n", session="S2", producer="qa_expert", priority="high", created_at=9 * DAY_US)
+    assert _files(store, "walrus", **filters) == files
+    assert [hit.path for hit in search(store, SearchRequest("walrus")._replace(**filters), Config()).hits] == files
+
+
+def test_a_title_that_is_only_like_the_query_is_found_where_no_word_occurs(store: Store) -> None:
+    save(store, "a.md", None, summary="database migration")
+    save(store, "b.md", None, summary="colours of the page")
+    assert _files(store, "databsae migratoin") == ["a.md"]
+    assert _files(store, "databsae migratoin -page -database") == []
+
+
+def test_likeness_is_no_substitute_for_a_phrase(store: Store) -> None:
+    save(store, "a.md", None, summary="database migration")
+    assert _files(store, '"databsae migratoin"') == []
+
+
+def test_superseded_comes_after_what_supersedes_it(store: Store) -> None:
+    old = save(store, "old.md", None, summary="walrus", priority="critical")
+    new = save(store, "new.md", None, summary="walrus in a long text about other things", priority="low")
+    supersede(store, old.id, new.id)
+    assert _files(store, "walrus") == ["new.md", "old.md"]
+
+
+def test_snippets_mark_each_occurrence_and_only_these(store: Store) -> None:
+    save(store, "a.md", None, summary="A **walrus**, İstanbul walrus and Walruses")
+    (hit,) = _search(store, "walrus").hits
+    assert hit.snippet == "A **walrus**, İstanbul **walrus** and **Walrus**es"
+
+
+def test_an_explanation_adds_up_and_its_root_is_the_score(store: Store) -> None:
+    save(store, "a.md", None, summary="walrus")
+    (hit,) = _search(store, "walrus zebra", is_explained=True).hits
+    assert hit.explanation is not None
+    assert hit.explanation.value == pytest.approx(hit.score, abs=1e-6)
+    assert sum(part.value for part in hit.explanation.parts) == pytest.approx(hit.explanation.value)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with make_store(tmp_path_factory.mktemp("shared")) as store:
+        save(store, "a.md", "walrus (zebra) [yak]\n", summary="x")
+        yield store
+
+
+@settings(max_examples=80)
+@given(
+    st.one_of(
+        st.text(max_size=30),
+        st.lists(st.sampled_from(['"', "*", "-", "(", "[", "\\", "walrus", " ", "%", "_"])).map("".join),
+    )
+)
+def test_no_text_is_an_error_here_either(shared: Store, text: str) -> None:
+    assert _search(shared, text).outcome == "degraded"

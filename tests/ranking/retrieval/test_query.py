@@ -1,0 +1,157 @@
+"""The query language: what each form means, that no text is an error, that a tree prints back."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import each_row
+
+from ctxrank.ranking.retrieval.query import FILTER_FIELDS, Filter, Query, Term, parse_query
+from ctxrank.ranking.retrieval.stopwords import STOPWORDS
+
+# Pieces that mean something to the parser, so that random texts are not mostly plain words.
+_PIECES = st.sampled_from([
+    '"', '""', "-", "--", "*", ":", " ", "  ", "\n", "\x00", "\ud800", "🦊", "é", "foo", "a.b", "->",
+    "//", "\\", "title:", "body:", "kind:", "group:", "path:", "http:", "std::", ">", "=", "AND",
+    "NEAR(", "(", "'", "“",
+])  # fmt: skip
+_TEXTS = st.one_of(st.text(), st.lists(_PIECES, max_size=12).map("".join))
+
+
+def _words(query: Query) -> list[str]:
+    return [term.text for term in query.terms]
+
+
+def test_plain_words_stay_in_the_order_they_were_typed() -> None:
+    assert parse_query("retry  Timeout\tretry").terms == (Term("retry"), Term("Timeout"), Term("retry"))
+
+
+def test_a_quoted_text_is_one_phrase() -> None:
+    assert parse_query('"connection reset" now').terms == (
+        Term("connection reset", is_phrase=True),
+        Term("now"),
+    )
+
+
+def test_a_doubled_quote_inside_a_phrase_is_one_quote() -> None:
+    assert parse_query('"say ""hi"" now"').terms == (Term('say "hi" now', is_phrase=True),)
+
+
+def test_a_minus_excludes_a_word_a_phrase_or_a_prefix() -> None:
+    query = parse_query('-flaky -"known issue" -mock* db')
+    assert query.excluded == (
+        Term("flaky"),
+        Term("known issue", is_phrase=True),
+        Term("mock", is_prefix=True),
+    )
+    assert _words(query) == ["db"]
+
+
+def test_a_star_at_the_end_makes_a_prefix_of_a_word_or_of_a_phrase() -> None:
+    assert parse_query('migrat* "schema migrat"*').terms == (
+        Term("migrat", is_prefix=True),
+        Term("schema migrat", is_phrase=True, is_prefix=True),
+    )
+
+
+def test_a_column_narrows_a_word_a_phrase_a_prefix_and_an_exclusion() -> None:
+    query = parse_query('title:retry body:"a b" title:mig* -body:mock')
+    assert query.terms == (
+        Term("retry", column="title"),
+        Term("a b", is_phrase=True, column="body"),
+        Term("mig", is_prefix=True, column="title"),
+    )
+    assert query.excluded == (Term("mock", column="body"),)
+
+
+@each_row("field", FILTER_FIELDS)
+def test_every_filter_takes_a_bare_and_a_quoted_value_and_collects(field: str) -> None:
+    assert parse_query(f'{field}:one {field}:"two words"').filters == (
+        Filter(field, "one"),
+        Filter(field, "two words"),
+    )
+
+
+def test_a_filter_value_keeps_case_and_punctuation_exactly() -> None:
+    assert parse_query("group:GROUP-auth_api.V2* session:Bz/2026#1").filters == (
+        Filter("group", "GROUP-auth_api.V2*"),
+        Filter("session", "Bz/2026#1"),
+    )
+
+
+@each_row("text", [
+    "https://x.org/a?b=c", "std::vector", "error:", "C:\\path", "12:30", "path::join", "type::new", "Kind:x",
+    "kind:", "title:", "->", "--flag", "a-b", 'don"t', "a*b", "=>", "NEAR(a,", "-=", "(x",
+])  # fmt: skip
+def test_what_only_looks_like_syntax_is_a_plain_word(text: str) -> None:
+    assert parse_query(text) == Query(terms=(Term(text),))
+
+
+@each_row("text", ["", " ", "-", "*", '"', '""', "--", "-*", '- * "', '-""', 'title:""', 'kind:""', "\x00"])
+def test_marks_alone_are_nothing(text: str) -> None:
+    query = parse_query(text)
+    assert query == Query() or _words(query) in (["title:"], ["kind:"])
+    assert parse_query(text.replace("title:", "").replace("kind:", "")) == Query()
+
+
+def test_a_quote_that_is_never_closed_is_left_out() -> None:
+    assert _words(parse_query('why "does this fail')) == ["why", "does", "this", "fail"]
+    assert parse_query('-"flaky test') == Query(terms=(Term("test"),), excluded=(Term("flaky"),))
+
+
+def test_a_query_of_filters_alone_is_empty() -> None:
+    assert parse_query("kind:error -mock").is_empty
+    assert not parse_query("kind:error retry").is_empty
+
+
+def test_a_negative_filter_is_an_excluded_word_since_the_tree_has_no_other_place() -> None:
+    assert parse_query("-kind:error") == Query(excluded=(Term("kind:error"),))
+
+
+def test_control_characters_and_lone_surrogates_part_words() -> None:
+    assert _words(parse_query("a\x00b\x1fc\ud83dd")) == ["a", "b", "c", "d"]
+
+
+@given(_TEXTS)
+def test_any_text_parses_and_its_tree_prints_back_to_itself(text: str) -> None:
+    query = parse_query(text)
+    assert parse_query(str(query)) == query
+
+
+@given(st.lists(_TEXTS.map(parse_query), max_size=5))
+def test_any_tree_of_any_parts_prints_back_to_itself(queries: list[Query]) -> None:
+    tree = Query(
+        tuple(term for query in queries for term in query.terms),
+        tuple(term for query in queries for term in query.excluded),
+        tuple(one for query in queries for one in query.filters),
+    )
+    assert parse_query(str(tree)) == tree
+
+
+@given(st.sampled_from(FILTER_FIELDS), st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_any_filter_value_without_controls_prints_back_to_itself(field: str, value: str) -> None:
+    tree = Query(filters=(Filter(field, value),))
+    assert parse_query(str(tree)) == tree
+
+
+@given(_TEXTS)
+def test_a_term_can_be_encoded_and_has_no_control_character(text: str) -> None:
+    for term in (*parse_query(text).terms, *parse_query(text).excluded):
+        assert term.text.encode() and not any(c < " " for c in term.text)
+
+
+@pytest.mark.parametrize("piece", ["a", " ", '"', '""" ', '"a ""', "-", "*", "title:", 'kind:"', "a:b ", "\x00", '-"'])
+@pytest.mark.parametrize("chars", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_megabyte_of_anything_parses_in_linear_time(piece: str, chars: int) -> None:
+    text = piece * (chars // len(piece))
+    start = time.process_time()
+    parse_query(text)
+    # For a megabyte 0.7 s at most where this was written; quadratic takes minutes.
+    assert time.process_time() - start < chars / 200_000
+
+
+def test_stop_words_are_single_lower_case_words_and_leave_programs_theirs() -> None:
+    assert all(word == word.lower() and word.isalpha() for word in STOPWORDS)
+    assert {"the", "is", "why", "how", "what", "do", "we"} <= STOPWORDS
+    assert not {"get", "set", "run", "null", "error", "test"} & STOPWORDS
