@@ -12,9 +12,9 @@ from typing import NamedTuple
 from language import Language
 
 from ctxrank.indexer import create_store
+from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.records.agents import AGENTS
 from ctxrank.indexer.records.packages import PACKAGE_TYPES, NewPackage, insert
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.engine import RedactionMode

@@ -75,8 +75,8 @@ def _artifact(call: BazingaCall, session: str, path: str) -> str:
 
 def get_context_packages(call: BazingaCall) -> int:
     """What waits for an agent, the most important first."""
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import pending_packages
-    from ctxrank.indexer.records.agents import fold_agent
 
     given = read(call.arguments, "<session> <group> <agent> [limit]", unknown=Unknown.IGNORED)
     text = given.optional(3)
@@ -90,7 +90,7 @@ def get_context_packages(call: BazingaCall) -> int:
 
 def mark_context_consumed(call: BazingaCall) -> int:
     """Record that a designated agent has taken a package."""
-    from ctxrank.indexer.records.agents import AGENTS, fold_agent
+    from ctxrank.indexer.agents import AGENTS, fold_agent
     from ctxrank.indexer.records.packages import consume, consumers_of
 
     given = read(call.arguments, "<package_id> <agent> [iteration]", unknown=Unknown.IGNORED)
@@ -134,8 +134,8 @@ def update_context_references(call: BazingaCall) -> int:
 
 def save_consumption(call: BazingaCall) -> int:
     """Record that an agent was given a package at an iteration, once."""
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import Consumption, record_consumption
-    from ctxrank.indexer.records.agents import fold_agent
 
     given = read(call.arguments, "<session> <group> <agent> <iteration> <package_id>", unknown=Unknown.IGNORED)
     group = group_name(given[1], may_be_global=False) or ""
@@ -171,8 +171,8 @@ def _not_saved(call: BazingaCall, message: str) -> int:
 
 def get_consumption(call: BazingaCall) -> int:
     """What a session's agents were given, the newest first."""
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.predecessor.packages import consumptions
-    from ctxrank.indexer.records.agents import fold_agent
 
     flags = ("--group_id", "--agent_type", "--limit")
     given = read(call.arguments, "<session>", flags=flags, unknown=Unknown.IGNORED)

@@ -271,7 +271,7 @@ def prune(call: Call, project: str | None, dry_run: bool) -> None:
 
     Example: ctxrank error prune --project shop --dry-run
     """
-    from ctxrank.indexer.errors.listing import prune_errors
+    from ctxrank.indexer.privacy.retention import prune_errors
 
     with call.open() as store:
         count = prune_errors(store, project=project, is_dry_run=dry_run)

@@ -168,7 +168,7 @@ def check(call: Call, session: str, group: str | None, agent: str) -> int:
     Example: ctxrank reasoning check --session S --group AUTH --agent developer
     """
     from ctxrank.cli.commands.known_groups import note_unknown_group
-    from ctxrank.indexer.records.agents import fold_agent
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.records.reasoning import check_phases
     from ctxrank.indexer.records.sessions import find_session
 
@@ -235,7 +235,7 @@ def _note_nothing(call: Call, agent: str | None) -> None:
 
 
 def _note_unknown_agent(call: Call, agent: str) -> None:
-    from ctxrank.indexer.records.agents import AGENTS, fold_agent
+    from ctxrank.indexer.agents import AGENTS, fold_agent
 
     if fold_agent(agent) not in AGENTS:
         call.note(f"'{agent}' is not an agent we know; agents are {', '.join(AGENTS)}.")

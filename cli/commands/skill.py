@@ -80,7 +80,7 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
 
     Example: ctxrank skill checklist --agent developer --session S
     """
-    from ctxrank.indexer.records.agents import fold_agent
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.records.skills_config import skill_levels
     from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
 
@@ -129,9 +129,9 @@ def evidence(
 
     Example: ctxrank skill evidence --session S --agent developer --group AUTH --since 30m
     """
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
     from ctxrank.indexer.exceptions import UsageError
-    from ctxrank.indexer.records.agents import fold_agent
     from ctxrank.indexer.records.sessions import find_session
     from ctxrank.indexer.records.skill_evidence import check_evidence
     from ctxrank.indexer.records.skills_config import skill_levels
@@ -183,8 +183,8 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
 
     Example: ctxrank skill suggest --agent developer add a users endpoint
     """
+    from ctxrank.indexer.agents import fold_agent
     from ctxrank.indexer.exceptions import UsageError
-    from ctxrank.indexer.records.agents import fold_agent
     from ctxrank.indexer.records.skills_config import skill_levels
     from ctxrank.ranking.context.assembly.skills import suggest_skills
 
@@ -220,7 +220,7 @@ def _session(store: "Store", name: str | None) -> "Session | None":
 
 def _why_empty(store: "Store", agent: str, session: "Session | None", levels: str) -> str:
     """Why there is nothing to say about an agent's skills of these levels."""
-    from ctxrank.indexer.records.agents import AGENTS, fold_agent
+    from ctxrank.indexer.agents import AGENTS, fold_agent
     from ctxrank.indexer.records.skills_config import configured_skills, has_skills_config
 
     known = fold_agent(agent)

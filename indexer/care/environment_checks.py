@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
-from ctxrank.indexer.care.replacement import BACKUPS, TRIAL
-from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.care.replacement import TRIAL
+from ctxrank.indexer.store.location import BACKUPS, Location
 
 STRESS = ".stress-"  # and the process that runs it: see cli/commands/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)

@@ -20,9 +20,8 @@ from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import translate, wait_for_locks
-from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.location import BACKUPS, Location
 
-BACKUPS = "backups"
 TRIAL = ".trial-"  # and the process that makes it
 _SUFFIXES = ("", "-wal", "-shm")
 _TRIES = 3

@@ -1,4 +1,4 @@
-"""Known errors as they are listed, shown and pruned."""
+"""Known errors as they are listed and shown."""
 
 import json
 
@@ -8,7 +8,6 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.store import Store
 
 
 class StoredError(NamedTuple):
@@ -103,25 +102,6 @@ def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | Non
     features = json.loads(str(row[1]))
     places = tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in features["frames"])
     return Recognition(str(row[0]), tuple(features["codes"]), tuple(features["values"]), places, str(row[2]), row[3])
-
-
-def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool = False, now: int | None = None) -> int:
-    """Remove the patterns, of one project or all, whose time is over; returns how many. Raises LockedError."""
-    from ctxrank.indexer.privacy.removal import remove_records, unchecked_references  # no query removes anything
-
-    moment = now_us() if now is None else now
-    query = f"""
-        SELECT e.id FROM error_patterns AS e
-         WHERE (:project IS NULL OR e.project = :project) AND NOT ({IS_ALIVE})
-    """
-    values = {"project": project, "now": moment}
-    if is_dry_run:
-        return len(store.truth.execute(query, values).fetchall())
-    with unchecked_references(store.truth), store.write() as change:
-        expired = [int(row[0]) for row in change.connection.execute(query, values)]
-        remove_records(change, "error", expired)
-    store.follow()
-    return len(expired)
 
 
 def _stored(row: tuple[object, ...]) -> StoredError:

@@ -16,6 +16,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
 
 _NOTED = "erasing"
@@ -109,8 +110,6 @@ def erase(store: Store) -> bool:
 
 def backups_of(store: Store) -> str:
     """The folder where repairs left copies of the store as it was; '' where there is none."""
-    from ctxrank.indexer.care.replacement import BACKUPS
-
     folder = os.path.join(store.location.folder, BACKUPS)
     return folder if os.path.isdir(folder) and os.listdir(folder) else ""
 

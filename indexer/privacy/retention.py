@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import TABLES, remove_records, remove_sessions, unchecked_references
@@ -88,6 +89,23 @@ def prune_expired(
             values += [DAY_US, moment]
         rules.append(_within(_Rule(kind, " OR ".join(conditions) or "0", tuple(values)), session_id))
     return _prune(store, rules, None, is_dry_run=is_dry_run)
+
+
+def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool = False, now: int | None = None) -> int:
+    """Remove the patterns, of one project or all, whose time is over; returns how many. Raises LockedError."""
+    moment = now_us() if now is None else now
+    query = f"""
+        SELECT e.id FROM error_patterns AS e
+         WHERE (:project IS NULL OR e.project = :project) AND NOT ({IS_ALIVE})
+    """
+    values = {"project": project, "now": moment}
+    if is_dry_run:
+        return len(store.truth.execute(query, values).fetchall())
+    with unchecked_references(store.truth), store.write() as change:
+        expired = [int(row[0]) for row in change.connection.execute(query, values)]
+        remove_records(change, "error", expired)
+    store.follow()
+    return len(expired)
 
 
 def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]) -> list[str]:

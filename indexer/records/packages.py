@@ -4,13 +4,13 @@ import os
 
 import apsw
 
+from ctxrank.indexer.agents import normalise_agent
 from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import normalise_agent
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents

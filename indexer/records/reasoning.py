@@ -6,10 +6,10 @@ check_phases(store.truth, "shop-2026-11", "AUTH", "developer").missing      ("un
 
 import apsw
 
+from ctxrank.indexer.agents import fold_agent, normalise_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import fold_agent, normalise_agent
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents

@@ -11,11 +11,11 @@ import apsw
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
 
 KEPT_PER_GROUP = 50  # or task
 KEPT_CONTEXTS = 1000  # of all tasks together
-_DIGEST_BYTES = 12
 _PART_DIGEST_BYTES = 5
 _SIGNS = {True: "+", False: "-"}
 
@@ -120,16 +120,6 @@ def redacted_inputs(lines: str, clean: Callable[[str], str]) -> str:
     """A receipt's stored inputs with each value as `clean` leaves it."""
     pairs = (line.partition("\t") for line in lines.split("\n"))
     return "\n".join(f"{name}{tab}{_escaped(clean(_unescaped(value)))}" for name, tab, value in pairs)
-
-
-def digest_of(text: str, size: int = _DIGEST_BYTES) -> str:
-    """BLAKE2b of a text, in hexadecimal."""
-    try:
-        # What hashlib gives out, without the OpenSSL that it loads: a fifth of a bare interpreter's start.
-        from _blake2 import blake2b
-    except ImportError:
-        from hashlib import blake2b
-    return str(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).hexdigest())
 
 
 def part_digests(parts: Iterable[str]) -> tuple[tuple[str, int], ...]:

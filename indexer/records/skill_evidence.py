@@ -8,8 +8,8 @@ missing is reported, never enforced.
 
 import apsw
 
+from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import fold_agent
 from ctxrank.indexer.records.sessions import Session, is_session_wide
 
 

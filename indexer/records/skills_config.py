@@ -11,9 +11,9 @@ agents were told; one from before any seed follows the store's, or else what an 
 
 import apsw
 
+from ctxrank.indexer.agents import AGENTS, ALIASES, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import AGENTS, ALIASES, fold_agent, folded_name
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.store import Change

@@ -5,7 +5,7 @@ IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')  
 
 import json
 
-from ctxrank.indexer.records.agents import fold_agent
+from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line

@@ -11,6 +11,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 FOLDER = ".ctxrank"
 TRUTH_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
+BACKUPS = "backups"  # what a repair kept of damaged files
 
 
 class Location(NamedTuple):

@@ -11,10 +11,10 @@ import os
 
 import apsw
 
+from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import fold_agent
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.store.facets import KINDS, kind_facet
 from ctxrank.ranking.retrieval.candidates.matcher import Scope

@@ -8,11 +8,11 @@ With a task text and an index the score is the blend; else it is the heuristic a
 
 import apsw
 
+from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.fulltext.index_file import BROKEN, Trouble
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import AGENTS
 from ctxrank.indexer.records.receipts import shared_prefix_tokens
 from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config

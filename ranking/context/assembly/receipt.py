@@ -13,6 +13,7 @@ from ctxrank.indexer.records.receipts import Entry, NewReceipt
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
@@ -49,7 +50,7 @@ def make_receipt(seen: Seen, result: Assembly) -> NewReceipt:
     return NewReceipt(
         "assemble", seen.session.id, group_id, result.agent, max(seen.request.iteration, 0), seen.seq,
         dict(inputs_of(seen, result)), tuple(entries_of(result)), receipts.part_digests(result.parts),
-        receipts.digest_of(result.text), result.used, seen.started_at,
+        digest_of(result.text), result.used, seen.started_at,
     )  # fmt: skip
 
 

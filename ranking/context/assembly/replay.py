@@ -8,9 +8,10 @@ from typing import Any
 
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.receipts import Entry, Receipt, digest_of
+from ctxrank.indexer.records.receipts import Entry, Receipt
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.assemble import Made, make_assembly
 from ctxrank.ranking.context.assembly.material import FILE_STATES
 from ctxrank.ranking.context.assembly.receipt import Replay, entries_of, inputs_of

@@ -1,7 +1,7 @@
 """What an assembly is asked and what it answers."""
 
+from ctxrank.indexer.agents import AGENTS, fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import AGENTS, fold_agent
 from ctxrank.ranking.context.assembly.budget import Budget
 from ctxrank.ranking.context.assembly.zones import Usage
 from ctxrank.ranking.formulas.explanation import Explanation

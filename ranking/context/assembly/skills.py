@@ -4,8 +4,8 @@ checklist(skill_levels(truth, "developer"), "developer")       "### Skills Check
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 
+from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.agents import fold_agent
 from ctxrank.indexer.records.skills_config import SkillLevels
 from ctxrank.indexer.text.lines import one_line
 

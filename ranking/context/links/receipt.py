@@ -13,6 +13,7 @@ from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import Entry, NewReceipt
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.links.closure import Reached
 from ctxrank.ranking.context.links.context import ContextRequest, Material, gather, pack_material
 from ctxrank.ranking.context.links.pack import LinkedPart
@@ -77,7 +78,7 @@ def keep_receipt(store: Store, made: MadeContext) -> Kept:
     new = NewReceipt(
         KIND, None, receipts.task_group(task.number), "", 0, made.material.seq, dict(inputs_of(store, made)),
         tuple(entries_of(made.part)),
-        receipts.part_digests(_PART.split(text)), receipts.digest_of(text), made.part.used, made.started_at,
+        receipts.part_digests(_PART.split(text)), digest_of(text), made.part.used, made.started_at,
     )  # fmt: skip
     shared = receipts.shared_prefix_tokens(store.truth, new, text)
     recorded = record(store, None, new)

@@ -6,9 +6,10 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.store import KIND, tree_id
 from ctxrank.indexer.links.tree import Tree, find_tree
-from ctxrank.indexer.records.receipts import Entry, Receipt, digest_of
+from ctxrank.indexer.records.receipts import Entry, Receipt
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.receipt import Replay
 from ctxrank.ranking.context.links.context import ContextRequest
 from ctxrank.ranking.context.links.receipt import NEWEST, MadeContext, entries_of, inputs_of, make_context

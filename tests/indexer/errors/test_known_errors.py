@@ -15,7 +15,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors import lookup, patterns
 from ctxrank.indexer.errors.failure_text import NO_TEXT, NOTHING_PRINTED, read_failure_text, told_failure
 from ctxrank.indexer.errors.failures import Failure, Place, last_failure, record_failure, resolve, seen_before
-from ctxrank.indexer.errors.listing import get_error, list_errors, prune_errors, recognition_of
+from ctxrank.indexer.errors.listing import get_error, list_errors, recognition_of
 from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.capture import HEAD_BYTES, TAIL_BYTES, Capture, capture_file, capture_stream
 from ctxrank.indexer.errors.parse.units import error_units
@@ -23,6 +23,7 @@ from ctxrank.indexer.errors.patterns import ErrorPattern
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, confirm, put_signature, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.privacy.retention import prune_errors
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store

@@ -9,8 +9,8 @@ import pytest
 from builders import found, make_store, search_ids
 from tables import each_row
 
+from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.records.agents import AGENTS
 from ctxrank.indexer.records.reasoning import (
     CONFIDENCES,
     PHASES,
