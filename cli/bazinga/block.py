@@ -173,7 +173,7 @@ def _iteration(values: dict[str, str]) -> int:
 def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock") -> str:
     """Record what was delivered: what the block shows, not what it could have."""
     from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
-    from ctxrank.ranking.context.assembly.delivery import Delivery, record
+    from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
 
     session = find_session(store.truth, request.session)
     group_id: int | None = None
@@ -186,4 +186,4 @@ def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock
         tuple(entry.id for entry in shown.reasoning),
         sum(len(entry.content) for entry in shown.reasoning),
     )  # fmt: skip
-    return record(store, delivery, None).note
+    return record_delivery(store, delivery)

@@ -7,7 +7,8 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the query path imports only what it runs
-    from ctxrank.ranking.context.links.receipt import Kept, MadeContext
+    from ctxrank.indexer.records.receipts import Recording
+    from ctxrank.ranking.context.links.receipt import ContextDraft
 
 
 @declare.command()
@@ -50,35 +51,35 @@ def command(
     """
     from ctxrank.cli.commands.linked_store_option import open_for_links
     from ctxrank.ranking.context.links.context import ContextRequest
-    from ctxrank.ranking.context.links.receipt import keep_receipt, make_context
+    from ctxrank.ranking.context.links.receipt import make_context, record_context
 
     is_json = call.is_json or format_ == "json"
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
     with open_for_links(call) as store:
-        made = make_context(store, request)
-        kept = keep_receipt(store, made)
-    part = made.part
-    if kept.note:
-        call.note(kept.note)
-    for note in (*made.material.notes, *part.warnings):
+        draft = make_context(store, request)
+        recording = record_context(store, draft)
+    part = draft.part
+    if recording.note:
+        call.note(recording.note)
+    for note in (*draft.material.notes, *part.warnings):
         call.note(note)
     for missing in part.missing:
         call.note(f"{missing.source} links to {missing.id}, which does not exist.")
     if is_json:
-        _print_json(made, budget, kept)
+        _print_json(draft, budget, recording)
     else:
         sys.stdout.write(part.text)
     return 0
 
 
-def _print_json(made: "MadeContext", budget: int | None, kept: "Kept") -> None:
+def _print_json(draft: "ContextDraft", budget: int | None, recording: "Recording") -> None:
     from ctxrank.cli.output.envelope import emit_json
 
-    part = made.part
+    part = draft.part
     artifacts: list[dict[str, object]] = []
     for shown in part.shown:
-        one = shown.reached
+        one = shown.artifact
         artifacts.append(
             {
                 "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
@@ -89,21 +90,21 @@ def _print_json(made: "MadeContext", budget: int | None, kept: "Kept") -> None:
         )  # fmt: skip
     omitted: list[dict[str, object]] = [
         {
-            "id": left.reached.node.id, "type": left.reached.node.type, "title": left.reached.node.title,
-            "tokens": left.tokens, "tier": f"T{left.reached.tier}", "chain": list(left.reached.chain),
+            "id": left.artifact.node.id, "type": left.artifact.node.type, "title": left.artifact.node.title,
+            "tokens": left.tokens, "tier": f"T{left.artifact.tier}", "chain": list(left.artifact.chain),
             "reason": "budget",
         }
         for left in part.omitted
     ]  # fmt: skip
     emit_json(
         {
-            "receipt": kept.receipt,
-            "shared_prefix_tokens": kept.shared_prefix_tokens,
+            "receipt": recording.receipt,
+            "shared_prefix_tokens": recording.shared_prefix_tokens,
             "budget": {"limit": budget, "used": part.used, "counter": part.counter},
             "artifacts": artifacts,
             "omitted": omitted,
             "missing": [missing._asdict() for missing in part.missing],
-            "warnings": [*made.material.notes, *part.warnings],
+            "warnings": [*draft.material.notes, *part.warnings],
             "text": part.text,
         }
     )

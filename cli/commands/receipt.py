@@ -77,10 +77,10 @@ def replay(call: Call, receipt_id: int, is_text: bool) -> int:
     Example: ctxrank receipt replay 12
     """
     from ctxrank.indexer.records.receipts import get_receipt
-    from ctxrank.ranking.context.assembly.replay import replayed
+    from ctxrank.ranking.context.replay import replay_receipt
 
     with call.open() as store:
-        result = replayed(store, get_receipt(store.truth, receipt_id))
+        result = replay_receipt(store, get_receipt(store.truth, receipt_id))
     if call.is_json:
         from ctxrank.cli.output.envelope import emit_json
 
@@ -105,7 +105,7 @@ def diff(call: Call, one: int, other: int) -> int:
     Example: ctxrank receipt diff 12 15
     """
     from ctxrank.indexer.records.receipts import get_receipt
-    from ctxrank.ranking.context.assembly.replay import difference
+    from ctxrank.ranking.context.replay import difference
 
     with call.open() as store:
         found = difference(get_receipt(store.truth, one), get_receipt(store.truth, other))

@@ -6,8 +6,8 @@ import sys
 from ctxrank.cli.call import Call
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.ranking.context.assembly.budget import REASONING_TOKENS
 from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.context.assembly.shares import REASONING_TOKENS
 
 _MAX_TASK_BYTES = 1_000_000
 

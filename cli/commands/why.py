@@ -9,7 +9,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ctxrank.indexer.records.receipts import Receipt
     from ctxrank.indexer.store.store import Store
-    from ctxrank.ranking.context.assembly.why import Why
+    from ctxrank.ranking.context.why import Why
 
 _LINKED = re.compile(r"linked:\d{1,15}|[A-Za-z]+(-[A-Za-z0-9]+)+")
 
@@ -70,11 +70,10 @@ def command(
 def _newest(receipts: "list[Receipt]", task: str | None, *, is_linked: bool) -> "Receipt":
     """The newest receipt that could name the document."""
     from ctxrank.indexer.exceptions import NotFoundError
-    from ctxrank.ranking.context.links.why import task_of
 
     for receipt in receipts:
         if is_linked:
-            fits = task_of(receipt) and (task is None or task_of(receipt).lower() == task.lower())
+            fits = receipt.task_id and (task is None or receipt.task_id.lower() == task.lower())
         else:
             fits = receipt.kind == "assemble"
         if fits:
@@ -88,14 +87,14 @@ def _newest(receipts: "list[Receipt]", task: str | None, *, is_linked: bool) -> 
 
 def _why(store: "Store", document: str, receipt: "Receipt") -> "Why":
     from ctxrank.indexer.store.documents import parse_ref
-    from ctxrank.ranking.context.assembly.why import why
+    from ctxrank.ranking.context.why import why
 
     return why(store, parse_ref(document), receipt)
 
 
 def _why_linked(store: "Store", document: str, receipt: "Receipt") -> "Why":
     from ctxrank.indexer.exceptions import NotFoundError
-    from ctxrank.ranking.context.links.why import why_linked
+    from ctxrank.ranking.context.why import why
 
     kind, _, number = document.strip().partition(":")
     if kind == "linked" and number:
@@ -103,4 +102,4 @@ def _why_linked(store: "Store", document: str, receipt: "Receipt") -> "Why":
         if row is None or not row[0]:
             raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
         document = str(row[0])
-    return why_linked(store, document.strip(), receipt)
+    return why(store, document.strip(), receipt)

@@ -4,6 +4,8 @@ checklist(skill_levels(truth, "developer"), "developer")       "### Skills Check
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 
+import re
+
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.skills_config import SkillLevels
@@ -73,8 +75,6 @@ def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     wanted = [topic for topic in _TOPICS if topic.skill in levels.optional]
     if not wanted or not task:
         return []
-    import re  # most blocks ask for no suggestion
-
     # A word begins after anything that is no letter or digit, and at the hump of a name: user_model, getAuthToken.
     begin = r"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     suggestions: list[Suggestion] = []

@@ -15,11 +15,11 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.budget import Budget
 from ctxrank.ranking.context.assembly.request import IncludedLinked, Omitted
+from ctxrank.ranking.context.assembly.shares import Budget
 from ctxrank.ranking.context.assembly.zones import Usage, Zone
 from ctxrank.ranking.context.links.context import ContextRequest, Material, gather
-from ctxrank.ranking.context.links.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.ranking.context.prices import Prices
 
 # Of what remains of the context. Every agent's block has at least twice as much, so that all agents get equal bytes.
@@ -45,7 +45,7 @@ class LinkedSource(NamedTuple):
     """What a linked part was packed from."""
 
     material: Material
-    wanted: Wanted
+    options: PackOptions
     factor: float
 
 
@@ -55,28 +55,28 @@ def linked_block(
     """What the task reaches. Where there is no such task, or no room, it is a note: a spawn depends on the rest."""
     limit = int(budget.limit * _SHARE_OF_ASKED) if is_bound else min(int(used.remaining * _SHARE), budget.limit // 2)
     request = ContextRequest(task_id, limit, _DEPTHS[used.zone], form="markdown", factor=factor)
-    wanted = Wanted(limit, request.depth, request.form, has_reference_line=False)
+    options = PackOptions(limit, request.depth, request.form, has_reference_line=False)
     try:
         material = gather(store, request, config)
     except CtxrankError as error:
         return LinkedBlock("", 0, budget.limit, (), (), "", (f"{error.message} {error.hint}".strip(),))
-    return _packed(LinkedSource(material, wanted, factor), budget.limit)
+    return _packed(LinkedSource(material, options, factor), budget.limit)
 
 
 def with_more(linked: LinkedBlock, limit: int, whole: int) -> LinkedBlock:
     """The same within more of the whole budget: as much as the agent's block can never need."""
-    if linked.source is None or limit <= (linked.source.wanted.limit or 0):
+    if linked.source is None or limit <= (linked.source.options.limit or 0):
         return linked
-    return _packed(linked.source._replace(wanted=linked.source.wanted._replace(limit=limit)), whole)
+    return _packed(linked.source._replace(options=linked.source.options._replace(limit=limit)), whole)
 
 
 def _packed(source: LinkedSource, whole: int) -> LinkedBlock:
-    material, wanted = source.material, source.wanted
-    prices, limit = Prices(source.factor), wanted.limit or 0
+    material, options = source.material, source.options
+    prices, limit = Prices(source.factor), options.limit or 0
     task = next(one for one in material.closure.reached if one.node.type == "task")
     task_text = f"{task.node.title}\n{material.texts[task.node.number].texts.full}"
     try:
-        part = pack_linked(material.closure, material.texts, material.found, wanted, prices, material.annotated)
+        part = pack_linked(material.closure, material.texts, material.found, options, prices, material.annotated)
     except UsageError as error:
         # Kept free all the same: a larger budget would take it from the packages again.
         return LinkedBlock("", 0, whole - limit, (), (), task_text, (error.message,), source)
@@ -92,8 +92,8 @@ def _packed(source: LinkedSource, whole: int) -> LinkedBlock:
 def _shown(part: LinkedPart) -> tuple[IncludedLinked, ...]:
     return tuple(
         IncludedLinked(
-            shown.reached.node.id, shown.reached.node.type, shown.reached.node.title, shown.reached.node.status,
-            shown.level, shown.tokens, f"T{shown.reached.tier}", tuple(shown.reached.chain), shown.reached.reason,
+            shown.artifact.node.id, shown.artifact.node.type, shown.artifact.node.title, shown.artifact.node.status,
+            shown.level, shown.tokens, f"T{shown.artifact.tier}", tuple(shown.artifact.chain), shown.artifact.reason,
         )
         for shown in part.shown
     )  # fmt: skip
@@ -101,11 +101,11 @@ def _shown(part: LinkedPart) -> tuple[IncludedLinked, ...]:
 
 def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:
     left = [
-        Omitted(left.reached.node.id, f"T{left.reached.tier}: no room in the linked artifacts' budget", left.tokens)
+        Omitted(left.artifact.node.id, f"T{left.artifact.tier}: no room in the linked artifacts' budget", left.tokens)
         for left in part.omitted
     ]
     lowered = [
-        Omitted(shown.reached.node.id, f"lowered: shown at {shown.level}", shown.whole - shown.tokens)
+        Omitted(shown.artifact.node.id, f"lowered: shown at {shown.level}", shown.whole - shown.tokens)
         for shown in part.shown
         if shown.is_lowered
     ]

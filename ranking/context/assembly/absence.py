@@ -1,7 +1,4 @@
-"""Why a document was in a block, or was not: from the receipt, and where that is silent from the store.
-
-why(store, DocumentRef("package", 12), get_receipt(store.truth, 7))     "rank 9 of limit 5"
-"""
+"""Why a document that no line of a receipt names was not a candidate of the assembly: from the store as it is now."""
 
 from collections.abc import Iterator
 
@@ -12,17 +9,6 @@ from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.store.documents import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import memory
-from ctxrank.ranking.context.assembly.order import DELIVERED
-
-
-class Why(NamedTuple):
-    """What became of a document in one assembly; `reasons` has the decisive one first."""
-
-    id: str
-    is_included: bool
-    detail: str
-    tokens: int
-    reasons: tuple[str, ...]
 
 
 class _Document(NamedTuple):
@@ -39,25 +25,14 @@ class _Document(NamedTuple):
     created_at: int
 
 
-def why(store: Store, ref: DocumentRef, receipt: Receipt) -> Why:
-    """What became of a document in the assembly of a receipt. Raises NotFoundError for an id that never was."""
-    entry = receipt.entry(str(ref))
-    if entry is not None:
-        # Deliveries count within one iteration: that of the receipt.
-        reason = entry.reason.replace(DELIVERED, f"delivered at iteration {receipt.iteration}")
-        reasons = (reason, *(["lowered: see its other line"] if _is_lowered(receipt, str(ref)) else []))
-        return Why(str(ref), entry.is_included, entry.detail, entry.tokens, tuple(filter(None, reasons)))
+def why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> tuple[str, ...]:
+    """The reasons, the decisive one first. Raises NotFoundError for an id that never was."""
     document = _find(store, ref)
     if document is None:
         raise NotFoundError(
             f"There is no {ref}, and receipt {receipt.id} does not name it.", "'ctxrank search' shows ids."
         )
-    reasons = tuple(_absent(store, document, receipt)) or ("it was not a candidate of this assembly",)
-    return Why(str(ref), is_included=False, detail="", tokens=0, reasons=reasons)
-
-
-def _is_lowered(receipt: Receipt, id_: str) -> bool:
-    return len({entry.is_included for entry in receipt.entries if entry.id == id_}) > 1
+    return tuple(_reasons(store, document, receipt)) or ("it was not a candidate of this assembly",)
 
 
 def _find(store: Store, ref: DocumentRef) -> _Document | None:
@@ -76,23 +51,22 @@ def _find(store: Store, ref: DocumentRef) -> _Document | None:
     return None if row is None else _Document._make((*row[:6], row[6] or "", *row[7:]))
 
 
-def _absent(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
-    """Why a document that no line of the receipt names was not a candidate."""
+def _reasons(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
     if document.created_at > receipt.created_at:
         yield f"it was saved after this assembly, at {format_us(document.created_at)}"
     if document.kind == "package":
-        yield from _absent_package(document, receipt)
+        yield from _of_package(document, receipt)
     elif document.kind == "passage":
         yield f"a passage comes with its owner: ask why {document.owner}" if document.owner else "its owner is gone"
     elif document.kind == "reasoning":
-        yield from _absent_reasoning(store, document, receipt)
+        yield from _of_reasoning(store, document, receipt)
     elif document.kind in ("error", "strategy"):
-        yield from _absent_lesson(store, document, receipt)
+        yield from _of_lesson(store, document, receipt)
     else:
         yield f"found by search alone: a block holds packages, reasoning, errors and strategies, no {document.kind}"
 
 
-def _absent_package(document: _Document, receipt: Receipt) -> Iterator[str]:
+def _of_package(document: _Document, receipt: Receipt) -> Iterator[str]:
     reach = receipt.inputs.get("reach", "group")
     if document.superseded_by is not None:
         yield f"superseded by package:{document.superseded_by}"
@@ -104,12 +78,12 @@ def _absent_package(document: _Document, receipt: Receipt) -> Iterator[str]:
         yield f"of another group, {document.group}: --reach session shows other groups, a context reference this one"
 
 
-def _absent_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
-    asked = receipt.inputs.get("include_reasoning")
-    override = None if asked is None else asked == "True"
+def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
+    requested = receipt.inputs.get("include_reasoning")
+    override = None if requested is None else requested == "True"
     if not memory.wants_reasoning(receipt.agent, receipt.iteration, override):
         yield (
-            "no prior reasoning was asked for" if asked == "False"
+            "no prior reasoning was asked for" if requested == "False"
             else f"{receipt.agent} gets no prior reasoning at iteration {receipt.iteration}: --reasoning asks for it"
         )  # fmt: skip
         return
@@ -140,7 +114,7 @@ def _absent_reasoning(store: Store, document: _Document, receipt: Receipt) -> It
         )
 
 
-def _absent_lesson(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
+def _of_lesson(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
     table, most = (
         ("error_patterns", memory.MAX_PATTERNS) if document.kind == "error" else ("strategies", memory.MAX_STRATEGIES)
     )
@@ -157,6 +131,6 @@ def _absent_lesson(store: Store, document: _Document, receipt: Receipt) -> Itera
         seen = store.truth.execute(
             "SELECT last_seen, ttl_days FROM error_patterns WHERE id = ?", (document.number,)
         ).fetchone()
-        if seen is not None and int(seen[0]) + int(seen[1]) * DAY_US < receipt.created_at:
+        if seen is not None and seen[0] + seen[1] * DAY_US < receipt.created_at:
             yield f"expired: not seen for {seen[1]} days"
     yield f"at most {most} are shown, the most trusted first"
