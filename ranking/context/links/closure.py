@@ -5,7 +5,7 @@
               task ──► specs, decisions, norms    spec ──► specs, decisions, norms    decision ──► decisions
     T2    what else governs the same code: specs and norms whose patterns overlap those of a spec in T1, and
           artifacts that are annotated in a file that such a spec covers, or that is annotated with it
-    T3    what search finds: linked/search.py
+    T3    what search finds: links/search.py
 
 Links are followed from T0 and T1 only. A cycle ends where it comes back to an id that was reached. Deprecated and
 superseded artifacts stay where a link leads to them, with a warning; by T2 they never enter.
