@@ -70,9 +70,9 @@ def state_of(part: LinkedPart) -> dict[str, int]:
 
 def test_the_best_ten_that_were_found_may_be_whole_and_further_ones_no_more_than_their_first_section() -> None:
     graph = graph_of({"TASK-1": [], **{f"SPEC-{n:02}": [] for n in range(12)}})
-    levels = {one.reached.node.id: one.level for one in packed(graph, texts_of(graph), 100_000).shown}
+    levels = {one.artifact.node.id: one.level for one in packed(graph, texts_of(graph), 100_000).shown}
     assert [levels[f"SPEC-{n:02}"] for n in range(12)] == ["full"] * 10 + ["summary"] * 2
-    pointed = [one for one in packed(graph, texts_of(graph), None).shown if one.reached.tier == 3]
+    pointed = [one for one in packed(graph, texts_of(graph), None).shown if one.artifact.tier == 3]
     assert [one.level for one in pointed] == ["meta"] * 10
 
 
