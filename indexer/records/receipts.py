@@ -1,4 +1,4 @@
-"""Receipts: what an assembly was asked, what it saw and what it gave, in a few hundred bytes.
+"""Receipts: the request of a block or context, its inputs and its result, in a few hundred bytes.
 
 Lists are kept as lines with tabs, not as JSON, because every spawn writes one and loads no JSON library for it.
 The newest of each group stay, and of contexts the newest of each task; older ones make room.

@@ -32,7 +32,7 @@ class Replay(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """What tells two receipts apart: inputs as (name, one, other), entries that were added, removed, or changed."""
+    """How two receipts differ: inputs as (name, one, other), entries that were added, removed, or changed."""
 
     inputs: tuple[tuple[str, str, str], ...]
     added: tuple[Entry, ...]
@@ -81,7 +81,7 @@ def _remade_assembly(store: Store, receipt: Receipt, config: Config | None) -> _
 
 
 def difference(one: Receipt, other: Receipt) -> Difference:
-    """What a second receipt has otherwise than a first."""
+    """How a second receipt differs from a first."""
     mine, theirs = ({entry.id: entry for entry in receipt.entries} for receipt in (one, other))
     return Difference(
         inputs=tuple(_changed_inputs(one.inputs, other.inputs)),
@@ -121,7 +121,7 @@ def _named(changes: Sequence[str], what: str) -> Iterator[str]:
 
 
 def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
-    """What the session, or the project's memory, has new or otherwise since the receipt."""
+    """What the session, or the project's memory, has new or changed since the receipt."""
     rows = store.truth.execute(
         """
         SELECT d.kind, d.record_id, d.created_at > :moment, d.superseded_by

@@ -104,8 +104,10 @@ def _empty(agent: str, used: Usage, model: str, budget: Budget, notes: tuple[str
 
 
 def _fixed(empty: Assembly, text: str, request: AssembleRequest) -> Assembly:
-    """A block of a fixed text, which only a budget that was asked for can shorten: what is left of the
-    context in these zones is smaller than any text."""
+    """A block of a fixed text, which only a requested budget can shorten.
+
+    What is left of the context in these zones is smaller than any text.
+    """
     price = Prices(model_factor(empty.model))
     if request.budget is not None:
         text = fitting(text, empty.agent, empty.budget, price)
@@ -217,7 +219,7 @@ def _group(store: Store, session: Session, request: AssembleRequest, notes: list
 
 
 def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
-    """How many packages: as asked, else as configured; an agent that nobody knows is served like a developer."""
+    """How many packages: as requested, else as configured; an unknown agent is served like a developer."""
     if request.limit is not None:
         return max(request.limit, 0)
     served_as = agent if agent in AGENTS else "developer"

@@ -1,7 +1,7 @@
 """The Markdown block: what an agent is given, piece by piece.
 
 Everything that comes from the store is data: on one line it cannot start a heading or a fence, on several
-it stands in a fence longer than any run of backticks in it.
+it is in a fence longer than any run of backticks in it.
 """
 
 import re

@@ -2,7 +2,7 @@
 
 * of this session, not superseded, whose scope is global, whose group is the request's, or that the group's
   `context_references` name; a session-wide request sees all groups;
-* designated for this agent or for nobody; the room that is left is filled with those designated for others;
+* designated for this agent or for none; the room that is left is filled with those designated for others;
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
@@ -39,7 +39,10 @@ class EligiblePackage(NamedTuple):
 
 
 class EligibilityQuery(NamedTuple):
-    """Who asks and how far; deliveries from `delivered_before` on (microseconds) do not count."""
+    """The agent and its iteration, and how far the request reaches.
+
+    Deliveries from `delivered_before` on (microseconds) do not count.
+    """
 
     agent: str
     iteration: int

@@ -1,10 +1,10 @@
 """The linked artifacts of an assembly: what a task of `.contextia/` reaches, before the agent's own heading.
 
-They come first and depend on the task alone, so that agents of every kind who work on it share the longest possible
-beginning of their blocks. One budget holds for both worlds:
+They come first and depend on the task alone, so that all agents that work on it share the longest possible beginning
+of their blocks. Both parts have one budget:
 
-    linked artifacts   a share of what remains, or half of a budget that was asked for; of such a budget also all that
-                       is left over once the agent's block has everything that it could hold
+    linked artifacts   a share of what remains, or half of a requested budget; of a requested budget also all that is
+                       left over once the agent's block has everything that it could hold
     the agent's block  the rest, and what is left over once every linked artifact is shown as the zone allows
 
 So each gives the other what it cannot use at any budget. What is left over before that stays unspent: it is less than
@@ -84,19 +84,32 @@ def _packed(source: LinkedSource, whole: int) -> LinkedBlock:
     missing = [f"{one.source} links to {one.id}, which does not exist." for one in part.missing]
     notes = (*material.notes, *part.warnings, *missing)
     return LinkedBlock(
-        part.text, part.used, whole - (part.used if is_complete else limit), _shown(part), _omitted(part),
-        task_text, notes, None if is_complete else source,
-    )  # fmt: skip
+        text=part.text,
+        used=part.used,
+        rest=whole - (part.used if is_complete else limit),
+        shown=_shown(part),
+        omitted=_omitted(part),
+        task_text=task_text,
+        notes=notes,
+        source=None if is_complete else source,
+    )
 
 
 def _shown(part: LinkedPart) -> tuple[IncludedLinked, ...]:
     return tuple(
         IncludedLinked(
-            shown.artifact.node.id, shown.artifact.node.type, shown.artifact.node.title, shown.artifact.node.status,
-            shown.level, shown.tokens, f"T{shown.artifact.tier}", tuple(shown.artifact.chain), shown.artifact.reason,
+            id=artifact.node.id,
+            type=artifact.node.type,
+            title=artifact.node.title,
+            status=artifact.node.status,
+            level=level,
+            tokens=tokens,
+            tier=f"T{artifact.tier}",
+            chain=artifact.chain,
+            reason=artifact.reason,
         )
-        for shown in part.shown
-    )  # fmt: skip
+        for artifact, level, tokens, _, _ in part.shown
+    )
 
 
 def _omitted(part: LinkedPart) -> tuple[Omitted, ...]:

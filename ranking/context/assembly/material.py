@@ -60,7 +60,7 @@ class Material(NamedTuple):
     """Everything that could be in the block, each class in the order of preference."""
 
     packages: tuple[PackageMaterial, ...]
-    reasoning: tuple[tuple[IncludedReasoning, ...], ...] = ()  # each entry, and where it is asked for as a longer one
+    reasoning: tuple[tuple[IncludedReasoning, ...], ...] = ()  # each entry at its levels: short, long
     errors: tuple[IncludedError, ...] = ()
     strategies: tuple[IncludedStrategy, ...] = ()
     skills: str = ""  # the checklist
@@ -123,7 +123,7 @@ def _current_failure(spawn: Spawn) -> tuple[str, str]:
 
 
 def _skills(spawn: Spawn) -> str:
-    """The checklist of the agent where it is asked for."""
+    """The checklist of the agent, if it was requested."""
     if not spawn.request.with_skills:
         return ""
     from ctxrank.indexer.records.skills_config import skill_levels  # noqa: PLC0415  only on request

@@ -37,14 +37,14 @@ _DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.record_id = {table}.
 
 
 def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
-    """Whether an agent's block carries prior reasoning: as asked, else by who it is and which try it is."""
+    """Whether an agent's block carries prior reasoning: as requested, else by agent and iteration."""
     if override is not None:
         return override
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
 def relevant_agents(agent: str) -> tuple[str, ...] | None:
-    """Whose reasoning an agent is handed; None is everybody's."""
+    """The agents whose reasoning an agent is given; None is all."""
     return _RELEVANT_AGENTS.get(agent)
 
 

@@ -1,4 +1,4 @@
-"""What an assembly is asked and what it answers."""
+"""The request of an assembly, and its answer."""
 
 from ctxrank.indexer.agents import AGENTS, fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
@@ -122,7 +122,7 @@ class IncludedError(NamedTuple):
 
 
 class CurrentFailure(NamedTuple):
-    """The failure that the block was asked about: given, or the group's last one; and what it was answered with."""
+    """The current failure, given or the group's last one, and the outcome of looking it up."""
 
     source: str  # "given" or "last"
     outcome: str
@@ -150,7 +150,7 @@ class Omitted(NamedTuple):
 class Assembly(NamedTuple):
     """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
 
-    `skills` is the checklist where it was asked for and has room, else ''. `is_complete` says that a larger budget
+    `skills` is the checklist where it was requested and has room, else ''. `is_complete` says that a larger budget
     would add nothing. `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's
     beginning the group was given last time, too.
     """

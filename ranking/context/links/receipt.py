@@ -1,4 +1,4 @@
-"""The receipt of a context: what `ctxrank context` was asked and gave, so that it can be explained and made again.
+"""The receipt of a context: its request and its text, so that it can be explained and made again.
 
 draft = make_context(store, request)
 recording = record_context(store, draft)      # a store that cannot be written costs a note
