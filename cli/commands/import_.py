@@ -31,8 +31,8 @@ def bazinga(call: Call, database: str) -> None:
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
+    from ctxrank.cli.bazinga.database.importer import import_bazinga
     from ctxrank.cli.output.progress import progress_bar
-    from ctxrank.indexer.predecessor.importer import import_bazinga
     from ctxrank.indexer.store.config import load_config
 
     gc.enable()  # this may take a while: see cli/entry.py

@@ -23,6 +23,14 @@ class Fields:
         self._values = values
         self._texts = texts
 
+    def has(self, name: str) -> bool:
+        """Whether the object says anything of a field, be it null."""
+        return name in self._values
+
+    def raw(self, name: str) -> str:
+        """A text as it stands, to look something up by; never to be stored or shown."""
+        return self._string(name, None)
+
     def text(self, name: str, default: str | None = None) -> str:
         """A text of any length, redacted."""
         return self._texts.text(self._string(name, default))
@@ -92,7 +100,12 @@ class Fields:
         return value
 
     def moment(self, name: str) -> int:
-        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused."""
+        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused.
+
+        Null is a time that the other store does not know: the present.
+        """
+        if name in self._values and self._values[name] is None:
+            return now_us()
         text = self._string(name, None)
         # An age, which parse_time also knows, would be another moment at each import.
         if not re.match(r"\d{4}-\d\d-\d\d", text):

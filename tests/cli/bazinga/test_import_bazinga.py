@@ -12,9 +12,9 @@ import pytest
 from builders import found, make_store, save, write_file
 from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
+from ctxrank.cli.bazinga.database.importer import import_bazinga
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import DamagedError, UsageError
-from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.records.packages import Consumer, consume, consumers_of, get_package, list_packages
 from ctxrank.indexer.records.sessions import find_group, find_session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
@@ -386,7 +386,7 @@ def test_what_was_removed_here_does_not_come_back(store: Store, db: PredecessorD
 def test_an_interrupted_run_is_finished_by_the_next(
     store: Store, db: PredecessorDb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxrank.indexer.predecessor.package_import.CHUNK_ROWS", 1)
+    monkeypatch.setattr("ctxrank.indexer.exchange.import_lines.CHUNK_ROWS", 1)
     db.fill()
 
     def interrupt(done: int, total: int) -> None:

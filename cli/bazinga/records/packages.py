@@ -6,10 +6,10 @@ record_consumption(store, Consumption("shop-2026-11", "AUTH", "developer", 0, 12
 
 import apsw
 
+from ctxrank.cli.bazinga.records.views import VIEWS, Rows, rows, scope_id
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.predecessor.views import VIEWS, Rows, rows, scope_id
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store.store import Store
 

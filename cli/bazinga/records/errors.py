@@ -7,11 +7,11 @@ Counting and moving happen inside one statement each, so that concurrent calls l
 
 import apsw
 
+from ctxrank.cli.bazinga.records.signature import Signature, signature, signature_hash
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.patterns import put_document, record_outcome, refuse_purged, title_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.predecessor.signature import Signature, signature, signature_hash
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store

@@ -4,8 +4,7 @@ import json
 
 from ctxrank.cli.bazinga.arguments import Unknown, read
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
-from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.predecessor.errors import (
+from ctxrank.cli.bazinga.records.errors import (
     INJECTABLE_FROM,
     START_CONFIDENCE,
     KnownError,
@@ -15,6 +14,7 @@ from ctxrank.indexer.predecessor.errors import (
     remove_expired,
     save_error,
 )
+from ctxrank.indexer.exceptions import UsageError
 
 
 def save_error_pattern(call: BazingaCall) -> int:
