@@ -35,7 +35,7 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    bazinga_confidence: float = 0.5  # the predecessor's, in its own steps
+    bazinga_confidence: float = 0.5  # moves in steps of its own: see record_outcome
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90
@@ -52,7 +52,7 @@ class SolutionRecord(NamedTuple):
     confirmations: int
     refutations: int
     confidence_before: float
-    confidence: float  # in the predecessor's steps
+    confidence: float
 
 
 def state_of(confirmations: int, refutations: int) -> State:
@@ -64,7 +64,7 @@ def state_of(confirmations: int, refutations: int) -> State:
 
 
 def record_of(confidence: float) -> tuple[int, int]:
-    """(confirmations, refutations) that moved the predecessor's confidence from 0.5 to here, by +0.1 and −0.2."""
+    """(confirmations, refutations) that moved a confidence from 0.5 to here, by +0.1 and −0.2."""
     return max(0, round((confidence - 0.5) * 10)), max(0, round((0.5 - confidence) * 5))
 
 
@@ -129,8 +129,8 @@ def put_document(change: Change, pattern_id: int) -> None:
 def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
     """Count that a solution helped, or did not; None for a pattern that is not there.
 
-    The predecessor's confidence moves by its own steps beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so
-    that steps there and back end where they began. Counted in one statement.
+    The confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that steps
+    up and down end where they began. Counted in one statement.
     """
     before = change.connection.execute(
         "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)

@@ -283,7 +283,7 @@ def _skills(tables: Tables) -> Iterator[_Row]:
 
 
 def _moment(*values: Value) -> int | None:
-    """The first of the values that is a time, `2025-12-01 09:00:00` or ISO 8601, in microseconds; one that is to come is none."""
+    """The first of the values that is a time, `2025-12-01 09:00:00` or ISO 8601, and not to come."""
     for value in values:
         try:
             moment = datetime.fromisoformat(_text(value).strip())
