@@ -10,9 +10,11 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import found, make_store, save, write_file
+from exported import as_bytes, bring, exported, without_ids
 from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
 from ctxrank.cli.bazinga.database.importer import import_bazinga
+from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.records.packages import Consumer, consume, consumers_of, get_package, list_packages
@@ -76,6 +78,19 @@ def test_each_schema_comes_in_whole_and_once(tmp_path: Path, store: Store, schem
     assert second.is_noop and not second.skipped
     assert {kind: count.unchanged for kind, count in second.counts.items() if count.unchanged} == db.counts()
     assert contents(store) == before
+
+
+@pytest.mark.parametrize("schema", [6, 19])
+def test_its_rows_are_lines_that_any_export_could_have(tmp_path: Path, store: Store, schema: int) -> None:
+    db = PredecessorDb(tmp_path / "old.db", schema)
+    db.fill()
+    db.add_package(4, supersedes_id=1)
+    import_bazinga(store, db.path)
+    lines = [{"record": line.record, **line.values} for line in read_predecessor(db.path, busy_ms=0).lines]
+    header = {"format": "ctxrank-export", "version": 1, "store": "old", "exported_at": "2026-11-22", "ruleset": 1}
+    with make_store(tmp_path / "other") as other:
+        bring(other, as_bytes(header, *lines, {"record": "end", "counts": {}}))
+        assert without_ids(exported(other)) == without_ids(exported(store))
 
 
 def test_a_session_comes_with_its_project_times_and_requirements(store: Store, db: PredecessorDb) -> None:
