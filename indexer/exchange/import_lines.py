@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from ctxrank.indexer.exchange.arrivals import Arrivals
-from ctxrank.indexer.exchange.artifacts import ArtifactImport
-from ctxrank.indexer.exchange.designations import DesignationImport
-from ctxrank.indexer.exchange.files import Files
+from ctxrank.indexer.exchange.kinds.artifacts import ArtifactImport
+from ctxrank.indexer.exchange.kinds.designations import DesignationImport
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.packages import PackageImport
+from ctxrank.indexer.exchange.kinds.records import RecordImport
+from ctxrank.indexer.exchange.kinds.sessions import SessionImport
+from ctxrank.indexer.exchange.kinds.settings import bring_settings
 from ctxrank.indexer.exchange.lines import BadLine, Line
-from ctxrank.indexer.exchange.packages import PackageImport
-from ctxrank.indexer.exchange.records import RecordImport
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
-from ctxrank.indexer.exchange.sessions import SessionImport
-from ctxrank.indexer.exchange.settings import bring_settings
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.token_backfill import backfill_counts

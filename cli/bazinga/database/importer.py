@@ -60,12 +60,15 @@ def import_bazinga(
 
 
 def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]:
+    """The lines of the tables, and one of the settings beside them; what a report calls them holds no secret."""
+    texts = run.texts
     for line in rows:
+        name = line.name if line.name.isdecimal() else texts.line(line.name)
+        values = line.values
         if line.record == "error":
             # A pattern's message is one line here. Redacted before it is joined: a rule may need the line's end.
-            yield line._replace(values={**line.values, "message": run.texts.line(str(line.values["message"]))})
-        else:
-            yield line
+            values = {**values, "message": texts.line(str(values["message"]))}
+        yield line._replace(name=name, values=values)
     yield from _skills_config(run, db_path)
 
 

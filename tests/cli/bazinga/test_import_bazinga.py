@@ -312,6 +312,15 @@ def test_no_secret_comes_in_with_any_text(store: Store, db: PredecessorDb) -> No
     assert output == {"log": "a\nit says password=REDACTED there", "password": "REDACTED"}
 
 
+def test_no_secret_is_told_of_what_is_skipped(store: Store, db: PredecessorDb) -> None:
+    secret = fake_secret()
+    db.insert("task_groups", id=f"password={secret}", session_id="nowhere", name="x")
+    db.add_package(1, file_path=f"/etc/password={secret}.md", package_type=f"password={secret}")
+    report = import_bazinga(store, db.path)
+    assert [row.kind for row in report.skipped] == ["group", "package"]
+    assert secret.lower() not in repr(report).lower()
+
+
 def test_only_the_row_that_was_added_comes(store: Store, db: PredecessorDb) -> None:
     db.fill()
     import_bazinga(store, db.path)

@@ -12,10 +12,10 @@ from ctxrank.indexer.beneath import portable_path
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.files import Files
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.ledger import digest_of
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple

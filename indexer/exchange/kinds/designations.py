@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.packages import Delivery, PackageImport, put_delivery, read_delivery
 from ctxrank.indexer.exchange.ledger import row_key
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.packages import Delivery, PackageImport, put_delivery, read_delivery
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import packages
