@@ -18,10 +18,10 @@ def command(call: Call, database: str) -> None:
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """
     # 40 ms that 'import jsonl' and help, which load this module to list its command, do not pay.
-    from ctxrank.cli.bazinga.database.importer import import_bazinga
-    from ctxrank.cli.output.import_report import print_report
-    from ctxrank.cli.output.progress import progress_bar
-    from ctxrank.indexer.store.config import load_config
+    from ctxrank.cli.bazinga.database.importer import import_bazinga  # see above
+    from ctxrank.cli.output.import_report import print_report  # see above
+    from ctxrank.cli.output.progress import progress_bar  # see above
+    from ctxrank.indexer.store.config import load_config  # see above
 
     gc.enable()  # this may take a while: see cli/entry.py
     if call.root is None:

@@ -16,8 +16,7 @@ _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer",
 
 def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
-    from ctxrank.cli.bazinga.records.packages import set_size
-    from ctxrank.indexer.records.packages import NewPackage, save_package
+    from ctxrank.indexer.records.packages import NewPackage, save_package, set_size
 
     usage = "<session> <group|global> <type> <file_path> <producer> <consumers_json> <priority> <summary>"
     given = read(call.arguments, usage, unknown=Unknown.IGNORED)
@@ -35,7 +34,8 @@ def save_context_package(call: BazingaCall) -> int:
         raise NotFoundError(f"Failed to save context package: {error.message}") from error
     full = os.path.join(call.store.location.root, saved.path)
     if not saved.passages and os.path.isfile(full):
-        set_size(call.store, saved.id, os.path.getsize(full))
+        with call.store.write() as change:
+            set_size(change, saved.id, os.path.getsize(full))
     for note in saved.notes:
         call.complain(note)
     call.done(f"Created context package {saved.id} ({type_}) with {len(saved.consumers)} consumers")

@@ -15,7 +15,7 @@ _RECENT_LOGS = 10
 
 def create_session(call: BazingaCall) -> int:
     """Make a session, or answer with the one of this name."""
-    from ctxrank.indexer.records.sessions import MODES, NewSession
+    from ctxrank.indexer.records.sessions import MODES, NewSession, has_session
     from ctxrank.indexer.records.sessions import create_session as create
 
     given = read(call.arguments, "<session> <mode> <requirements>", flags=("--initial_branch", "--metadata"))
@@ -32,7 +32,7 @@ def create_session(call: BazingaCall) -> int:
         initial_branch=texts.line(given.text("--initial_branch") or "main"), metadata=metadata,
     )  # fmt: skip
     with call.store.write() as change:
-        is_new = not change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone()
+        is_new = not has_session(change.connection, name)
         if is_new:
             create(change, new)
     session = _session(call, name)

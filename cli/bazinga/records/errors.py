@@ -8,13 +8,13 @@ Counting and moving happen inside one statement each, so that concurrent calls l
 import apsw
 
 from ctxrank.cli.bazinga.records.signature import Signature, signature, signature_hash
+from ctxrank.cli.bazinga.records.views import VIEWS, Rows, rows
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors.patterns import put_document, record_outcome, refuse_purged, title_of
+from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -24,7 +24,7 @@ TTL_DAYS = 90
 INJECTABLE_FROM = 0.3  # below it a pattern is kept and watched, but shown to nobody
 
 # By days, as there: a pattern lives through the last day of its time.
-_IS_ALIVE = "date(last_seen / 1000000, 'unixepoch', '+' || ttl_days || ' days') >= date(:now / 1000000, 'unixepoch')"
+_IS_ALIVE = "date(e.last_seen / 1000000, 'unixepoch', '+' || e.ttl_days || ' days') >= date({0} / 1000000, 'unixepoch')"
 
 
 class NewError(NamedTuple):
@@ -48,21 +48,6 @@ class SavedError(NamedTuple):
     is_redacted: bool
 
 
-class KnownError(NamedTuple):
-    """A stored pattern as it is listed; hints and stack are JSON lists."""
-
-    pattern_hash: str
-    error_type: str
-    message: str
-    context_hints: str
-    stack_pattern: str
-    solution: str
-    confidence: float
-    occurrences: int
-    lang: str | None
-    last_seen: int
-
-
 class MovedConfidence(NamedTuple):
     """A pattern's confidence before and after a report."""
 
@@ -81,12 +66,34 @@ def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMo
     signed = signature(clean.error_type, clean.message, clean.context_hints, clean.stack_pattern)
     pattern_hash = signature_hash(signed)
     with store.write() as change:
-        known = change.connection.execute(
-            "SELECT 1 FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, clean.project)
-        ).fetchone()
-        occurrences = _count(change, clean, signed, pattern_hash, is_new=known is None)
+        counted = patterns.count(change, _pattern(clean, signed, pattern_hash))
+        if counted.is_new:
+            from ctxrank.indexer.errors.solutions import put_signature  # cuts and signs: only a new one needs it
+
+            # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
+            put_signature(change, counted.id, clean.project, patterns.title_of(clean.error_type, clean.message))
     store.follow(FOLLOW_AFTER_WRITE_MS)
-    return SavedError(pattern_hash, known is None, occurrences, is_redacted)
+    return SavedError(pattern_hash, counted.is_new, counted.occurrences, is_redacted)
+
+
+def _pattern(clean: NewError, signed: Signature, pattern_hash: str) -> patterns.ErrorPattern:
+    import json  # writing only
+
+    now = now_us()
+    return patterns.ErrorPattern(
+        project=clean.project,
+        pattern_hash=pattern_hash,
+        error_type=signed.error_type,
+        message=signed.message,
+        solution=clean.solution,
+        last_seen=now,
+        created_at=now,
+        context_hints=json.dumps(signed.context_hints, ensure_ascii=False),
+        stack_pattern=json.dumps(signed.stack_pattern, ensure_ascii=False),
+        bazinga_confidence=START_CONFIDENCE,
+        lang=clean.lang,
+        ttl_days=TTL_DAYS,
+    )
 
 
 def _redacted(new: NewError, mode: RedactionMode) -> tuple[NewError, bool]:
@@ -113,59 +120,19 @@ def _texts(new: NewError, texts: "IncomingTexts") -> NewError:
     )
 
 
-def _count(change: Change, clean: NewError, signed: Signature, pattern_hash: str, *, is_new: bool) -> int:
-    """Write the pattern, or count the known one; returns how often it was met.
-
-    A new one is signed as it was met, not masked, so that 'ctxrank error match' recognises it.
-    """
-    import json
-
-    refuse_purged(change, signed.message, clean.solution)
-    now = now_us()
-    row = change.connection.execute(
-        """
-        INSERT INTO error_patterns (project, pattern_hash, error_type, message, context_hints, stack_pattern,
-                                    solution, confidence, occurrences, lang, ttl_days, last_seen, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
-        ON CONFLICT (pattern_hash, project) DO UPDATE
-           SET occurrences = occurrences + 1,
-               last_seen = max(last_seen, excluded.last_seen),
-               solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
-                               ELSE solution END
-        RETURNING id, occurrences
-        """,
-        (
-            clean.project, pattern_hash, signed.error_type, signed.message,
-            json.dumps(signed.context_hints, ensure_ascii=False), json.dumps(signed.stack_pattern, ensure_ascii=False),
-            clean.solution, START_CONFIDENCE, clean.lang, TTL_DAYS, now, now,
-        ),
-    ).fetchone()  # fmt: skip
-    assert row is not None, "an upsert returns its row"
-    put_document(change, int(row[0]))
-    if is_new:
-        from ctxrank.indexer.errors.solutions import put_signature
-
-        put_signature(change, int(row[0]), clean.project, title_of(clean.error_type, clean.message))
-    return int(row[1])
-
-
 def list_errors(
     truth: apsw.Connection, project: str, *, lang: str | None = None, min_confidence: float = 0.7, limit: int = 5
-) -> list[KnownError]:
-    """The project's living patterns of at least this confidence, the most trusted first.
+) -> Rows:
+    """The project's living patterns of at least this confidence in its view, the most trusted first.
 
     A `lang` leaves out those that name none. A negative limit is none.
     """
-    query = f"""
-        SELECT pattern_hash, error_type, message, context_hints, stack_pattern, solution,
-               round(confidence, 4), occurrences, lang, last_seen
-          FROM error_patterns
-         WHERE project = :project AND (:lang IS NULL OR lang = :lang) AND round(confidence, 4) >= :least
-           AND {_IS_ALIVE}
-         ORDER BY confidence DESC, occurrences DESC, last_seen DESC, id DESC LIMIT :limit
+    query = f"""{VIEWS["error_patterns"]}
+         WHERE e.project = ?1 AND (?2 IS NULL OR e.lang = ?2) AND round(e.confidence, 4) >= ?3
+           AND {_IS_ALIVE.format("?5")}
+         ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC LIMIT ?4
     """
-    values = {"project": project, "lang": lang, "least": min_confidence, "limit": limit, "now": now_us()}
-    return [KnownError(*row) for row in truth.execute(query, values)]
+    return rows(truth, query, (project, lang, min_confidence, limit, now_us()))
 
 
 def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped: bool) -> MovedConfidence | None:
@@ -174,28 +141,20 @@ def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped
     It counts as a confirmation or a refutation too. None for a pattern that is not there.
     """
     with store.write() as change:
-        row = change.connection.execute(
-            "SELECT id FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, project)
-        ).fetchone()
-        if row is None:
+        pattern_id = patterns.find(change.connection, project, pattern_hash)
+        if pattern_id is None:
             return None
-        record = record_outcome(change, int(row[0]), has_helped=has_helped, now=now_us())
+        record = patterns.record_outcome(change, pattern_id, has_helped=has_helped, now=now_us())
     return None if record is None else MovedConfidence(record.confidence_before, record.confidence)
 
 
 def remove_expired(store: Store, project: str | None = None) -> int:
     """Remove the patterns (of one project, or all) whose time is over; returns how many there were."""
+    from ctxrank.indexer.privacy.removal import remove_records  # rare
+
+    query = f"SELECT e.id FROM main.error_patterns AS e WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE})"
     with store.write() as change:
-        expired = change.connection.execute(
-            f"DELETE FROM error_patterns WHERE (:project IS NULL OR project = :project) AND NOT ({_IS_ALIVE})"
-            " RETURNING id",
-            {"project": project, "now": now_us()},
-        ).fetchall()
-        for (number,) in expired:
-            row = change.connection.execute(
-                "SELECT id FROM documents WHERE kind = 'error' AND record_id = ?", (number,)
-            ).fetchone()
-            if row is not None:
-                documents.remove(change, int(row[0]))
+        expired = [int(row[0]) for row in change.connection.execute(query.format("?2"), (project, now_us()))]
+        remove_records(change, "error", expired)
     store.follow(FOLLOW_AFTER_WRITE_MS)
     return len(expired)

@@ -46,6 +46,11 @@ def test_no_other_module_names_it() -> None:
     assert {place: tuple(lines) for place, lines in named.items()} == ALLOWED
 
 
+def test_it_writes_to_the_store_by_calls_alone() -> None:
+    for path in sorted((ROOT / ROOM).rglob("*.py")):
+        assert not re.search(r"\b(INSERT|UPDATE|DELETE|REPLACE)\b", path.read_text(encoding="utf-8")), path
+
+
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A folder to import ctxrank from, without the room."""
