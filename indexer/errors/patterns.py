@@ -37,7 +37,7 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    bazinga_confidence: float = 0.5  # moves in steps of its own: see record_outcome
+    confidence: float = 0.5  # moves in steps of its own: see record_outcome
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90

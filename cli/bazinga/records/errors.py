@@ -90,7 +90,7 @@ def _pattern(clean: NewError, signed: Signature, pattern_hash: str) -> patterns.
         created_at=now,
         context_hints=json.dumps(signed.context_hints, ensure_ascii=False),
         stack_pattern=json.dumps(signed.stack_pattern, ensure_ascii=False),
-        bazinga_confidence=START_CONFIDENCE,
+        confidence=START_CONFIDENCE,
         lang=clean.lang,
         ttl_days=TTL_DAYS,
     )

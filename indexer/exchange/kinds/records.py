@@ -108,7 +108,7 @@ class RecordImport:
             error_type=fields.line("error_type"), message=fields.text("message"), solution=fields.text("solution"),
             last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
             context_hints=fields.json_list("context_hints"), stack_pattern=fields.json_list("stack_pattern"),
-            bazinga_confidence=confidence,
+            confidence=confidence,
             occurrences=fields.number("occurrences", least=1, default=1), lang=fields.optional_word("lang"),
             ttl_days=fields.number("ttl_days", least=1, default=90),
             confirmations=fields.number("confirmations", default=confirmations),
