@@ -10,7 +10,7 @@ import sys
 
 from ctxrank.cli.call import shown
 from ctxrank.cli.parse import read, run_plain
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
     "init": ("ctxrank.cli.commands.init", "Make a store here."),
@@ -86,7 +86,17 @@ def find_command(name: str) -> object:
     """What a command of this name is; None for none."""
     if name not in COMMANDS:
         return None
-    return __import__(COMMANDS[name][0], fromlist=["command"]).command  # importlib's own function would load warnings
+    return load_command(name, COMMANDS[name][0])
+
+
+def load_command(name: str, module: str) -> object:
+    """The command that a module holds. Raises UsageError where an installation leaves the module's room out."""
+    try:
+        return __import__(module, fromlist=["command"]).command  # importlib's own function would load warnings
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise UsageError(f"'{name}' is not installed.", f"This installation leaves {error.name} out.") from error
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:

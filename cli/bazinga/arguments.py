@@ -145,7 +145,7 @@ def json_list(text: str, what: str) -> list[object]:
 
 def group_name(text: str, *, may_be_global: bool = True) -> str | None:
     """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
-    from ctxrank.indexer.predecessor.groups import name_problem
+    from ctxrank.cli.bazinga.records.groups import name_problem
     from ctxrank.indexer.records.sessions import is_session_wide
 
     if text.strip().lower() == "global" and not may_be_global:

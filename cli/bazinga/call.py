@@ -11,7 +11,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place
-    from ctxrank.indexer.predecessor.views import Rows
+    from ctxrank.cli.bazinga.records.views import Rows
     from ctxrank.indexer.redaction.ruleset import RedactionMode
     from ctxrank.indexer.store.store import Store
 

@@ -92,7 +92,7 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     family = COMMANDS.get(rest[0])
     if family is None:
         raise UsageError(f"Unknown command: {rest[0]!a}.", _NOT_CARRIED_OVER)
-    function = getattr(import_module(f"ctxrank.cli.bazinga.{family}"), rest[0].replace("-", "_"))
+    function = getattr(import_module(f"ctxrank.cli.bazinga.commands.{family}"), rest[0].replace("-", "_"))
     own = BazingaCall(rest[1:], place, is_quiet=is_quiet)
     try:
         return int(function(own))

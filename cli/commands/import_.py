@@ -1,4 +1,4 @@
-"""`ctxrank import`: a predecessor's store, or what `ctxrank export` wrote."""
+"""`ctxrank import`: another program's store, or what `ctxrank export` wrote."""
 
 import contextlib
 import gc
@@ -6,14 +6,15 @@ import sys
 
 from ctxrank.cli import declare
 from ctxrank.cli.call import Call
+from ctxrank.cli.main import load_command
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-    from ctxrank.indexer.exchange.run import ImportReport
-
-_SHOWN_SKIPPED = 10
+# Commands that are found by name: each in a room of its own, which an installation may leave out.
+_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}
 
 
 @declare.group()
@@ -21,34 +22,28 @@ def command() -> None:
     """Bring in what another store knows: a BAZINGA database, or an export of ours."""
 
 
-@command.command()
-@declare.argument("database", metavar="DB")
-def bazinga(call: Call, database: str) -> None:
-    """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
+def _found(name: str, module: str) -> declare.Command:
+    """The command in a module; where that is not installed, one that says so."""
+    try:
+        found = load_command(f"import {name}", module)
+    except UsageError as error:
+        return _absent(name, error)
+    assert isinstance(found, declare.Command)
+    return found
 
-    Artifacts are looked for from --root [default: PROJECT, where DB is PROJECT/bazinga/bazinga.db]. The database
-    is opened read-only, and everything is redacted on the way in. A second run brings only what is new.
 
-    Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
-    """
-    from ctxrank.cli.output.progress import progress_bar
-    from ctxrank.indexer.predecessor.importer import import_bazinga
-    from ctxrank.indexer.store.config import load_config
+def _absent(name: str, error: UsageError) -> declare.Command:
+    @declare.command(name)
+    @declare.argument("words", nargs=-1)
+    def absent(call: Call, words: tuple[str, ...]) -> None:
+        """Not installed."""
+        raise error
 
-    gc.enable()  # this may take a while: see cli/entry.py
-    if call.root is None:
-        call = call._replace(root=_project_of(database))
-    with call.open() as store, progress_bar("importing", call) as advance:
-        report = import_bazinga(store, database, mode=load_config(store).redaction_mode, progress=advance)
-    if call.is_json:
-        _print_json(report)
-    else:
-        _print_text(call, report)
-    if report.files_missing:
-        call.note(
-            f"{report.files_missing} files are not where their packages say, below {call.root or 'the root'}; "
-            "'ctxrank index --root DIR' brings them in from where they are."
-        )
+    return absent
+
+
+for _name, _module in _ELSEWHERE.items():
+    command.add(_found(_name, _module))
 
 
 @command.command()
@@ -63,8 +58,8 @@ def jsonl(call: Call, file: str) -> int:
 
     Example: ctxrank import jsonl shop.jsonl
     """
+    from ctxrank.cli.output.import_report import print_report
     from ctxrank.cli.output.progress import progress_bar
-    from ctxrank.indexer.exceptions import DamagedError
     from ctxrank.indexer.exchange.import_jsonl import import_jsonl
     from ctxrank.indexer.store.config import load_config
 
@@ -74,17 +69,12 @@ def jsonl(call: Call, file: str) -> int:
         store = stack.enter_context(call.open())
         advance = stack.enter_context(progress_bar("importing", call))
         report = import_jsonl(store, source, mode=load_config(store).redaction_mode, progress=advance)
-    if call.is_json:
-        _print_json(report)
-    else:
-        _print_text(call, report)
+    print_report(call, report)
     return 0 if report.is_complete else DamagedError.exit_code
 
 
 def _opened(file: str, stack: contextlib.ExitStack) -> "BinaryIO":
     """The file for reading bytes; '-' is stdin."""
-    from ctxrank.indexer.exceptions import CtxrankError, UsageError
-
     if file == "-":
         return sys.stdin.buffer
     try:
@@ -97,46 +87,3 @@ def _opened(file: str, stack: contextlib.ExitStack) -> "BinaryIO":
         raise CtxrankError(
             f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions."
         ) from error
-
-
-def _project_of(database: str) -> str | None:
-    """The project that a database at PROJECT/bazinga/bazinga.db belongs to."""
-    import os
-
-    folder = os.path.dirname(os.path.abspath(database))
-    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else None
-
-
-def _print_json(report: "ImportReport") -> None:
-    from ctxrank.cli.output.envelope import emit_json
-
-    emit_json(
-        {
-            "schema": report.schema,
-            "complete": report.is_complete,
-            "is_noop": report.is_noop,
-            "counts": {kind: count._asdict() for kind, count in report.counts.items()},
-            "skipped": [row._asdict() for row in report.skipped],
-            "files_indexed": report.files_indexed,
-            "files_missing": report.files_missing,
-            "recounted": report.recounted,
-            "notes": list(report.notes),
-        }
-    )
-
-
-def _print_text(call: Call, report: "ImportReport") -> None:
-    for note in report.notes:
-        call.note(note)
-    for row in report.skipped[:_SHOWN_SKIPPED]:
-        call.note(f"skipped {row.kind} {row.key}: {row.reason}")
-    if len(report.skipped) > _SHOWN_SKIPPED:
-        call.note(f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them.")
-    if report.is_noop:
-        unchanged = sum(count.unchanged for count in report.counts.values())
-        print(f"Nothing new: {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already")
-        return
-    for kind, count in report.counts.items():
-        if any(count):
-            print(f"{kind:<14} {count.new} new, {count.updated} updated, {count.unchanged} unchanged")
-    print(f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing")

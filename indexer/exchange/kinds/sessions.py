@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals, key_of, shown
+from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.ledger import digest_of
 from ctxrank.indexer.exchange.lines import Line
@@ -19,7 +19,10 @@ _GROUP_IDENTITY = ("session", "name")
 
 
 class _Session(NamedTuple):
+    """A session; a line that says nothing of a skills configuration leaves the one that is here."""
+
     new: sessions.NewSession
+    has_skills_config: bool
     skills_config: str | None
 
 
@@ -35,7 +38,7 @@ class _Group(NamedTuple):
 class _References(NamedTuple):
     """A group's ledger key, and the exported packages that it may see."""
 
-    line: int
+    shown: str
     group_key: str
     package_ids: tuple[int, ...]
 
@@ -67,15 +70,15 @@ class SessionImport:
             created_at=fields.moment("created_at"),
             ended_at=fields.optional_moment("ended_at"),
         )
-        return _Session(new, skills_config or None)
+        return _Session(new, fields.has("skills_config"), skills_config or None)
 
     def _write_session(self, change: Change, row: _Session, target: int | None) -> Written:
         new = row.new
         if target is not None:
             change.connection.execute(
                 "UPDATE sessions SET project = ?, mode = ?, status = ?, requirements = ?, initial_branch = ?,"
-                " metadata = ?, ended_at = ?, skills_config = ? WHERE id = ?",
-                (*new[1:7], new.ended_at, row.skills_config, target),
+                " metadata = ?, ended_at = ?, skills_config = iif(?, ?, skills_config) WHERE id = ?",
+                (*new[1:7], new.ended_at, row.has_skills_config, row.skills_config, target),
             )
             return Written(target, is_change=bool(change.connection.changes()))
         found = change.connection.execute("SELECT id FROM sessions WHERE name = ?", (new.name,)).fetchone()
@@ -83,7 +86,10 @@ class SessionImport:
             self._run.notes.append(f"The session {new.name} was here already; what belongs to it joins it.")
             return Written(int(found[0]), is_change=False)
         session_id = sessions.create_session(change, new)
-        change.connection.execute("UPDATE sessions SET skills_config = ? WHERE id = ?", (row.skills_config, session_id))
+        if row.has_skills_config:
+            change.connection.execute(
+                "UPDATE sessions SET skills_config = ? WHERE id = ?", (row.skills_config, session_id)
+            )
         self._arrivals.add_session(new.name, session_id)
         return Written(session_id)
 
@@ -98,11 +104,11 @@ class SessionImport:
             try:
                 ids = Fields(line.values, self._run.texts).numbers("context_references")
             except UsageError as error:
-                self._arrivals.skip(line.number, REFERENCE, error.message)
+                self._arrivals.skip(line.shown, REFERENCE, error.message)
                 continue
             key = key_of(line, _GROUP_IDENTITY)
             if ids or self._run.ledger.entry(REFERENCE, key) is not None:
-                self._references.append(_References(line.number, key, ids))
+                self._references.append(_References(line.shown, key, ids))
 
     def _prepare_group(self, fields: Fields, key: str) -> _Group:
         return _Group(
@@ -121,7 +127,13 @@ class SessionImport:
         session_id = self._arrivals.session_id(change, row.session)
         found = sessions.find_group(change.connection, session_id, row.name)
         if found is not None:
-            return Written(found.id, is_change=False)
+            # Perhaps made on the way for a record that names it: only what it lacks is filled in.
+            change.connection.execute(
+                "UPDATE groups SET title = ?, status = ?, metadata = ?"
+                " WHERE id = ? AND title = '' AND status = 'pending' AND metadata = '{}'",
+                (*values, found.id),
+            )
+            return Written(found.id, is_change=bool(change.connection.changes()))
         return Written(
             sessions.create_group(
                 change, session_id, row.name, title=row.title, status=row.status, metadata=row.metadata,
@@ -139,7 +151,7 @@ class SessionImport:
             here = [self._run.ledger.target("package", key) for key in keys]
             row = references._replace(package_ids=tuple(dict.fromkeys(id_ for id_ in here if id_ is not None)))
             # By what they became and not as they stood: one whose package comes later is a change.
-            yield Incoming(row.group_key, shown(row.line), digest_of(row.package_ids), row)
+            yield Incoming(row.group_key, row.shown, digest_of(row.package_ids), row)
 
     def _write_references(self, change: Change, row: _References, target: int | None) -> Written:
         group_id = self._run.ledger.target(GROUP, row.group_key)

@@ -12,8 +12,8 @@ _SHOWN_PROBLEMS = 3
 
 def query(call: BazingaCall) -> int:
     """Run one SELECT over the predecessor's tables, which are views here."""
+    from ctxrank.cli.bazinga.records.views import MAX_ROWS, select
     from ctxrank.indexer.exceptions import UsageError
-    from ctxrank.indexer.predecessor.views import MAX_ROWS, select
 
     if not call.arguments:
         raise UsageError("query requires an SQL statement.", "Give one SELECT.")
@@ -86,8 +86,8 @@ def _recover_index(call: BazingaCall) -> int:
 
 def diagnose_group_ids(call: BazingaCall) -> int:
     """Groups whose names the predecessor's rules refuse; 1 while there are any. --fix renames them."""
+    from ctxrank.cli.bazinga.records.groups import bad_groups, rename_bad_groups
     from ctxrank.indexer.exceptions import UsageError
-    from ctxrank.indexer.predecessor.groups import bad_groups, rename_bad_groups
 
     if call.arguments not in ((), ("--fix",)):
         raise UsageError(f"Unexpected argument {call.arguments[-1]!a}.", "The only flag is --fix.")

@@ -8,12 +8,21 @@ import os
 
 import apsw
 
+from ctxrank.cli.bazinga.database.lines import read_lines
+from ctxrank.cli.bazinga.database.tables import HINT, Tables
 from ctxrank.indexer.exceptions import DamagedError, UsageError
-from ctxrank.indexer.predecessor.rows import Predecessor
-from ctxrank.indexer.predecessor.tables import HINT, TableReader
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import file_uri, snapshot, translate
 
 _MAX_TRIES = 3
+
+
+class Predecessor(NamedTuple):
+    """Everything in a database that can come in."""
+
+    schema: int
+    lines: tuple[Line, ...]
 
 
 def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
@@ -64,6 +73,7 @@ def _read(path: str, query: str, busy_ms: int) -> Predecessor:
         connection.pragma("trusted_schema", False)
         connection.pragma("cell_size_check", True)
         with snapshot(connection):
-            return TableReader(connection, path).read()
+            tables = Tables(connection, path)
+            return Predecessor(tables.checked_schema(), tuple(read_lines(tables)))
     finally:
         connection.close()

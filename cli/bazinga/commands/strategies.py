@@ -2,8 +2,8 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.predecessor.views import VIEWS, rows
 from ctxrank.indexer.records.strategies import TOPICS
 
 _MAX_INSIGHT_CHARS = 500

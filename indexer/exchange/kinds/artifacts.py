@@ -12,12 +12,12 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.privacy.blocklist import refuse_path
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents

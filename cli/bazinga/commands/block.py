@@ -11,8 +11,8 @@ from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ctxrank.cli.bazinga.records.context_block import ContextBlock
     from ctxrank.indexer.store.store import Store
-    from ctxrank.ranking.context.assembly.predecessor_block import PredecessorBlock
     from ctxrank.ranking.context.assembly.request import AssembleRequest
 
 AGENTS = (
@@ -128,14 +128,14 @@ def _open(call: BazingaCall, values: dict[str, str]) -> "Store":
 
 
 def _block(store: "Store", agent: str, session: str, values: dict[str, str]) -> str:
-    from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
-    from ctxrank.ranking.context.assembly.predecessor_block import (
+    from ctxrank.cli.bazinga.records.context_block import (
         DEFAULT_MODEL,
         MAX_PACKAGES,
         MODELS,
         context_budget,
         render,
     )
+    from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
     from ctxrank.ranking.context.assembly.request import AssembleRequest
 
     store.truth.set_busy_timeout(LOCK_WAIT_MS)
@@ -170,7 +170,7 @@ def _iteration(values: dict[str, str]) -> int:
         return 0
 
 
-def _record(store: "Store", request: "AssembleRequest", shown: "PredecessorBlock") -> str:
+def _record(store: "Store", request: "AssembleRequest", shown: "ContextBlock") -> str:
     """Record what was delivered: what the block shows, not what it could have."""
     from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
     from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery

@@ -10,7 +10,19 @@ import apsw
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import GROUP_STATUSES, find_group, require_group, require_session
+from ctxrank.indexer.records.sessions import (
+    GROUP_STATUSES,
+    find_group,
+    find_session,
+    has_session,
+    list_groups,
+    list_sessions,
+    rename_group,
+    require_group,
+    require_session,
+    set_group_references,
+    update_group,
+)
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
 
@@ -69,13 +81,7 @@ def save_group(store: Store, new: NewGroup, *, mode: RedactionMode = RedactionMo
     with store.write() as change:
         session = require_session(change, new.session, create=False)
         group_id = require_group(change, session.id, new.name)
-        change.connection.execute(
-            """
-            UPDATE groups SET title = ?, status = coalesce(?, status), metadata = json_patch(metadata, ?)
-             WHERE id = ?
-            """,
-            (title, new.status, metadata, group_id),
-        )
+        update_group(change, group_id, title=title, status=new.status, metadata=metadata)
 
 
 def _texts(new: NewGroup, mode: RedactionMode) -> tuple[str, str]:
@@ -123,28 +129,27 @@ def set_references(store: Store, session: str, group: str, package_ids: tuple[in
 
     None where there is no such group.
     """
+    from ctxrank.indexer.records.packages import list_packages  # loads what indexes files
+
     with store.write() as change:
-        row = change.connection.execute("SELECT id FROM sessions WHERE name = ?", (session,)).fetchone()
-        found = None if row is None else find_group(change.connection, int(row[0]), group)
+        if not has_session(change.connection, session):
+            return None
+        found = find_group(change.connection, find_session(change.connection, session).id, group)
         if found is None:
             return None
-        change.connection.execute(
-            "UPDATE groups SET context_references = ?, metadata = json_set(metadata, '$.updated_at', ?) WHERE id = ?",
-            (f"[{', '.join(map(str, package_ids))}]", _now_text(), found.id),
-        )
-        known = {
-            int(number)
-            for (number,) in change.connection.execute(
-                "SELECT id FROM packages WHERE session_id = ?", (found.session_id,)
-            )
-        }
+        set_group_references(change, found.id, package_ids)
+        update_group(change, found.id, metadata=f'{{"updated_at": "{_now_text()}"}}')
+        known = {package.id for package in list_packages(change.connection, session=session, include_superseded=True)}
         return tuple(number for number in package_ids if number not in known)
 
 
 def bad_groups(truth: apsw.Connection) -> list[BadGroup]:
     """The groups whose names the predecessor would refuse, by age."""
-    query = "SELECT g.id, s.name, g.name FROM groups AS g JOIN sessions AS s ON s.id = g.session_id ORDER BY g.id"
-    groups = [(int(number), str(session), str(name)) for number, session, name in truth.execute(query)]
+    groups = sorted(
+        (group.id, session.name, group.name)
+        for session in list_sessions(truth)
+        for group in list_groups(truth, session.id)
+    )
     taken = {(session, name) for _, session, name in groups}
     bad: list[BadGroup] = []
     for number, session, name in groups:
@@ -172,7 +177,6 @@ def rename_bad_groups(store: Store) -> list[BadGroup]:
     """Give them names that it takes; what belongs to a group stays with it. Returns those that were renamed."""
     with store.write() as change:
         bad = bad_groups(change.connection)
-        change.connection.executemany(
-            "UPDATE groups SET name = ? WHERE id = ?", [(group.renamed_to, group.id) for group in bad]
-        )
+        for group in bad:
+            rename_group(change, group.id, group.renamed_to)
     return bad

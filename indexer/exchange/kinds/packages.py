@@ -10,15 +10,15 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.beneath import portable_path
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.exchange.arrivals import Arrivals, key_of, shown
+from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.ledger import digest_of
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.passages import StoredPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.run import Incoming, Written
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.predecessor.package_import import Files
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
@@ -30,7 +30,9 @@ PACKAGE, SUPERSESSION = "package", "supersession"
 _IDENTITY = ("id", "session", "path", "created_at")
 
 
-class _Delivery(NamedTuple):
+class Delivery(NamedTuple):
+    """An agent was shown a package, at an iteration of a group or of the session."""
+
     group: str | None
     agent: str
     iteration: int
@@ -46,8 +48,8 @@ class _Package(NamedTuple):
     is_replaced: bool
     version: int
     consumers: tuple[packages.Consumer, ...]
-    deliveries: tuple[_Delivery, ...]
-    passages: tuple[StoredPassage, ...]
+    deliveries: tuple[Delivery, ...]
+    passages: tuple[StoredPassage, ...] | None  # None where the line says nothing of them
     prepared: artifacts.PreparedFile | None
 
     @property
@@ -60,10 +62,11 @@ class _Package(NamedTuple):
 class _Link(NamedTuple):
     """A package and the one that replaces it, by exported ids; `is_main` is the one it names itself."""
 
-    line: int
+    line: Line
     old: int
     new: int
     is_main: bool
+    is_said_by_old: bool  # as an export says it; rows of another store may know only what they replace
 
 
 class PackageImport:
@@ -97,8 +100,10 @@ class PackageImport:
             return  # said where the package is prepared
         if old is not None:
             self._replaced[id_] = old
+            if "superseded_by" not in line.values:
+                self._links.append(_Link(line, old, id_, is_main=True, is_said_by_old=False))
         if new is not None:
-            self._links.append(_Link(line.number, id_, new, is_main=False))
+            self._links.append(_Link(line, id_, new, is_main=False, is_said_by_old=True))
 
     def _prepare(self, fields: Fields, key: str) -> _Package:
         fields.number("id", least=1)
@@ -122,18 +127,13 @@ class PackageImport:
                 )
                 for item in fields.objects("consumers")
             ),
-            tuple(
-                _Delivery(
-                    item.optional_word("group"), item.agent("agent"), item.number("iteration"),
-                    item.moment("delivered_at"),
-                )
-                for item in fields.objects("deliveries")
-            ),
-            read_passages(fields, title), None,
+            tuple(read_delivery(item) for item in fields.objects("deliveries")),
+            read_passages(fields, title) if fields.has("passages") else None, None,
         )  # fmt: skip
         if self._run.ledger.entry(PACKAGE, key) is not None:
             return package  # it is here: its file is the index's business
-        path, prepared = self._files.find(portable_path(new.path))
+        portable_path(new.path)
+        path, prepared = self._files.find(fields.raw("path"))
         return package._replace(new=new._replace(path=path), prepared=prepared)
 
     def _write(self, change: Change, row: _Package, target: int | None) -> Written:
@@ -160,7 +160,8 @@ class PackageImport:
         )
         if row.prepared is None:
             self._put_exported(change, saved.id, row)
-        self._put_deliveries(change, saved.id, session_id, row)
+        for delivery in row.deliveries:
+            put_delivery(self._run, change, saved.id, session_id, delivery)
         return Written(self._arrivals.claim(PACKAGE, saved.id))
 
     def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
@@ -174,23 +175,7 @@ class PackageImport:
             artifacts.release(change, artifact_id)
             # No rules are as old as this: the scan reads the file as soon as it can.
             connection.execute("UPDATE artifacts SET ruleset = 0 WHERE id = ? AND state = 'stale'", (artifact_id,))
-        put_passages(change, document_id, row.new.path, row.passages)
-
-    def _put_deliveries(self, change: Change, package_id: int, session_id: int, row: _Package) -> int:
-        """Who was shown the package; returns how many rows are new or later."""
-        changed = 0
-        for delivery in row.deliveries:
-            group_id = self._run.group_id(change, session_id, delivery.group, delivery.delivered_at)
-            change.connection.execute(
-                """
-                INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)
-                    ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at
-                    WHERE excluded.delivered_at > delivered_at
-                """,
-                (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at),
-            )
-            changed += change.connection.changes()
-        return changed
+        put_passages(change, document_id, row.new.path, row.passages or ())
 
     def _revise(self, change: Change, row: _Package, package_id: int) -> Written:
         """Write what changed in the source over the package it became; its path and file are ours by now."""
@@ -224,28 +209,30 @@ class PackageImport:
             ),
         )  # fmt: skip
         documents.pass_on_facets(change, document_id)
-        if state in (None, "missing") and superseded_by is None:
+        if row.passages is not None and state in (None, "missing") and superseded_by is None:
             put_passages(change, document_id, path, row.passages)
         _put_consumers(change, package_id, row.consumers)
-        self._put_deliveries(change, package_id, session_id, row)
+        for delivery in row.deliveries:
+            put_delivery(self._run, change, package_id, session_id, delivery)
         return Written(package_id)
 
     def bring_links(self) -> None:
         """Who replaces whom; the one that a package names itself comes last, and so stays named."""
         links = [link._replace(is_main=self._replaced.get(link.new) == link.old) for link in self._links]
-        links.sort(key=lambda link: (link.is_main, link.line))
+        links.sort(key=lambda link: (link.is_main, link.line.number))
         self._run.bring(SUPERSESSION, self._incoming_links(links), self._write_link)
 
     def _incoming_links(self, links: list[_Link]) -> Iterator[Incoming[_Link]]:
         for link in links:
-            if link.old in self.keys:
-                new_key = self.keys.get(link.new, "")
-                yield Incoming(self.keys[link.old], shown(link.line), digest_of((new_key,)), link)
+            old_key, new_key = self.keys.get(link.old, ""), self.keys.get(link.new, "")
+            key, digest = (old_key, new_key) if link.is_said_by_old else (f"new:{new_key}", old_key)
+            yield Incoming(key, link.line.shown, digest_of((digest,)), link)
 
     def _write_link(self, change: Change, link: _Link, target: int | None) -> Written:
-        old_id, new_id = self._target(link.old), self._target(link.new)
+        old_id, new_id = self.target(link.old), self.target(link.new)
         if old_id is None or new_id is None:
-            raise UsageError("the package that replaces it is not there")
+            verb = "that replaces it" if link.is_said_by_old else "it replaces"
+            raise UsageError(f"the package {verb} is not there")
         known = change.connection.execute("SELECT superseded_by FROM packages WHERE id = ?", (old_id,)).fetchone()
         if known is not None and known[0] == new_id:
             return Written(new_id, is_change=False)
@@ -255,9 +242,31 @@ class PackageImport:
             raise UsageError(error.message) from error
         return Written(new_id)
 
-    def _target(self, exported_id: int) -> int | None:
+    def target(self, exported_id: int) -> int | None:
+        """The package here that an exported one became."""
         key = self.keys.get(exported_id)
         return None if key is None else self._run.ledger.target(PACKAGE, key)
+
+
+def read_delivery(fields: Fields) -> Delivery:
+    """Who was shown a package, as a line or an item of a package's line says it. Raises UsageError."""
+    return Delivery(
+        fields.optional_word("group"), fields.agent("agent"), fields.number("iteration"), fields.moment("delivered_at")
+    )
+
+
+def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: int, delivery: Delivery) -> bool:
+    """Record who was shown a package; False where that is recorded already, at this moment or a later one."""
+    group_id = run.group_id(change, session_id, delivery.group, delivery.delivered_at)
+    change.connection.execute(
+        """
+        INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at
+            WHERE excluded.delivered_at > delivered_at
+        """,
+        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at),
+    )
+    return bool(change.connection.changes())
 
 
 def _put_consumers(change: Change, package_id: int, exported: tuple[packages.Consumer, ...]) -> None:

@@ -2,8 +2,8 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, group_name, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.records.views import TOKEN_USAGE, VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.predecessor.views import TOKEN_USAGE, VIEWS, rows
 
 
 def save_event(call: BazingaCall) -> int:

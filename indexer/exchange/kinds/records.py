@@ -69,13 +69,15 @@ class RecordImport:
 
     def _prepare_reasoning(self, fields: Fields, key: str) -> _Thought:
         place = _placed(fields)
+        content = fields.text("content")
         entry = reasoning.Reasoning(
             session_id=0, group_id=None,  # known once the lock is held
-            agent=fields.agent("agent"), phase=fields.choice("phase", reasoning.PHASES), content=fields.text("content"),
+            agent=fields.agent("agent"), phase=fields.choice("phase", reasoning.PHASES), content=content,
             created_at=place.created_at, agent_name=fields.line("agent_name", ""),
             iteration=fields.number("iteration", default=0),
             confidence=fields.optional_choice("confidence", reasoning.CONFIDENCES),
-            refs=fields.json_list("references"), is_redacted=fields.flag("redacted"),
+            refs=fields.json_list("references"),
+            is_redacted=fields.flag("redacted") or content != fields.raw("content"),
         )  # fmt: skip
         if not entry.content.strip():
             raise UsageError("its 'content' is empty")
@@ -106,7 +108,7 @@ class RecordImport:
             error_type=fields.line("error_type"), message=fields.text("message"), solution=fields.text("solution"),
             last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
             context_hints=fields.json_list("context_hints"), stack_pattern=fields.json_list("stack_pattern"),
-            bazinga_confidence=confidence,
+            confidence=confidence,
             occurrences=fields.number("occurrences", least=1, default=1), lang=fields.optional_word("lang"),
             ttl_days=fields.number("ttl_days", least=1, default=90),
             confirmations=fields.number("confirmations", default=confirmations),
@@ -194,7 +196,7 @@ class RecordImport:
         entry = skill_outputs.SkillOutput(
             session_id=0, group_id=None,  # known once the lock is held
             agent=fields.agent("agent", ""), skill=fields.line("skill"), iteration=fields.number("iteration"),
-            output=fields.json("output", empty='""'), created_at=place.created_at,
+            output=fields.json("output", empty="null" if fields.has("output") else '""'), created_at=place.created_at,
         )  # fmt: skip
         return _Output(place, entry)
 

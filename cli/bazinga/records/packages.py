@@ -6,10 +6,9 @@ record_consumption(store, Consumption("shop-2026-11", "AUTH", "developer", 0, 12
 
 import apsw
 
-from ctxrank.indexer.clock import now_us
+from ctxrank.cli.bazinga.records.views import VIEWS, Rows, rows, scope_id
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.predecessor.views import VIEWS, Rows, rows, scope_id
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.store.store import Store
 
@@ -65,19 +64,15 @@ def record_consumption(store: Store, new: Consumption) -> bool:
 
     Raises NotFoundError for a session or a package of it that is not there, LockedError.
     """
-    from ctxrank.indexer.records.packages import get_package  # with what indexes files: the readers need none of it
+    # With what indexes files: the readers need none of it.
+    from ctxrank.indexer.records.packages import get_package, record_delivery
 
     with store.write() as change:
         session = require_session(change, new.session, create=False)
         if get_package(change.connection, new.package_id).session != session.name:
             raise NotFoundError(f"Package {new.package_id} is not of the session '{session.name}'.")
         group_id = 0 if is_session_wide(new.group) else require_group(change, session.id, new.group)
-        change.connection.execute(
-            "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (new.package_id, group_id, new.agent, new.iteration, now_us()),
-        )
-        return bool(change.connection.changes())
+        return record_delivery(change, new.package_id, group_id, new.agent, new.iteration)
 
 
 def consumptions(
@@ -89,11 +84,3 @@ def consumptions(
          ORDER BY d.delivered_at DESC, d.package_id DESC, d.iteration DESC, d.agent LIMIT ?4
     """
     return rows(truth, query, (session, None if is_session_wide(group) else group, agent, limit))
-
-
-def set_size(store: Store, package_id: int, size_bytes: int) -> None:
-    """Say how large a package's file is, where it could not be read as text."""
-    with store.write() as change:
-        change.connection.execute(
-            "UPDATE packages SET size_bytes = ? WHERE id = ? AND size_bytes IS NULL", (size_bytes, package_id)
-        )

@@ -46,7 +46,7 @@ _HEADINGS = {
 }
 
 
-class PredecessorBlock(NamedTuple):
+class ContextBlock(NamedTuple):
     """The block's text, '' for an empty one, and what of it counts as delivered."""
 
     text: str
@@ -59,7 +59,7 @@ def context_budget(agent: str, model: str) -> int:
     return int(_SOFT_TOKENS.get(model, _SOFT_TOKENS[DEFAULT_MODEL]) * _SHARES.get(agent, _OTHER_SHARE))
 
 
-def render(assembly: Assembly, limit: int) -> PredecessorBlock:
+def render(assembly: Assembly, limit: int) -> ContextBlock:
     """As much of the assembly as `limit` tokens hold, each class in its order."""
     texts = {
         "packages": [_package(package) for package in assembly.packages],
@@ -68,13 +68,13 @@ def render(assembly: Assembly, limit: int) -> PredecessorBlock:
     }
     taken = _fitting(texts, limit)
     if not any(taken.values()):
-        return PredecessorBlock("", (), ())
+        return ContextBlock("", (), ())
     parts = [_OPENING]
     for kind, items in texts.items():
         if taken[kind]:
             parts += [_HEADINGS[kind], *items[: taken[kind]]]
     packages, reasoning = assembly.packages[: taken["packages"]], assembly.reasoning[: taken["reasoning"]]
-    return PredecessorBlock("\n".join(parts), packages, reasoning)
+    return ContextBlock("\n".join(parts), packages, reasoning)
 
 
 def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:

@@ -2,9 +2,9 @@
 
 from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.predecessor.views import VIEWS, rows
 
 if TYPE_CHECKING:
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -15,7 +15,7 @@ _RECENT_LOGS = 10
 
 def create_session(call: BazingaCall) -> int:
     """Make a session, or answer with the one of this name."""
-    from ctxrank.indexer.records.sessions import MODES, NewSession
+    from ctxrank.indexer.records.sessions import MODES, NewSession, has_session
     from ctxrank.indexer.records.sessions import create_session as create
 
     given = read(call.arguments, "<session> <mode> <requirements>", flags=("--initial_branch", "--metadata"))
@@ -32,7 +32,7 @@ def create_session(call: BazingaCall) -> int:
         initial_branch=texts.line(given.text("--initial_branch") or "main"), metadata=metadata,
     )  # fmt: skip
     with call.store.write() as change:
-        is_new = not change.connection.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone()
+        is_new = not has_session(change.connection, name)
         if is_new:
             create(change, new)
     session = _session(call, name)
@@ -91,7 +91,7 @@ def list_sessions(call: BazingaCall) -> int:
 
 def create_task_group(call: BazingaCall) -> int:
     """Make a task group, or change the one of this name."""
-    from ctxrank.indexer.predecessor.groups import TIERS, NewGroup, save_group
+    from ctxrank.cli.bazinga.records.groups import TIERS, NewGroup, save_group
 
     flags = ("--specializations", "--item_count", "--component-path", "--initial_tier", "--complexity")
     usage = "<group> <session> <name> [status] [assigned_to]"
@@ -130,7 +130,7 @@ def _within(flag: str, text: str | None, least: int, most: int) -> int | None:
 
 def dashboard_snapshot(call: BazingaCall) -> int:
     """A session with its groups, tokens and last log entries; states are not kept here."""
-    from ctxrank.cli.bazinga.events import tokens_by
+    from ctxrank.cli.bazinga.commands.events import tokens_by
 
     given = read(call.arguments, "<session>", unknown=Unknown.IGNORED)
     groups = f"{VIEWS['task_groups']} WHERE s.name = ? ORDER BY g.created_at, g.id"

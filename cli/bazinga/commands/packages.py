@@ -16,8 +16,7 @@ _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer",
 
 def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
-    from ctxrank.indexer.predecessor.packages import set_size
-    from ctxrank.indexer.records.packages import NewPackage, save_package
+    from ctxrank.indexer.records.packages import NewPackage, save_package, set_size
 
     usage = "<session> <group|global> <type> <file_path> <producer> <consumers_json> <priority> <summary>"
     given = read(call.arguments, usage, unknown=Unknown.IGNORED)
@@ -35,7 +34,8 @@ def save_context_package(call: BazingaCall) -> int:
         raise NotFoundError(f"Failed to save context package: {error.message}") from error
     full = os.path.join(call.store.location.root, saved.path)
     if not saved.passages and os.path.isfile(full):
-        set_size(call.store, saved.id, os.path.getsize(full))
+        with call.store.write() as change:
+            set_size(change, saved.id, os.path.getsize(full))
     for note in saved.notes:
         call.complain(note)
     call.done(f"Created context package {saved.id} ({type_}) with {len(saved.consumers)} consumers")
@@ -75,8 +75,8 @@ def _artifact(call: BazingaCall, session: str, path: str) -> str:
 
 def get_context_packages(call: BazingaCall) -> int:
     """What waits for an agent, the most important first."""
+    from ctxrank.cli.bazinga.records.packages import pending_packages
     from ctxrank.indexer.agents import fold_agent
-    from ctxrank.indexer.predecessor.packages import pending_packages
 
     given = read(call.arguments, "<session> <group> <agent> [limit]", unknown=Unknown.IGNORED)
     text = given.optional(3)
@@ -110,7 +110,7 @@ def mark_context_consumed(call: BazingaCall) -> int:
 
 def update_context_references(call: BazingaCall) -> int:
     """Name the packages that a group may see beside its own."""
-    from ctxrank.indexer.predecessor.groups import set_references
+    from ctxrank.cli.bazinga.records.groups import set_references
 
     given = read(call.arguments, "<group> <session> <ids_json>", unknown=Unknown.IGNORED)
     try:
@@ -134,8 +134,8 @@ def update_context_references(call: BazingaCall) -> int:
 
 def save_consumption(call: BazingaCall) -> int:
     """Record that an agent was given a package at an iteration, once."""
+    from ctxrank.cli.bazinga.records.packages import Consumption, record_consumption
     from ctxrank.indexer.agents import fold_agent
-    from ctxrank.indexer.predecessor.packages import Consumption, record_consumption
 
     given = read(call.arguments, "<session> <group> <agent> <iteration> <package_id>", unknown=Unknown.IGNORED)
     group = group_name(given[1], may_be_global=False) or ""
@@ -171,8 +171,8 @@ def _not_saved(call: BazingaCall, message: str) -> int:
 
 def get_consumption(call: BazingaCall) -> int:
     """What a session's agents were given, the newest first."""
+    from ctxrank.cli.bazinga.records.packages import consumptions
     from ctxrank.indexer.agents import fold_agent
-    from ctxrank.indexer.predecessor.packages import consumptions
 
     flags = ("--group_id", "--agent_type", "--limit")
     given = read(call.arguments, "<session>", flags=flags, unknown=Unknown.IGNORED)

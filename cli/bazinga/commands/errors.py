@@ -3,18 +3,17 @@
 import json
 
 from ctxrank.cli.bazinga.arguments import Unknown, read
-from ctxrank.cli.bazinga.call import BazingaCall, text_moment
-from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.predecessor.errors import (
+from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.records.errors import (
     INJECTABLE_FROM,
     START_CONFIDENCE,
-    KnownError,
     NewError,
     list_errors,
     move_confidence,
     remove_expired,
     save_error,
 )
+from ctxrank.indexer.exceptions import UsageError
 
 
 def save_error_pattern(call: BazingaCall) -> int:
@@ -49,25 +48,13 @@ def get_error_patterns(call: BazingaCall) -> int:
         call.store.truth, given[0], lang=given.text("--lang") or None, min_confidence=least,
         limit=given.number("--limit", 5),
     )  # fmt: skip
-    call.answer([_pattern_json(pattern) for pattern in found])
+    call.answer([_pattern_json(pattern) for pattern in objects(found)])
     return 0
 
 
-def _pattern_json(pattern: KnownError) -> dict[str, object]:
-    return {
-        "pattern_hash": pattern.pattern_hash,
-        "solution": pattern.solution,
-        "confidence": pattern.confidence,
-        "occurrences": pattern.occurrences,
-        "lang": pattern.lang,
-        "last_seen": text_moment(pattern.last_seen),
-        "signature": {
-            "error_type": pattern.error_type,
-            "message_pattern": pattern.message,
-            "context_hints": json.loads(pattern.context_hints),
-            "stack_pattern": json.loads(pattern.stack_pattern),
-        },
-    }
+def _pattern_json(pattern: dict[str, object]) -> dict[str, object]:
+    shown = ("pattern_hash", "solution", "confidence", "occurrences", "lang", "last_seen")
+    return {**{key: pattern[key] for key in shown}, "signature": json.loads(str(pattern["signature_json"]))}
 
 
 def update_error_confidence(call: BazingaCall) -> int:
