@@ -1,4 +1,4 @@
-"""Artifacts in the truth: a file's row, and the passages its owners are searched by.
+"""Artifacts in the primary database: a file's row, and the passages its owners are searched by.
 
 An artifact that packages point to is found as those packages, each of which owns its passages; one that
 no package points to is found as itself.
@@ -10,7 +10,7 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.read import FileText
-from ctxrank.indexer.files.walk import FoundFile
+from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
@@ -153,32 +153,27 @@ def record(change: Change, root: int, prepared: PreparedFile) -> int:
     return int(row[0])
 
 
-def record_skipped(change: Change, root: int, found: FoundFile, reason: str, sha256: str, read_at: int) -> int:
+def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
     change.connection.execute(
         """
-        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, sha256, ruleset, indexed_at)
+        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, ruleset)
         VALUES (?, ?, 'skipped', ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (root_id, path) DO UPDATE
            SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
                mtime_ns = excluded.mtime_ns, inode = excluded.inode, sha256 = excluded.sha256, encoding = '',
                ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
         """,
-        (
-            root, found.path, reason, found.size_bytes, found.mtime_ns, found.inode, sha256, RULESET_VERSION, read_at,
-        ),
-    )  # fmt: skip
-    known = artifact_at(change.connection, root, found.path)
-    assert known is not None, "the row was written in the statement before"
-    return known.id
+        (root, path, reason, *stamp, sha256, RULESET_VERSION),
+    )
 
 
-def restat(change: Change, artifact_id: int, found: FoundFile, read_at: int) -> None:
+def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     """The same bytes with another stat, or read again: nothing that can be found has changed."""
     change.connection.execute(
         "UPDATE artifacts SET state = 'indexed', reason = '', size_bytes = ?, mtime_ns = ?, inode = ?,"
         " indexed_at = ? WHERE id = ?",
-        (found.size_bytes, found.mtime_ns, found.inode, read_at, artifact_id),
+        (*stamp, artifact_id),
     )
 
 

@@ -1,4 +1,4 @@
-"""Bring the truth up to date with the files on disk, reading only what has changed.
+"""Bring the primary database up to date with the files on disk, reading only what has changed.
 
     report = index_artifacts(store)                     # the whole root
     report = index_artifacts(store, ["docs", "a.md"])   # a part of it
@@ -14,14 +14,15 @@ import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import Root, is_inside
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
-from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
-from ctxrank.indexer.files.walk import FoundFile, Skipped, walk
+from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, walk
 from ctxrank.indexer.fulltext.background import Companion, companion
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.blocklist import Forgotten
@@ -130,30 +131,22 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     return roots
 
 
-class _Looked(NamedTuple):
-    """A file that was read; the outcome None is the bytes that are known."""
+class _Draft(NamedTuple):
+    """A file that was read; what it says is prepared for the store, unless its bytes are the known ones."""
 
     target: Target
-    read_at: int
-    outcome: PreparedFile | ReadSkip | None
+    reading: Reading
+    prepared: PreparedFile | None
 
 
-def _look(folder: str, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Looked:
+def _draft(root: Root, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Draft:
     """Read one file and, if its bytes are not the known ones, prepare it for the store."""
     found, known = target
-    read_at = now_us()
-    file = read_text_file(os.path.join(folder, found.path))
-    if not isinstance(file, FileText):
-        return _Looked(target, read_at, file)
-    seen = Target(FoundFile(found.path, file.size_bytes, file.mtime_ns, file.inode), known)
-    if (
-        known is not None
-        and known.sha256 == file.sha256
-        and known.state in ("indexed", "stale")
-        and known.ruleset == RULESET_VERSION
-    ):
-        return _Looked(seen, file.read_at, None)
-    return _Looked(seen, file.read_at, artifacts.prepare(found.path, file, mode, counter))
+    is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
+    reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
+    if not isinstance(reading.outcome, FileText):
+        return _Draft(target, reading, None)
+    return _Draft(target, reading, artifacts.prepare(found.path, reading.outcome, mode, counter))
 
 
 def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
@@ -224,7 +217,7 @@ class _Scan:
         entries = self._not_forgotten(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
 
-    def _not_forgotten(self, entries: Iterable[FoundFile | Skipped]) -> Iterator[FoundFile | Skipped]:
+    def _not_forgotten(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Without the files that were purged: of those the store knows nothing, and the report says why."""
         for entry in entries:
             if not self._forgotten.holds_path(entry.path):
@@ -237,13 +230,14 @@ class _Scan:
         self._unchanged += len(changes.unchanged) + len(changes.back)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(changes.to_read):
-            looked = [_look(root.folder, target, self._mode, self.counter) for target in chunk]
+            with Root(root.folder) as opened:
+                drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
                 forgotten = Forgotten(change.connection)  # a purge may have come between
-                for one in looked:
-                    if not forgotten.holds_path(root.shown(one.target.found.path)):
-                        self._apply(change, root, root_id, one)
+                for draft in drafts:
+                    if not forgotten.holds_path(root.shown(draft.target.found.path)):
+                        self._apply(change, root, root_id, draft)
             self._files += len(chunk)
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size
@@ -262,13 +256,13 @@ class _Scan:
             with self._transaction() as change:
                 for found, known in changes.back:
                     assert known is not None, "only an artifact can be stale"
-                    artifacts.restat(change, known.id, found, known.indexed_at)
+                    artifacts.restamp(change, known.id, found.stamp(known.indexed_at))
                 for artifact, reason in changes.stale:
                     artifacts.mark_stale(change, artifact.id, reason)
                 for artifact, reason in changes.unfit:
                     artifacts.withdraw(change, artifact.id)
-                    no_file = FoundFile(artifact.path, *_NO_STAT)
-                    artifacts.record_skipped(change, artifact.root_id, no_file, reason, "", now_us())
+                    no_file = FileStamp(*_NO_STAT, read_at=now_us())
+                    artifacts.record_skipped(change, artifact.root_id, artifact.path, no_file, reason, "")
         moved = {old for old, _ in self._moved} if root.is_main else set[str]()
         gone = [artifact for artifact in changes.gone if artifact.path not in moved]
         for first in range(0, len(gone), _GONE_CHUNK):
@@ -277,22 +271,22 @@ class _Scan:
                     artifacts.forget(change, artifact.id)
         self._removed += [root.shown(artifact.path) for artifact in gone if artifact.state != "skipped"]
 
-    def _apply(self, change: Change, root: _Root, root_id: int, looked: _Looked) -> None:
-        (found, known), read_at, outcome = looked
-        if outcome is None:
-            assert known is not None, "the bytes were compared with those of an artifact"
-            artifacts.restat(change, known.id, found, read_at)
-            self._unchanged += 1
-        elif isinstance(outcome, PreparedFile):
-            self._apply_text(change, root, root_id, outcome, known)
-        else:
+    def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
+        (found, known), (stamp, sha256, outcome), prepared = draft
+        if prepared is not None:
+            self._apply_text(change, root, root_id, prepared, known)
+        elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(root.shown(found.path), outcome.reason))
-            if outcome.sha256 is not None:  # the bytes were read, and they are no text
+            if sha256:  # the bytes were read, and they are no text
                 if known is not None:
                     artifacts.withdraw(change, known.id)
-                artifacts.record_skipped(change, root_id, found, outcome.reason, outcome.sha256, read_at)
+                artifacts.record_skipped(change, root_id, found.path, stamp, outcome.reason, sha256)
             elif known is not None and known.state == "indexed":
                 artifacts.mark_stale(change, known.id, outcome.reason)
+        else:
+            assert known is not None, "the bytes were compared with those of an artifact"
+            artifacts.restamp(change, known.id, stamp)
+            self._unchanged += 1
 
     def _apply_text(
         self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
@@ -376,7 +370,7 @@ def _is_below(path: str, starts: tuple[str, ...]) -> bool:
     return any(path == start or path.startswith(start + "/") for start in starts)
 
 
-def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[FoundFile | Skipped]:
+def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[Entry]:
     """What lies below each path a person named, each file once; a path that says nothing gets a reason."""
     seen: set[str] = set()
     for start in starts:

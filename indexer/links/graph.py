@@ -1,4 +1,4 @@
-"""The linked artifacts of one tree in memory: who they are and whom they name, without their texts.
+"""The linked artifacts of one tree in memory: which there are and which they name, without their texts.
 
 graph = load_graph(store.truth, tree)
 graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
@@ -9,9 +9,8 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.links.annotations import Annotation, stored_annotations
 from ctxrank.indexer.links.artifact import IDENTITY_ID, RETIRED, Link
-from ctxrank.indexer.links.store import tree_id
+from ctxrank.indexer.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.indexer.links.tree import Tree
 
 
@@ -98,7 +97,7 @@ def _parsed_links(text: str) -> list[tuple[str, str, int]]:
 def _parsed(text: str) -> list[object]:
     if text == "[]":
         return []
-    import json  # a millisecond that a call for help does not pay
+    import json
 
     value: list[object] = json.loads(text)
     return value

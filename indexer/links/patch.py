@@ -10,6 +10,7 @@ that reads artifacts: a result that says anything else than one link more is ref
 """
 
 import re
+from difflib import unified_diff as compared
 
 from ctxrank.indexer.links.artifact import LINK_KINDS
 from ctxrank.indexer.links.reading import parse_artifact
@@ -37,8 +38,6 @@ def with_link(path: str, text: str, kind: str, id_: str) -> str | None:
 
 def unified_diff(path: str, before: str, after: str) -> str:
     """What `git apply` and `patch -p1` take; '' where nothing differs."""
-    from difflib import unified_diff as compared
-
     tab = "\t" if " " in path else ""
     lines = compared(_lines(before), _lines(after), f"a/{path}{tab}", f"b/{path}{tab}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -6,15 +6,12 @@ from math import ceil
 import apsw
 
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.links.text import LevelTexts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact
 from ctxrank.indexer.links.tree import Tree
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
-
-if TYPE_CHECKING:  # only writing needs it
-    from ctxrank.indexer.links.artifact import LinkedArtifact
 
 KIND = "linked"
 _LEVELS = 3
@@ -28,6 +25,16 @@ class KnownFile(NamedTuple):
     stamp: FileStamp
     sha256: str
     ruleset: int
+
+
+class Annotation(NamedTuple):
+    """One named artifact at one line of a file; `path` is relative to the tree's folder."""
+
+    path: str
+    line: int
+    tag: str
+    id: str
+    part: str = ""
 
 
 class StoredTexts(NamedTuple):
@@ -96,7 +103,7 @@ def record(
     change: Change,
     tree: Tree,
     tree_number: int,
-    artifact: "LinkedArtifact",
+    artifact: LinkedArtifact,
     texts: LevelTexts,
     stamp: FileStamp,
     sha256: str,
@@ -104,7 +111,7 @@ def record(
     """Write an artifact's row and its document."""
     import json
 
-    from ctxrank.indexer.store import documents  # a query writes none
+    from ctxrank.indexer.store import documents
 
     change.connection.execute(
         """
@@ -175,6 +182,24 @@ def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, Stored
         row[0]: StoredTexts(LevelTexts(*row[1:4]), tuple(map(int, row[4].split())), row[5])
         for row in truth.execute(query, (f"[{','.join(map(str, numbers))}]",))
     }
+
+
+def stored_annotations(truth: apsw.Connection, tree_number: int) -> tuple[Annotation, ...]:
+    """All annotations of a tree, by path and line."""
+    query = """
+        SELECT f.path, a.line, a.tag, a.name, a.part
+          FROM annotations AS a
+          JOIN annotated_files AS f ON f.id = a.file_id
+         WHERE f.tree_id = ?
+         ORDER BY f.path, a.line, a.rowid
+    """
+    return tuple(Annotation(*row) for row in truth.execute(query, (tree_number,)))
+
+
+def is_looked_through(truth: apsw.Connection, tree: Tree) -> bool:
+    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
+    query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
+    return truth.execute(query, (tree_id(truth, tree),)).fetchone() is not None
 
 
 def _remove_document(change: Change, number: int) -> None:

@@ -1,6 +1,5 @@
 """The predecessor's packages on their way in, with their files, consumers, versions and deliveries."""
 
-import os
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 
@@ -311,7 +310,7 @@ class Files:
             yield f"{count} files are not indexed: {reason}."
 
     def _prepare(self, path: str) -> artifacts.PreparedFile | None:
-        read = read_text_file(os.path.join(self._root, path))
+        read = read_text_file(self._root, path)
         if isinstance(read, FileText):
             self.indexed.add(path)
             return artifacts.prepare(path, read, self._run.mode)

@@ -21,7 +21,7 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     if text.isascii():
         return text
-    import unicodedata  # most texts are ASCII
+    import unicodedata
 
     # Controls, format characters (bidi, zero width), surrogates, private use: every category C.
     hidden = {ord(character): None for character in set(text) if unicodedata.category(character).startswith("C")}

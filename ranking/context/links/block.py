@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.text import safe
+from ctxrank.indexer.links.artifact import safe
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.context.links.closure import Missing, Reached
 

@@ -11,14 +11,12 @@ import pytest
 from builders import make_store, search_ids, write_file
 from linked_builders import age, copy_fixture, tree_of, write_artifact
 
+from ctxrank.indexer.beneath import OpenFile, Root
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.files.read import FileText, ReadSkip
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.links import sync
 from ctxrank.indexer.links.graph import load_graph
-from ctxrank.indexer.links.indexing import count_tokens, index_linked
 from ctxrank.indexer.links.store import stored_texts
-from ctxrank.indexer.links.sync import sync_tree
+from ctxrank.indexer.links.sync import count_tokens, index_linked, sync_tree
 from ctxrank.indexer.links.tree import find_tree
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRule, UserRules
@@ -51,13 +49,13 @@ def test_changing_one_of_ten_thousand_reads_that_one(
         assert sync_tree(store, tree_of(store)).files == count
         path = write_artifact(tmp_path, "NORM-N-77", "scope: [src]\n")
         opened: list[str] = []
-        real = sync.read_tree_file
+        real = Root.open
 
-        def read(place: str) -> FileText | ReadSkip:
-            opened.append(place)
-            return real(place)
+        def recorded(root: Root, place: str, *, follow_link: bool = False) -> OpenFile:
+            opened.append(os.path.join(root.path, place))
+            return real(root, place, follow_link=follow_link)
 
-        monkeypatch.setattr(sync, "read_tree_file", read)
+        monkeypatch.setattr(Root, "open", recorded)
         report = sync_tree(store, tree_of(store))
         assert opened == [str(path)]
         assert report.written == (".contextia/system/norms/norm-n-77.md",)
