@@ -13,7 +13,6 @@ is no regular file, EFBIG for what is larger than its reader takes.
 import errno
 import os
 import stat
-import unicodedata
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -169,4 +168,8 @@ def is_inside(folder: str, path: str) -> bool:
 
 def _has_hidden_characters(path: str) -> bool:
     """Whether a path has what breaks a line, hides or reorders, or is no UTF-8: Unicode's categories C."""
-    return not path.isprintable() and any(unicodedata.category(character)[0] == "C" for character in path)
+    if path.isprintable():
+        return False
+    import unicodedata  # noqa: PLC0415  such names are rare
+
+    return any(unicodedata.category(character)[0] == "C" for character in path)

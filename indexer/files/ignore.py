@@ -88,7 +88,7 @@ def _compiled(lines: Iterable[str]) -> list[tuple[_Search, bool]]:
     wanted = [line for line in lines if line.strip() and line[0] != "#"]
     if not wanted:
         return []
-    from pathspec import GitIgnoreSpec
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415  25 ms that a tree without patterns does not pay
 
     compiled: list[tuple[_Search, bool]] = []
     for line in reversed(wanted):

@@ -93,20 +93,18 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
     parts = _parts_of(start)
     rules: IgnoreRules | None = None
     if selection.ignore_files:
-        from ctxrank.indexer.files.ignore import (
-            ignore_files_in,
-            rules_in_folder,
-            rules_of_repository,
-        )
+        from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
 
-        rules = rules_of_repository(root)
+        rules = ignore.rules_of_repository(root)
     # The folders above `start` are opened only for their ignore files and to see that none of them is a link.
     folder = ""
     for depth, name in enumerate(parts):
         if name in selection.skipped:
             return
         if selection.ignore_files:
-            rules = rules_in_folder(root, folder, ignore_files_in(root, folder, selection.ignore_files), rules)
+            rules = ignore.rules_in_folder(
+                root, folder, ignore.ignore_files_in(root, folder, selection.ignore_files), rules
+            )
         path = folder + name
         try:
             info = os.lstat(os.path.join(root, path))
@@ -119,7 +117,7 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
         if not is_folder:
             is_last = depth == len(parts) - 1
             if is_last or stat.S_ISLNK(info.st_mode):
-                if _is_selected(name, selection):
+                if not selection.suffixes or name.lower().endswith(selection.suffixes):
                     yield _judge(root, path, info, selection.max_bytes)
             else:
                 yield Skipped(path, "not a folder")
@@ -187,7 +185,7 @@ def _open_folder(
     """
     keyed: list[tuple[str, os.DirEntry[str]]] = []
     ignore_files: list[str] = []
-    skipped = selection.skipped
+    skipped, suffixes, names_of_rules = selection.skipped, selection.suffixes, selection.ignore_files
     with os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
             name = entry.name
@@ -196,16 +194,16 @@ def _open_folder(
             if entry.is_dir(follow_symlinks=False):
                 if selection.is_deep and name not in selection.skipped_folders:
                     keyed.append((name + "/", entry))
-            elif _is_selected(name, selection):
-                if name in selection.ignore_files and entry.is_file(follow_symlinks=False):
+            elif not suffixes or name.lower().endswith(suffixes):
+                if name in names_of_rules and entry.is_file(follow_symlinks=False):
                     ignore_files.append(name)
                 keyed.append((name, entry))
     keyed.sort(key=itemgetter(0))
     if ignore_files:
-        from ctxrank.indexer.files.ignore import rules_in_folder
+        from ctxrank.indexer.files import ignore  # noqa: PLC0415  as in walk
 
-        in_order = [name for name in selection.ignore_files if name in ignore_files]
-        rules = rules_in_folder(root, folder, in_order, rules)
+        in_order = [name for name in names_of_rules if name in ignore_files]
+        rules = ignore.rules_in_folder(root, folder, in_order, rules)
     return iter(keyed), folder, rules
 
 
@@ -225,10 +223,6 @@ def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundF
     if stat.S_ISFIFO(mode):
         return Skipped(path, "a named pipe")
     return Skipped(path, "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "not a regular file")
-
-
-def _is_selected(name: str, selection: Selection) -> bool:
-    return not selection.suffixes or name.lower().endswith(selection.suffixes)
 
 
 def _out_of_sight(path: str, error: OSError) -> Skipped | Unreadable:

@@ -97,7 +97,7 @@ def _parsed_links(text: str) -> list[tuple[str, str, int]]:
 def _parsed(text: str) -> list[object]:
     if text == "[]":
         return []
-    import json
+    import json  # noqa: PLC0415  a millisecond that most graphs do not need
 
     value: list[object] = json.loads(text)
     return value

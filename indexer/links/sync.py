@@ -8,6 +8,7 @@ A tree that did not change costs one query and a stat for each file: no parser i
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.stamps import FileStamp, compare_stats
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact, level_texts
 from ctxrank.indexer.links.store import (
     KnownFile,
     forget,
@@ -29,7 +30,6 @@ from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.indexer.beneath import Root
     from ctxrank.indexer.files.walk import FoundFile
-    from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact
 
 _CHUNK_FILES = 200
 _COUNTED_AT_ONCE = 500
@@ -59,8 +59,8 @@ class _Draft(NamedTuple):
     path: str
     stamp: FileStamp
     sha256: str
-    artifact: "LinkedArtifact | None"
-    texts: "LevelTexts | None"
+    artifact: LinkedArtifact | None
+    texts: LevelTexts | None
 
 
 class _Memory(NamedTuple):
@@ -76,8 +76,8 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
 
     Its annotations are looked for, and exact token counts are made, too. None where there is no such tree.
     """
-    from ctxrank.indexer.links.annotations import sync_annotations
-    from ctxrank.indexer.links.config import load_linked_config
+    from ctxrank.indexer.links.annotations import sync_annotations  # noqa: PLC0415  `context` walks no code
+    from ctxrank.indexer.links.config import load_linked_config  # noqa: PLC0415  and needs no configuration of it
 
     tree = find_tree(store.location, store.location.root)
     for other in known_trees(store):
@@ -133,7 +133,7 @@ def _sync_chunk(
     is_read_alike: bool,
 ) -> list[str]:
     """Read some files and write what changed in one transaction; returns the paths that were written."""
-    from ctxrank.indexer.beneath import Root
+    from ctxrank.indexer.beneath import Root  # noqa: PLC0415  an unchanged tree opens no file
 
     with Root(tree.folder) as root:
         # What was read by other rules is written again, though its bytes be the same.
@@ -175,11 +175,10 @@ def _is_known(file: "FoundFile", known: KnownFile | None) -> bool:
 
 def _draft(root: "Root", file: "FoundFile", known: KnownFile | None, mode: RedactionMode) -> _Draft:
     """Read one file; a file that cannot be read is an artifact with a problem, so that `check` names it."""
-    from ctxrank.indexer.files.read import FileText, read_changed
-    from ctxrank.indexer.links.artifact import level_texts
-    from ctxrank.indexer.links.frontmatter import Problem
-    from ctxrank.indexer.links.reading import parse_artifact
-    from ctxrank.indexer.redaction.engine import redact
+    from ctxrank.indexer.files.read import FileText, read_changed  # noqa: PLC0415  an unchanged tree needs no reader
+    from ctxrank.indexer.links.frontmatter import Problem  # noqa: PLC0415  and no parser
+    from ctxrank.indexer.links.reading import parse_artifact  # noqa: PLC0415  as above
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  and no rules
 
     is_comparable = known is not None and known.ruleset == RULESET_VERSION
     reading = read_changed(root, file, known.sha256 if known is not None and is_comparable else None)
@@ -213,7 +212,7 @@ def count_tokens(store: Store) -> int:
 
     Without a local vocabulary it does nothing. An artifact that changes meanwhile keeps its estimate.
     """
-    from ctxrank.indexer.text.vocabulary import ENCODING, local_counter
+    from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  `context` counts nothing exactly
 
     query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
     rows = store.truth.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()

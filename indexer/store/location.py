@@ -112,7 +112,7 @@ def _linked_worktree(here: str) -> tuple[str, str] | None:
         marker = os.path.join(folder, ".git")
         if not os.path.isfile(marker):
             continue
-        from ctxrank.indexer.beneath import read_beneath
+        from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
 
         try:
             text = read_beneath(folder, ".git", _MAX_MARKER_BYTES, follow_link=True)

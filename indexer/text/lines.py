@@ -21,7 +21,7 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     if text.isascii():
         return text
-    import unicodedata
+    import unicodedata  # noqa: PLC0415  most texts are ASCII
 
     # Controls, format characters (bidi, zero width), surrogates, private use: every category C.
     hidden = {ord(character): None for character in set(text) if unicodedata.category(character).startswith("C")}
@@ -34,7 +34,7 @@ def visible_json(text: str) -> str:
     """The same JSON with everything escaped that a terminal would obey or that nobody would see."""
     if text.isascii() and "\x7f" not in text:
         return text  # JSON itself escapes the other controls
-    import unicodedata
+    import unicodedata  # noqa: PLC0415  most texts are ASCII
 
     hidden = {
         ord(character): _json_escape(character)

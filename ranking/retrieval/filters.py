@@ -152,7 +152,7 @@ def truth_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
         conditions.append("d.created_at <= ?")
         values.append(filters.until)
     if filters.paths:
-        from ctxrank.indexer.text.globs import sqlite_globs
+        from ctxrank.indexer.text.globs import sqlite_globs  # noqa: PLC0415  only a search with --path needs it
 
         globs = [glob for path in filters.paths for glob in sqlite_globs(path)]
         alternatives = ["d.path = ?"] * len(filters.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
