@@ -14,6 +14,7 @@ from linked_builders import age, copy_fixture, tree_of, write_artifact
 from ctxrank.indexer.beneath import OpenFile, Root
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.store import stored_texts
 from ctxrank.indexer.links.sync import count_tokens, index_linked, sync_tree
@@ -140,6 +141,24 @@ def test_a_link_out_of_the_tree_is_no_artifact(store: Store, tmp_path: Path) -> 
     (tmp_path / ".contextia/system/specs/passwd.md").symlink_to("/etc/passwd")
     (tmp_path / ".contextia/system/specs/etc").symlink_to("/etc")
     assert sync_tree(store, tree_of(store)).files == 17
+
+
+def test_a_folder_of_artifacts_that_is_a_link_holds_none(store: Store, tmp_path: Path) -> None:
+    """Neither the folder of one type nor one above it is followed."""
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("work/tasks", "system"):
+        folder = tmp_path / ".contextia" / name
+        shutil.move(folder, elsewhere / name)
+        folder.symlink_to(elsewhere / name)
+    assert sync_tree(store, tree_of(store)).files == 0
+
+
+def test_a_file_too_large_to_be_read_is_an_artifact_with_a_problem(store: Store, tmp_path: Path) -> None:
+    with (tmp_path / ".contextia/system/norms/huge.md").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    sync_tree(store, tree_of(store))
+    problems = store.truth.execute("SELECT problems FROM linked WHERE path LIKE '%huge.md'").fetchone()
+    assert problems is not None and "larger than 16 MiB" in str(problems[0])
 
 
 def test_the_nearest_tree_upwards_counts_then_the_roots(store: Store, tmp_path: Path) -> None:
