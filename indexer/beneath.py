@@ -4,10 +4,10 @@
         root.open("artifacts/auth.md")           descriptor and stat of a regular file
         root.read("artifacts/auth.md", 65_536)   its bytes, if they are no more than that
 
-Whatever of a project's tree, of its `.git` or of a configuration is read is opened by `Root.open`: relative to the
-descriptor of a folder that is held open, never waiting (a named pipe would hold the program for ever), and only if it
-is a regular file. What cannot be opened is an OSError, also where the system itself would not mind: ENXIO for what
-is no regular file, EFBIG for what is larger than its reader takes.
+Files of a project's tree and of its `.git`, configuration files and vocabularies are opened by `Root.open`: relative to
+the descriptor of a folder that is held open, without waiting (a named pipe would block for ever), and only regular
+files. What cannot be read is an OSError: ENXIO for what is no regular file, EFBIG for more bytes than the caller
+takes, and whatever the system says.
 """
 
 import errno
@@ -100,7 +100,7 @@ def read_beneath(folder: str, path: str, max_bytes: int, *, follow_link: bool = 
 
 
 def read_open_file(file: OpenFile, max_bytes: int) -> bytes:
-    """The bytes of a file from where it stands to its end. Raises OSError, EFBIG where there are more than that."""
+    """The bytes of an open file from its position to its end. Raises OSError, EFBIG where there are more than that."""
     chunks: list[bytes] = []
     size = 0
     # A buffer as large as the file should be: a large one for each small file costs more than reading it.

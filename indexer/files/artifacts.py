@@ -17,7 +17,7 @@ from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import Passage, split_passages
 
-if TYPE_CHECKING:  # whoever reads packages counts no tokens
+if TYPE_CHECKING:  # reading packages counts no tokens
     from ctxrank.indexer.text.tokens import TokenCounter
 
 _TITLE_MAX_CHARS = 200
@@ -85,7 +85,7 @@ def _title(path: str, text: str) -> str:
 
 
 def root_name(root: str, project_root: str) -> str:
-    """What a root folder is called in the truth; the project's own root is '.', wherever it lies."""
+    """What a root folder is called in the primary database; the project's own root is '.', wherever it lies."""
     real = os.path.realpath(root)
     return "." if real == os.path.realpath(project_root) else real
 
@@ -120,13 +120,13 @@ def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifac
 def packaged_ids(connection: apsw.Connection) -> set[int]:
     """The artifacts that a package points to."""
     query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
-    return {int(row[0]) for row in connection.execute(query)}
+    return {id_ for (id_,) in connection.execute(query)}
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:
     """The paths of current packages whose file could not be indexed yet."""
     query = "SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL"
-    return {str(row[0]) for row in connection.execute(query)}
+    return {path for (path,) in connection.execute(query)}
 
 
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
@@ -254,7 +254,7 @@ def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> O
 def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
-    A kept passage whose lines only moved is not a change of the feed: the index holds no line numbers.
+    A kept passage whose lines only moved is no entry of the change log: the index holds no line numbers.
     Returns how many were written.
     """
     written = 0
@@ -307,13 +307,13 @@ def release(change: Change, artifact_id: int) -> None:
 
 
 def withdraw(change: Change, artifact_id: int) -> None:
-    """Remove every passage of a file, whoever owns it. Packages that point to it keep their summaries."""
+    """Remove every passage of a file, of all its owners. Packages that point to it keep their summaries."""
     release(change, artifact_id)
     for owner in package_owners(change.connection, artifact_id):
         documents.remove_owned(change, owner.document_id)
 
 
-def forget(change: Change, artifact_id: int) -> None:
+def remove(change: Change, artifact_id: int) -> None:
     """The file is gone: no passage of it stays findable."""
     withdraw(change, artifact_id)
     query = "SELECT 1 FROM packages WHERE artifact_id = ? LIMIT 1"

@@ -29,7 +29,7 @@ SAMPLE_SIZE = 8192
 MAX_CONTROL_SHARE = 0.05
 
 # Western text has an accent here and there. Cyrillic or Japanese in an old encoding is mostly high bytes,
-# and would be read as letters that nobody wrote.
+# and would be read as letters that are not in it.
 MAX_HIGH_SHARE = 0.3
 
 # So many well-formed characters for each broken one make a file UTF-8 with a wound (a log cut inside a
@@ -46,14 +46,14 @@ _BYTE_ORDER_MARKS = (
 )
 
 _HIGH_BYTES = bytes(range(0x80, 0x100))
-# All below the space but what does stand in text: backspace, tab, line and form feeds, return, escape.
+# All below the space but what texts have: backspace, tab, line and form feeds, return, escape.
 _CONTROL_BYTES = bytes(set(range(0x20)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
 
 
 class FileText(NamedTuple):
     """What a file says. `sha256` and `size_bytes` are of its bytes as they lie on the disk.
 
-    `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD stands for what was broken UTF-8.
+    `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD replaces what was broken UTF-8.
     `read_at` is the moment before the first byte was read: what is written later may not be in the text.
     """
 
@@ -212,7 +212,7 @@ def _wounded_utf8(data: bytes) -> _Decoded | None:
 
 
 def _western(data: bytes) -> _Decoded | None:
-    """Western European text as Windows wrote it, or None where it would be letters that nobody wrote.
+    """Western European text as Windows wrote it, or None where it would be letters that are not in the file.
 
     Latin-1 needs no try of its own: what it adds to this code page is control characters.
     """

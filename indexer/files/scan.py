@@ -69,10 +69,10 @@ def index_artifacts(
     is_dry_run: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
-    """Index what is new or changed below `paths`, and forget what is gone.
+    """Index what is new or changed below `paths`, and remove what is gone.
 
     Without paths that is the whole root, and what is known of every other root. A dry run gives the
-    same report and undoes its writes. `progress` is told after each chunk how many files of how many
+    same report and undoes its writes. `progress` is called after each chunk with how many files of how many
     have been read. Raises UsageError for a path outside the root, LockedError.
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
@@ -178,7 +178,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._progress = progress
         self._project = store.location.project
-        self._forgotten = Forgotten(store.truth)
+        self._blocklist = Forgotten(store.truth)
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._added: list[str] = []
@@ -191,8 +191,8 @@ class _Scan:
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
         """Compare one root with the disk; None where its folder cannot be looked at."""
-        truth = self._store.truth
-        known = artifacts.known_artifacts(truth, root.id) if root.id is not None else {}
+        database = self._store.truth
+        known = artifacts.known_artifacts(database, root.id) if root.id is not None else {}
         try:
             os.scandir(root.folder).close()
         except OSError as error:
@@ -202,25 +202,25 @@ class _Scan:
                     assert root.id is not None, "a root with artifacts has an id"
                     artifacts.mark_root_stale(change, root.id, f"the folder: {error.strerror or error}")
             return None
-        packaged = artifacts.packaged_ids(truth)
+        packaged = artifacts.packaged_ids(database)
         if not root.is_main:
             return compare(root.folder, (), known, followed={artifact.id for artifact in known.values()})
-        self._awaited = artifacts.awaited_paths(truth)
+        self._awaited = artifacts.awaited_paths(database)
         for artifact in known.values():
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
         if not starts or "" in starts:
-            entries = self._not_forgotten(walk(root.folder))
+            entries = self._not_purged(walk(root.folder))
             return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
         within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
         awaited = [path for path in self._awaited if _is_below(path, starts)]
-        entries = self._not_forgotten(_walk_all(root.folder, starts, [*within, *awaited]))
+        entries = self._not_purged(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
 
-    def _not_forgotten(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+    def _not_purged(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Without the files that were purged: of those the store knows nothing, and the report says why."""
         for entry in entries:
-            if not self._forgotten.holds_path(entry.path):
+            if not self._blocklist.holds_path(entry.path):
                 yield entry
             elif isinstance(entry, FoundFile):
                 self._skipped.append(Skipped(entry.path, "purged"))
@@ -234,9 +234,9 @@ class _Scan:
                 drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
-                forgotten = Forgotten(change.connection)  # a purge may have come between
+                blocklist = Forgotten(change.connection)  # a purge may have come between
                 for draft in drafts:
-                    if not forgotten.holds_path(root.shown(draft.target.found.path)):
+                    if not blocklist.holds_path(root.shown(draft.target.found.path)):
                         self._apply(change, root, root_id, draft)
             self._files += len(chunk)
             size = sum(target.found.size_bytes for target in chunk)
@@ -268,7 +268,7 @@ class _Scan:
         for first in range(0, len(gone), _GONE_CHUNK):
             with self._transaction() as change:
                 for artifact in gone[first : first + _GONE_CHUNK]:
-                    artifacts.forget(change, artifact.id)
+                    artifacts.remove(change, artifact.id)
         self._removed += [root.shown(artifact.path) for artifact in gone if artifact.state != "skipped"]
 
     def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
@@ -327,7 +327,7 @@ class _Scan:
 
     @contextlib.contextmanager
     def _transaction(self) -> Generator[Change, None, None]:
-        """A write to the truth; a dry run makes it and takes it back, so that its report is the real one."""
+        """A write to the primary database; a dry run makes it and takes it back, so that its report is the real one."""
         with contextlib.suppress(_Undone), self._store.write() as change:
             yield change
             if self._is_dry_run:

@@ -51,7 +51,7 @@ class FoundFile(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Something that is there and is not indexed; bytes that are not UTF-8 stand in `path` as `\\xff`."""
+    """Something that is there and is not indexed; bytes that are not UTF-8 are `\\xff` in `path`."""
 
     path: str
     reason: str

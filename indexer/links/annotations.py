@@ -98,13 +98,13 @@ def trace_path(graph: Graph, path: str, text: str) -> tuple[tuple[Governor, ...]
 
 
 def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> AnnotationScan:
-    """Look through the code of a tree, reading only what changed, and forget what is gone.
+    """Look through the code of a tree, reading only what changed, and remove what is gone.
 
     `starts` are patterns of the files where annotations are looked for; none means the whole tree.
     """
-    forgotten = Forgotten(store.truth)
+    blocklist = Forgotten(store.truth)
     found = [entry for entry in walk(tree.folder) if isinstance(entry, FoundFile)]
-    files = [file for file in found if not forgotten.holds_path(shown_path(tree, file.path))]
+    files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
     code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
     known = _known(store.truth, tree_id(store.truth, tree))
     to_read, _, gone = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
@@ -124,9 +124,9 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
     return AnnotationScan(tuple(file.path for file in files), len(to_read))
 
 
-def _known(truth: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
+def _known(database: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
     query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
-    return {row[0]: FileStamp(*row[1:]) for row in truth.execute(query, (tree_number,))}
+    return {row[0]: FileStamp(*row[1:]) for row in database.execute(query, (tree_number,))}
 
 
 def _is_wanted(path: str, starts: tuple[str, ...]) -> bool:

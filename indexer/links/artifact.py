@@ -44,7 +44,7 @@ _CODE_FENCE = r"^ {0,3}(`{3,}|~{3,})"
 
 
 class Link(NamedTuple):
-    """One reference: the list it stands in (specs, decisions, norms, or '' for a flat list), the id, the line."""
+    """One reference: the list it is in (specs, decisions, norms, or '' for a flat list), the id, the line."""
 
     kind: str
     id: str
@@ -52,22 +52,22 @@ class Link(NamedTuple):
 
 
 class LinkedArtifact(NamedTuple):
-    """One file as it was read. Texts are redacted; `id` is '' where the file has none that can be used.
+    """One file as it was read; `type` is '' where it is no artifact, `id` where it has none that can be used.
 
-    `fields` are the frontmatter's values for showing, in the file's order, each on one line.
+    Texts are redacted. `fields` are the frontmatter's values for showing, in the file's order, each on one line.
     """
 
     path: str
-    id: str
-    type: str
-    title: str
-    status: str
-    superseded_by: str
-    links: tuple[Link, ...]
-    globs: tuple[str, ...]
-    fields: tuple[tuple[str, str], ...]
-    body: str
-    problems: "tuple[Problem, ...]"
+    id: str = ""
+    type: str = ""
+    title: str = ""
+    status: str = ""
+    superseded_by: str = ""
+    links: tuple[Link, ...] = ()
+    globs: tuple[str, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+    problems: "tuple[Problem, ...]" = ()
 
 
 class LevelTexts(NamedTuple):
@@ -83,14 +83,14 @@ class LevelTexts(NamedTuple):
 
     @property
     def rest(self) -> str:
-        """What `full` adds to `summary`; all but the fields where the first section stands in the midst of it."""
+        """What `full` adds to `summary`; all but the fields where the first section is not at its beginning."""
         first = self.summary.rstrip("\n")
         shown = first if self.full.startswith(first) else self.meta
         return self.full[len(shown) :].lstrip("\n")
 
 
 def level_texts(artifact: LinkedArtifact) -> LevelTexts:
-    """The texts of an artifact, safe to stand in a block."""
+    """The texts of an artifact, safe to be part of a block."""
     meta = safe("".join(f"{name}: {value}\n" for name, value in artifact.fields))
     body = _without_title(safe(artifact.body).strip("\n"), artifact.title)
     first = first_section(body)
@@ -106,7 +106,7 @@ def safe(text: str) -> str:
 
 
 def first_section(body: str) -> str:
-    """What stands first under the title: the text before the next heading, or that heading's section.
+    """What comes first under the title: the text before the next heading, or that heading's section.
 
     The title itself is left out, for the fields say it.
     """
@@ -131,7 +131,7 @@ def _without_title(body: str, title: str) -> str:
 
 
 def _headings(body: str) -> list[tuple[int, int]]:
-    """Line and depth of each `#` heading; what stands in a code fence is none."""
+    """Line and depth of each `#` heading; none inside a code fence."""
     found: list[tuple[int, int]] = []
     fence = ""
     for at, line in enumerate(body.split("\n")):

@@ -6,7 +6,7 @@
     annotations:
       paths: [src/**, lib/**]
 
-The same keys are taken at the top as well. Keys that we do not know belong to somebody else and are left alone.
+The same keys are taken at the top as well. Unknown keys belong to other programs and are ignored.
 """
 
 import os

@@ -2,7 +2,7 @@
 
     read_frontmatter("---\\nid: SPEC-A-1\\nlinks: [DEC-A-1]\\n---\\n# Title\\n")
         values    {"id": "SPEC-A-1", "links": ["DEC-A-1"]}
-        lines     {"id": 2, "links": 3, "links.0": 3}      where each value stands in the file, from 1
+        lines     {"id": 2, "links": 3, "links.0": 3}      the line of each value in the file, from 1
         body      "# Title\\n", which begins at line 5
 
 Values are built from the parser's events and not by a YAML constructor: there are no dates, numbers, tags or
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 
 
 class Frontmatter(NamedTuple):
-    """What stands between the fences, and the rest; where it cannot be read, `values` is empty or partial."""
+    """What is between the fences, and the rest; where it cannot be read, `values` is empty or partial."""
 
     values: dict[str, object]
     lines: dict[str, int]

@@ -59,16 +59,16 @@ class Graph(NamedTuple):
         return named or next((node for node in self.nodes.values() if node.type == "identity"), None)
 
 
-def load_graph(truth: apsw.Connection, tree: Tree) -> Graph:
+def load_graph(database: apsw.Connection, tree: Tree) -> Graph:
     """The graph of a tree as it is stored; empty for a tree that was never read."""
-    number = tree_id(truth, tree)
+    number = tree_id(database, tree)
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs
           FROM linked_artifacts WHERE tree_id = ? AND name <> '' AND type <> ''
          ORDER BY path DESC
     """
-    nodes = {row[2]: Node(*row) for row in truth.execute(query, (number,))}
-    return Graph(nodes, stored_annotations(truth, number))
+    nodes = {row[2]: Node(*row) for row in database.execute(query, (number,))}
+    return Graph(nodes, stored_annotations(database, number))
 
 
 def _plain_links(text: str) -> tuple[Link, ...]:
@@ -79,7 +79,7 @@ def _plain_links(text: str) -> tuple[Link, ...]:
     for item in text[2:-2].split("], ["):
         kind, _, rest = item.partition(", ")
         id_, _, line = rest.partition(", ")
-        # No text holds a quotation mark, so one that stands between two is whole.
+        # No text holds a quotation mark, so one between two of them is whole.
         if not (_is_quoted(kind) and _is_quoted(id_) and line.isdecimal()):
             return ()
         links.append(Link(kind[1:-1], id_[1:-1], int(line)))

@@ -11,11 +11,11 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact, level_texts
 from ctxrank.indexer.links.store import (
     KnownFile,
-    forget,
     known_files,
     make_tree_id,
     record,
     remember_files,
+    remove,
     restamp,
     seen_files,
     shown_path,
@@ -95,9 +95,9 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
 
 
 def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
-    """Read what is new or changed in a tree and forget what is gone. Raises LockedError."""
-    forgotten = Forgotten(store.truth)
-    files = [file for file in list_files(tree) if not forgotten.holds_path(shown_path(tree, file.path))]
+    """Read what is new or changed in a tree and remove what is gone. Raises LockedError."""
+    blocklist = Forgotten(store.truth)
+    files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
     seen, before = _described(rules, files), seen_files(store.truth, tree)
     if seen == before:
@@ -112,7 +112,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     if gone:
         with store.write() as change:
             for row in gone.values():
-                forget(change, row.number)
+                remove(change, row.number)
     if written or gone:
         store.follow(FOLLOW_AFTER_WRITE_MS)
     _remember(store, tree, files, _Memory(before, rules, seen))
@@ -151,7 +151,7 @@ def _remember(store: Store, tree: Tree, files: "list[FoundFile]", memory: _Memor
     text = memory.seen if is_proof else memory.rules
     if not known or text == memory.before:
         return
-    # It only saves time: nobody waits for a lock to have it.
+    # It only saves time, which waiting for a lock would cost.
     store.truth.set_busy_timeout(0)
     try:
         with store.write() as change:

@@ -1,6 +1,6 @@
 """Where a tree of linked artifacts is, and which files it holds.
 
-    find_tree(store, "/home/me/shop/src")    Tree(folder="/home/me/shop", name=".")    its .contextia is beside src
+    find_tree(store, "/home/me/shop/src")    Tree(folder="/home/me/shop", name=".")    its .contextia is next to src
 
 A tree is named by the folder that holds `.contextia`; '.' is the project's own folder, so that a project may be
 moved. Nothing is followed out of it: a link is not an artifact.

@@ -1,7 +1,7 @@
 """Text that is safe to show on one line: no control characters, no terminal or bidirectional tricks."""
 
 _KEPT_CONTROLS = "\n\t"
-# A run of zeros that no text has: where one stands, pages of the file were wiped, and SQLite cannot know.
+# A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
@@ -12,7 +12,7 @@ def one_line(text: str) -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether a text stands on one line as it is, with nothing in it that hides or reorders."""
+    """Whether a text is one line as it is, with nothing in it that hides or reorders."""
     return text.isprintable() or (printable(text) == text and "\n" not in text and "\t" not in text)
 
 
@@ -31,7 +31,7 @@ def printable(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same JSON with everything escaped that a terminal would obey or that nobody would see."""
+    """The same JSON with everything escaped that a terminal would obey or that is invisible."""
     if text.isascii() and "\x7f" not in text:
         return text  # JSON itself escapes the other controls
     import unicodedata  # noqa: PLC0415  most texts are ASCII
