@@ -59,15 +59,12 @@ def rules_of_repository(root: str) -> IgnoreRules | None:
 
 
 def rules_in_folder(root: str, folder: str, names: Iterable[str], above: IgnoreRules | None) -> IgnoreRules | None:
-    """The rules that hold in a folder with these ignore files: those above it, unless its own say more."""
+    """The rules that hold in a folder: those above it, unless its own ignore files, of these names, say more.
+
+    An ignore file that is a link is none (git does not follow one either).
+    """
     patterns = _compiled([line for name in names for line in _lines_of(root, folder + name)])
     return IgnoreRules(folder, patterns, above) if patterns else above
-
-
-def ignore_files_in(root: str, folder: str, names: Iterable[str]) -> list[str]:
-    """Those of these ignore files that a folder has; a link is none (git does not follow one either)."""
-    paths = {name: os.path.join(root, folder, name) for name in names}
-    return [name for name, path in paths.items() if os.path.isfile(path) and not os.path.islink(path)]
 
 
 def _first_line(folder: str, path: str) -> str:

@@ -91,20 +91,14 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
     Links are never followed. Raises UsageError where `start` points out of the tree.
     """
     parts = _parts_of(start)
-    rules: IgnoreRules | None = None
-    if selection.ignore_files:
-        from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
-
-        rules = ignore.rules_of_repository(root)
+    rules = _rules_of_repository(root) if selection.ignore_files else None
     # The folders above `start` are opened only for their ignore files and to see that none of them is a link.
     folder = ""
     for depth, name in enumerate(parts):
         if name in selection.skipped:
             return
         if selection.ignore_files:
-            rules = ignore.rules_in_folder(
-                root, folder, ignore.ignore_files_in(root, folder, selection.ignore_files), rules
-            )
+            rules = _rules_in_folder(root, folder, selection.ignore_files, rules)
         path = folder + name
         try:
             info = os.lstat(os.path.join(root, path))
@@ -184,7 +178,7 @@ def _open_folder(
     `a.md` comes before `a/b.md`, because `.` comes before `/`.
     """
     keyed: list[tuple[str, os.DirEntry[str]]] = []
-    ignore_files: list[str] = []
+    has_ignore_file = False
     skipped, suffixes, names_of_rules = selection.skipped, selection.suffixes, selection.ignore_files
     with os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
@@ -195,16 +189,27 @@ def _open_folder(
                 if selection.is_deep and name not in selection.skipped_folders:
                     keyed.append((name + "/", entry))
             elif not suffixes or name.lower().endswith(suffixes):
-                if name in names_of_rules and entry.is_file(follow_symlinks=False):
-                    ignore_files.append(name)
+                if name in names_of_rules:
+                    has_ignore_file = True
                 keyed.append((name, entry))
     keyed.sort(key=itemgetter(0))
-    if ignore_files:
-        from ctxrank.indexer.files import ignore  # noqa: PLC0415  as in walk
-
-        in_order = [name for name in names_of_rules if name in ignore_files]
-        rules = ignore.rules_in_folder(root, folder, in_order, rules)
+    if has_ignore_file:
+        rules = _rules_in_folder(root, folder, names_of_rules, rules)
     return iter(keyed), folder, rules
+
+
+def _rules_of_repository(root: str) -> "IgnoreRules | None":
+    from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
+
+    return ignore.rules_of_repository(root)
+
+
+def _rules_in_folder(
+    root: str, folder: str, names: tuple[str, ...], above: "IgnoreRules | None"
+) -> "IgnoreRules | None":
+    from ctxrank.indexer.files import ignore  # noqa: PLC0415  as above
+
+    return ignore.rules_in_folder(root, folder, names, above)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:
