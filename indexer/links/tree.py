@@ -75,11 +75,12 @@ def list_files(tree: Tree) -> list[FoundFile]:
     found: list[FoundFile] = []
     for start, selection in starts:
         for entry in walk(tree.folder, start, selection):
-            if isinstance(entry, Unreadable):  # what cannot be looked at is not gone
+            if isinstance(entry, FoundFile):
+                # What a terminal would obey is no name for an artifact.
+                if entry.path.isprintable() or entry.path.rpartition("/")[2].isprintable():
+                    found.append(entry)
+            elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
                 raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
-            # What a terminal would obey is no name for an artifact.
-            if isinstance(entry, FoundFile) and entry.path.rpartition("/")[2].isprintable():
-                found.append(entry)
     return sorted(found)
 
 
