@@ -66,7 +66,7 @@ def make_tree_id(change: Change, tree: Tree) -> int:
     return tree_id(change.connection, tree)
 
 
-def seen_files(database: apsw.Connection, tree: Tree) -> str:
+def scan_state(database: apsw.Connection, tree: Tree) -> str:
     """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
 
     '' where nothing was read yet.
@@ -75,9 +75,9 @@ def seen_files(database: apsw.Connection, tree: Tree) -> str:
     return str(row[0]) if row else ""
 
 
-def remember_files(change: Change, tree: Tree, seen: str) -> None:
-    """Keep that text, for `seen_files`."""
-    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (seen, tree.name))
+def keep_scan_state(change: Change, tree: Tree, state: str) -> None:
+    """Keep that text, for `scan_state`."""
+    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (state, tree.name))
 
 
 def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:

@@ -11,13 +11,13 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact, level_texts
 from ctxrank.indexer.links.store import (
     KnownFile,
+    keep_scan_state,
     known_files,
     make_tree_id,
     record,
-    remember_files,
     remove,
     restamp,
-    seen_files,
+    scan_state,
     shown_path,
     stored_texts,
     tree_id,
@@ -99,7 +99,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     blocklist = Forgotten(store.truth)
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
-    seen, before = _described(rules, files), seen_files(store.truth, tree)
+    seen, before = _described(rules, files), scan_state(store.truth, tree)
     if seen == before:
         return SyncReport(len(files), (), (), ())
     known = known_files(store.truth, tree_id(store.truth, tree))
@@ -155,7 +155,7 @@ def _remember(store: Store, tree: Tree, files: "list[FoundFile]", memory: _Memor
     store.truth.set_busy_timeout(0)
     try:
         with store.write() as change:
-            remember_files(change, tree, text)
+            keep_scan_state(change, tree, text)
     except CtxrankError:
         pass
     finally:

@@ -157,7 +157,7 @@ def test_a_file_too_large_to_be_read_is_an_artifact_with_a_problem(store: Store,
     with (tmp_path / ".contextia/system/norms/huge.md").open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     sync_tree(store, tree_of(store))
-    problems = store.truth.execute("SELECT problems FROM linked WHERE path LIKE '%huge.md'").fetchone()
+    problems = store.truth.execute("SELECT problems FROM linked_artifacts WHERE path LIKE '%huge.md'").fetchone()
     assert problems is not None and "larger than 16 MiB" in str(problems[0])
 
 
