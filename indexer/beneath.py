@@ -99,6 +99,14 @@ def read_beneath(folder: str, path: str, max_bytes: int, *, follow_link: bool = 
         return root.read(path, max_bytes, follow_link=follow_link)
 
 
+def sha256_beneath(folder: str, path: str) -> str:
+    """The SHA-256 of a regular file's bytes, however many there are; its last part may be a link. Raises OSError."""
+    import hashlib  # noqa: PLC0415  a query asks only for a file whose stat has changed
+
+    with Root(folder) as root, open(root.open(path, follow_link=True).descriptor, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def read_open_file(file: OpenFile, max_bytes: int) -> bytes:
     """The bytes of an open file from its position to its end. Raises OSError, EFBIG where there are more than that."""
     chunks: list[bytes] = []

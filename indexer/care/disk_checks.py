@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import is_inside, sha256_beneath
 from ctxrank.indexer.care.finding import Finding, ok, warn
 from ctxrank.indexer.files.artifacts import prepare
-from ctxrank.indexer.files.read import FileText, file_sha256, read_text_file
+from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.files.walk import FoundFile, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -90,7 +90,7 @@ def _state(folder: str, file: _Known) -> str:
         info = os.stat(path)
         if file.stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
             return "same"
-        return "same" if file_sha256(folder, file.path) == file.sha256 else "changed"
+        return "same" if sha256_beneath(folder, file.path) == file.sha256 else "changed"
     except OSError:
         return "gone"
 
@@ -103,7 +103,7 @@ def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, st
     for entry in walk(folder) if lost else ():
         if isinstance(entry, FoundFile) and entry.size_bytes in sizes and entry.path not in known:
             try:
-                digest = file_sha256(folder, entry.path)
+                digest = sha256_beneath(folder, entry.path)
             except OSError:
                 continue
             if digest in wanted:

@@ -149,14 +149,6 @@ def _read_bytes(root: Root, path: str) -> _Bytes:
         os.close(file.descriptor)
 
 
-def file_sha256(folder: str, path: str) -> str:
-    """The SHA-256 of a file's bytes, however many there are. Raises OSError."""
-    with Root(folder) as root:
-        descriptor = root.open(path, follow_link=True).descriptor
-        with open(descriptor, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _reason_of(error: OSError) -> str:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ESTALE):
         return "vanished"

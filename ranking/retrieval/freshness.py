@@ -32,9 +32,9 @@ def file_state(store: Store, artifact_id: int | None) -> str:
         return "current"
     if info.st_size != size:
         return "changed"
-    from ctxrank.indexer.files.read import file_sha256  # noqa: PLC0415  only a file with another stat is read
+    from ctxrank.indexer.beneath import sha256_beneath  # noqa: PLC0415  only a file with another stat is read
 
     try:
-        return "current" if file_sha256(folder, str(path)) == sha256 else "changed"
+        return "current" if sha256_beneath(folder, str(path)) == sha256 else "changed"
     except OSError:
         return "missing"

@@ -1,6 +1,7 @@
 """Opening files beneath a root: regular files alone, without waiting, and no more bytes than were asked for."""
 
 import errno
+import hashlib
 import os
 import socket
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer.beneath import Root, read_beneath
+from ctxrank.indexer.beneath import Root, read_beneath, sha256_beneath
 
 
 @pytest.fixture
@@ -87,3 +88,13 @@ def test_what_is_not_there_is_an_error_of_the_system(root: Root) -> None:
     for path in ("gone.md", "gone/a.md", "c.md/a.md"):
         with pytest.raises((FileNotFoundError, NotADirectoryError)):
             root.open(path)
+
+
+@pytest.mark.usefixtures("root")
+def test_a_hash_is_of_all_bytes_of_a_regular_file(tmp_path: Path) -> None:
+    (tmp_path / "link.md").symlink_to("docs/a.md")
+    for path in ("docs/a.md", "link.md"):
+        assert sha256_beneath(str(tmp_path), path) == hashlib.sha256(b"one").hexdigest()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError):
+        sha256_beneath(str(tmp_path), "pipe")
