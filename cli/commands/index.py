@@ -10,7 +10,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ctxrank.indexer.files.scan import IndexReport
-    from ctxrank.indexer.links.indexing import LinkedReport
+    from ctxrank.indexer.links.sync import LinkedReport
 
 _SHOWN_PATHS = 20
 
@@ -27,7 +27,7 @@ def command(call: Call, paths: tuple[str, ...], dry_run: bool) -> int:
     """
     from ctxrank.cli.output.progress import progress_bar
     from ctxrank.indexer.files.scan import index_artifacts
-    from ctxrank.indexer.links.indexing import index_linked
+    from ctxrank.indexer.links.sync import index_linked
     from ctxrank.indexer.store.config import load_config
 
     gc.enable()  # this may take a while: see cli/entry.py

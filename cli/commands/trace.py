@@ -18,9 +18,9 @@ def command(call: Call, path: str) -> int:
     from ctxrank.cli.commands.linked_store_option import open_for_links
     from ctxrank.indexer.beneath import contained_path
     from ctxrank.indexer.files.read import FileText, read_text_file
+    from ctxrank.indexer.links.annotations import trace_path
     from ctxrank.indexer.links.graph import load_graph
     from ctxrank.indexer.links.sync import sync_tree
-    from ctxrank.indexer.links.trace import trace_path
     from ctxrank.indexer.links.tree import require_tree
     from ctxrank.indexer.store.config import load_config
 
@@ -30,7 +30,7 @@ def command(call: Call, path: str) -> int:
         wanted = contained_path(tree.folder, wanted)
         sync_tree(store, tree, load_config(store).redaction_mode)
         graph = load_graph(store.truth, tree)
-    text = read_text_file(os.path.join(tree.folder, wanted))
+    text = read_text_file(tree.folder, wanted)
     governors, unknown = trace_path(graph, wanted, text.text if isinstance(text, FileText) else "")
     for id_ in unknown:
         call.note(f"{wanted} names {id_}, which does not exist.")
