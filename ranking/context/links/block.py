@@ -16,8 +16,8 @@
     omitted: DEC-BILLING-003 (210)
     lowered: SPEC-BILLING-001 summary (640)
 
-What comes from files is data: stored texts hold no line that looks like a header (indexer/links/artifact.py), and all else
-of theirs is on one line behind a name of ours.
+What comes from files is data: stored texts hold no line that looks like a header (indexer/links/artifact.py), and all
+else of theirs is on one line behind a name of ours.
 """
 
 from collections.abc import Sequence
