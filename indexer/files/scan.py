@@ -22,7 +22,7 @@ from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
 from ctxrank.indexer.files.walk import FoundFile, Skipped, walk
-from ctxrank.indexer.fulltext.background import Companion, companion
+from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
@@ -83,7 +83,7 @@ def index_artifacts(
     if is_large and not is_dry_run:
         # Counted now and written once. A few files are counted at the end: the vocabulary takes 400 ms to load.
         scan.counter = local_counter()
-    with companion(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.companion:
+    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.background:
         for root, changes in work:
             scan.run(root, changes)
     scan.follow()
@@ -178,7 +178,7 @@ class _Scan:
 
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
-        self.companion: Companion | None = None
+        self.background: BackgroundIndexer | None = None
         self.counter: TokenCounter | None = None
         self._store = store
         self._mode = mode
@@ -248,7 +248,7 @@ class _Scan:
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size
             self._unfollowed += size
-            if self.companion is not None and self.companion.nudge():
+            if self.background is not None and self.background.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
                 self.follow()
@@ -343,7 +343,7 @@ class _Scan:
         """Let the index catch up."""
         self._unfollowed = 0
         if not self._is_dry_run:
-            self._store.follow()
+            self._store.catch_up()
 
     def report(self) -> IndexReport:
         """The tally, in path order."""

@@ -4,9 +4,9 @@ A search meets such a backlog when a run writes and indexes beside it. Applying 
 and the run no less, as only one process at a time can write the index; so it answers at once and says what it lacks.
 A lock on a file tells it from a backlog that nobody works on, and the system takes that lock from a process that dies.
 
-    with Announcement(folder) as said:      the run: before each batch, because somebody may just be asking
-        said.again()
-    is_announced(folder)                    everybody else
+    with Announcement(folder) as announcement:      the run: before each batch, because somebody may just be asking
+        announcement.repeat()
+    bulk_catch_up_in_progress(folder)                    everybody else
 """
 
 import contextlib
@@ -32,14 +32,14 @@ class Announcement:
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
             self._descriptor = os.open(os.path.join(self._folder, FILE), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        self.again()
+        self.repeat()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
 
-    def again(self) -> None:
+    def repeat(self) -> None:
         """Say it, if it is not said: somebody asked at that very moment, or another run said it first."""
         if self._descriptor >= 0 and not self._is_held:
             with contextlib.suppress(OSError):
@@ -47,7 +47,7 @@ class Announcement:
                 self._is_held = True
 
 
-def is_announced(folder: str) -> bool:
+def bulk_catch_up_in_progress(folder: str) -> bool:
     """Whether some process has said so. Those who ask share the lock, so they never take each other for a run."""
     try:
         descriptor = os.open(os.path.join(folder, FILE), os.O_RDONLY | os.O_CLOEXEC)

@@ -33,7 +33,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     if tree is None:
         return None
     report = sync_tree(store, tree, mode)
-    store.follow()
+    store.catch_up()
     scan = sync_annotations(store, tree, load_linked_config(tree).starts)
     count_tokens(store)
     return LinkedReport(report.files, len(report.written), len(report.removed), scan.read)

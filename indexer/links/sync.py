@@ -25,7 +25,7 @@ from ctxrank.indexer.links.store import (
 )
 from ctxrank.indexer.links.tree import Tree, TreeFile, list_files
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.indexer.files.read import FileText, ReadSkip
@@ -91,7 +91,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
             for path in gone:
                 forget(change, known[path].number)
     if written or gone:
-        store.follow(FOLLOW_AFTER_WRITE_MS)
+        store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     _remember(store, tree, files, _Memory(before, rules, seen))
     return SyncReport(len(files), tuple(file.path for file in to_read), tuple(written), tuple(sorted(gone)))
 
