@@ -1,4 +1,4 @@
-"""Opening a store with the index that follows it: above both, so that the store need not know its index."""
+"""Opening a store together with its index: above both, so that the store need not know its index."""
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
 from ctxrank.indexer.store.location import find_store
@@ -30,6 +30,6 @@ def engine_of(store: Store) -> "Engine":
 
 
 def _consumer_of(store: Store) -> IndexConsumer:
-    from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine
+    from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine  # a call may need no index
 
     return Fts5Engine(store)

@@ -1,12 +1,12 @@
-"""Who follows: a process that will apply all that the index lacks says so while it does.
+"""Bulk catch-up: a process that will apply everything that is missing in the index announces it meanwhile.
 
 A search meets such a backlog when a run writes and indexes beside it. Applying a part of it would take the search long
-and the run no less, as only one process at a time can write the index; so it answers at once and says what it lacks.
-A lock on a file tells it from a backlog that nobody works on, and the system takes that lock from a process that dies.
+and the run no less, as only one process at a time can write the index; so it answers at once and says what is missing.
+A lock on a file tells it from a backlog that no process works on; the system takes that lock from a process that dies.
 
-    with Announcement(folder) as announcement:      the run: before each batch, because somebody may just be asking
+    with Announcement(folder) as announcement:      the run: before each batch: another process may be asking
         announcement.repeat()
-    bulk_catch_up_in_progress(folder)                    everybody else
+    bulk_catch_up_in_progress(folder)               every other process
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Announcement:
             os.close(self._descriptor)
 
     def repeat(self) -> None:
-        """Say it, if it is not said: somebody asked at that very moment, or another run said it first."""
+        """Say it, if it is not said: another process asked at that very moment, or another run said it first."""
         if self._descriptor >= 0 and not self._is_held:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -118,7 +118,7 @@ class Fts5Engine:
 
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Apply what the index lacks of the change log; returns how many changes it still lacks (catch_up.py)."""
-        from ctxrank.indexer.fulltext.catch_up import catch_up
+        from ctxrank.indexer.fulltext.catch_up import catch_up  # only where the index is behind
 
         with sqlite_errors(self.location.truth):
             return catch_up(self, bound_ms, wait_ms)
@@ -160,7 +160,7 @@ class Fts5Engine:
         # unchanged.
         if missing <= _MAX_MISSING_SHARE * (index.state().documents - missing):
             return False
-        from ctxrank.indexer.store.parents import count_documents
+        from ctxrank.indexer.store.parents import count_documents  # only where much is missing
 
         return missing > _MAX_MISSING_SHARE * count_documents(self.primary)
 
@@ -175,7 +175,7 @@ class Fts5Engine:
 
     def apply(self, batch: "ChangeBatch") -> None:
         """Upsert and delete by version, in one transaction."""
-        from ctxrank.indexer.fulltext.catch_up import apply_batch
+        from ctxrank.indexer.fulltext.catch_up import apply_batch  # only where the index is behind
 
         apply_batch(self.index(), batch)
 
@@ -191,7 +191,7 @@ class Fts5Engine:
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""
-        from ctxrank.indexer.fulltext.dictionary import unstemmed
+        from ctxrank.indexer.fulltext.dictionary import unstemmed  # few queries need it
 
         return unstemmed(self.index(), surface)
 
@@ -202,7 +202,7 @@ class Fts5Engine:
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
         """Terms that begin so and those of `also` that there are, the most frequent first."""
-        from ctxrank.indexer.fulltext.dictionary import terms_with_beginning
+        from ctxrank.indexer.fulltext.dictionary import terms_with_beginning  # few queries need it
 
         return terms_with_beginning(self.index(), beginning, also, most)
 
@@ -214,19 +214,19 @@ class Fts5Engine:
 
     def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
         """The shortest document of each level of each term."""
-        from ctxrank.indexer.fulltext.dictionary import impact_bounds
+        from ctxrank.indexer.fulltext.dictionary import impact_bounds  # few queries need it
 
         return impact_bounds(self.index(), term_ids, weights)
 
     def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length in characters with their df, the most frequent ones."""
-        from ctxrank.indexer.fulltext.dictionary import terms_of_length
+        from ctxrank.indexer.fulltext.dictionary import terms_of_length  # few queries need it
 
         return terms_of_length(self.index(), shortest, longest, most)
 
     def word_of(self, term: str) -> str:
         """A word that a stemmed term came from."""
-        from ctxrank.indexer.fulltext.dictionary import word_of
+        from ctxrank.indexer.fulltext.dictionary import word_of  # few queries need it
 
         return word_of(self.index(), term)
 
@@ -260,7 +260,8 @@ class Fts5Engine:
              WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
              LIMIT ?
         """
-        return [cast("int", row[0]) for row in self._execute(sql, (*where.values, most))]
+        found = cast("list[tuple[int]]", self._execute(sql, (*where.values, most)).fetchall())
+        return [row[0] for row in found]
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The rows that FTS5's bm25() ranks highest: it walks the whole list of every term in the expression.
@@ -277,8 +278,8 @@ class Fts5Engine:
              ORDER BY s, fts.rowid
              LIMIT ?
         """
-        best = self._execute(sql, (*where.values, most)).fetchall()
-        return self.rows_of(cast("int", row[0]) for row in best)
+        best = cast("list[tuple[int, float]]", self._execute(sql, (*where.values, most)).fetchall())
+        return self.rows_of([row[0] for row in best])
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""
@@ -308,7 +309,7 @@ class Fts5Engine:
         if weighted is None:
             weighted = self._weighted[weights] = _WeightedCounts(weights)
         try:
-            yield from forward.frequencies([cast("bytes", row[3]) for row in rows], term_ids, weighted)
+            yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
 
@@ -331,18 +332,18 @@ class Fts5Engine:
               FROM json_each(?) AS wanted
              CROSS JOIN {PRIMARY}.documents AS d ON d.id = wanted.value AND d.seq <= ?
         """
-        rows = self._execute(sql, (id_list(document_ids), self._applied_seq))
-        return [RankingSignals(*cast("tuple[int, str, int, bool]", row)) for row in rows]
+        rows = self._execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
+        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
 
     def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
         """Documents as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_parents
+        from ctxrank.indexer.store.parents import read_parents  # an assembly shows no hits
 
         return read_parents(self.index().connection, PRIMARY, document_ids)
 
     def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
         """Passages as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_passages
+        from ctxrank.indexer.store.parents import read_passages  # as above
 
         return read_passages(self.index().connection, PRIMARY, document_ids)
 
@@ -470,7 +471,7 @@ def _facet_texts(scope: Scope, label_ids: dict[str, list[int]]) -> list[str]:
         facets.append(" OR ".join(f"s{id_}" for id_ in scope.session_ids))
     if scope.group_ids:
         facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
-    # A name that was never stored is in no row: label 0 is of those that have none, and no facet is -1.
+    # A name that was never stored is in no row, and neither is a facet without a number.
     facets += [" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x" for letter, ids in label_ids.items()]
     return facets
 

@@ -42,7 +42,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
             try:
                 step(index)
             except apsw.BusyError:
-                break  # the process that holds the lock goes on with a file that nobody else sees, and notices
+                break  # the process that holds the lock goes on with a file that no other process sees, and notices
             except INDEX_READ_ERRORS:
                 continue  # too damaged for this step; the next one takes less for granted
             index = holder.reopen_index()

@@ -7,10 +7,10 @@ the formula is tuned. A search leaves alone the rows that cannot reach the best 
     weighted occurrences    up to 1    2     3     5     8   more
     shortest document            34   41    60    52  NONE   NONE
 
-The lengths only fall: a document that goes leaves its lengths behind, which is safe, and loose until the index is made
-anew. The levels were chosen by how many rows may be among the first 30, on average over 200 questions each to 100,000
-made documents and 48,714 pieces of real ones (2026-11): 869 and 393 with every term's true maximum, 1,044 and 480
-with these levels, 1,329 and 655 with the levels 1, 2 and 5.
+The lengths only fall: a document that goes leaves its lengths behind, which is safe, and loose until the index is
+rebuilt. The levels were chosen by how many rows may be among the first 30, on average over 200 questions each to
+100,000 made documents and 48,714 pieces of real ones (2026-11): 869 and 393 with every term's true maximum, 1,044 and
+480 with these levels, 1,329 and 655 with the levels 1, 2 and 5.
 """
 
 from collections.abc import Iterable, Sequence

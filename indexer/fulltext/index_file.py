@@ -115,7 +115,7 @@ class Index:
         return row == (1,)
 
     def is_file_sound(self) -> bool:
-        """Whether SQLite finds every page where it belongs: what is made anew in a file of lost pages loses more."""
+        """Whether SQLite finds every page where it belongs: what is rebuilt in a file of lost pages loses more."""
         return self.connection.execute("PRAGMA main.quick_check(1)").fetchone() == ("ok",)
 
     def is_whole(self) -> bool:
@@ -190,7 +190,7 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
     generation: int | None = None
     try:
         if os.path.islink(path):
-            os.unlink(path)  # what it leads to is not ours to write; the index is made anew in its place
+            os.unlink(path)  # what it leads to is not ours to write; the index is rebuilt in its place
         connection = open_database(path, busy_ms=busy_ms, create=True)
         _attach(connection, primary_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
@@ -226,7 +226,7 @@ def _attach(connection: apsw.Connection, primary_path: str) -> None:
     except (apsw.CantOpenError, apsw.ReadOnlyError):
         if os.access(os.path.dirname(primary_path), os.W_OK) and os.access(primary_path, os.W_OK):
             raise
-        # On a read-only file system nobody can make the -shm; the primary database was opened the same way.
+        # On a read-only file system no process can make the -shm; the primary database was opened the same way.
         connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "immutable=1"),))
 
 
@@ -253,7 +253,7 @@ def _recognise(connection: apsw.Connection) -> IndexHealth:
 
 
 def create_schema(connection: apsw.Connection) -> None:
-    """Make the tables of an empty index, once, whoever comes first."""
+    """Make the tables of an empty index, once, whichever process comes first."""
     with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
         schema = file.read()
     with immediate(connection):

@@ -32,7 +32,7 @@ def file_state(store: Store, artifact_id: int | None) -> str:
         return "current"
     if info.st_size != size:
         return "changed"
-    import hashlib
+    import hashlib  # only for a file whose stat changed and whose size did not
 
     try:
         with open(full, "rb") as file:

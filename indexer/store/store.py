@@ -47,7 +47,7 @@ _GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\
 
 
 class Change:
-    """One open writing transaction: hands out the feed's next numbers."""
+    """One open writing transaction: hands out the next numbers of the change log."""
 
     def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
         self.connection = connection
@@ -63,7 +63,7 @@ class Change:
         return self._seq
 
     def finish(self) -> None:
-        """Write the counter back and mark this point of the feed."""
+        """Write the counter back and mark this point of the log."""
         if self._seq == self._first:
             return
         self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
@@ -104,7 +104,7 @@ class Store:
 
     @contextlib.contextmanager
     def write(self) -> Generator[Change, None, None]:
-        """One short transaction on the truth; its changes enter the feed when it ends.
+        """One short transaction on the primary database; its changes enter the log when it ends.
 
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
         """
@@ -216,7 +216,7 @@ def _refuse_foreign(truth: apsw.Connection) -> None:
 
 
 def _refuse_strange(truth: apsw.Connection, path: str) -> None:
-    """A store may come with somebody else's files: what runs when a table is only read or written is ours alone."""
+    """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
     query = """
         SELECT type, name FROM sqlite_schema
          WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')

@@ -1,6 +1,6 @@
 """A query that is a name and nothing else: SPEC-BILLING-001, TASK-042, single-flight.
 
-Its parts are common words, so a text that repeats them would stand before the one that is meant. In such a search
+Its parts are common words, so a text that repeats them would come before the one that is meant. In such a search
 come first: the linked artifact of that id; what has the name in its title; what holds it as it was typed; and then
 all that holds some of its parts. Within each the usual order holds.
 """

@@ -1,4 +1,4 @@
-"""Passage hits: passages as hits of their own, each with the support of what stands around it.
+"""Passage hits: passages as hits of their own, each with the support of what is around it.
 
     s = own + 1·whole + 0.2·(before + after)
 
@@ -30,7 +30,7 @@ _WHOLE = 0  # the rowid of a whole in an explanation: no row has it
 
 
 class PassageGroup(HitGroup):
-    """What one passage was found by: itself, and what stands around it."""
+    """What one passage was found by: itself, and what is around it."""
 
     __slots__ = ("support",)
 

@@ -1,4 +1,4 @@
-"""Snippets: the part of a text where most of the query's words stand together, with those words marked.
+"""Snippets: the part of a text where most of the query's words are together, with those words marked.
 
     the **database** is **locked** because the WAL switch …
 
