@@ -47,7 +47,7 @@ class Call(NamedTuple):
 
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
-        from ctxrank.indexer.store.store import open_store
+        from ctxrank.indexer.opening import open_store
 
         return open_store(self.db, root=self.root)
 

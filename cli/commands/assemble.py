@@ -92,8 +92,8 @@ def command(call: Call, /, session: str, agent: str, format_: str, strict: bool,
 def _assembled(call: Call, session: str, agent: str, options: dict[str, object], *, is_json: bool) -> "Assembly":
     from ctxrank.cli.commands.spawn_options import read_request
     from ctxrank.indexer.exceptions import UsageError
+    from ctxrank.indexer.opening import open_store
     from ctxrank.indexer.store.config import Config, load_config
-    from ctxrank.indexer.store.store import open_store
     from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
 
     request = read_request(call, session, agent, options, is_explained=is_json)

@@ -50,7 +50,7 @@ class _Work(NamedTuple):
 
 def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
     """Make a store in an empty folder and set the crowd on it; the caller removes the folder."""
-    from ctxrank.indexer.store.store import create_store
+    from ctxrank.indexer.opening import create_store
 
     os.makedirs(os.path.join(folder, "notes"), mode=0o700, exist_ok=True)
     create_store(folder).close()
@@ -128,8 +128,8 @@ def work(folder: str, worker: int, seconds: float) -> None:
 
 
 def _save(folder: str, worker: int, number: int) -> None:
+    from ctxrank.indexer.opening import create_store
     from ctxrank.indexer.records.packages import NewPackage, save_package
-    from ctxrank.indexer.store.store import create_store
 
     path = f"notes/{worker}-{number}.md"
     with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
@@ -141,7 +141,7 @@ def _save(folder: str, worker: int, number: int) -> None:
 
 def _search(folder: str, worker: int, number: int) -> None:
     """Whoever was told that a package is saved finds it. Raises LookupError."""
-    from ctxrank.indexer.store.store import create_store
+    from ctxrank.indexer.opening import create_store
     from ctxrank.ranking import SearchRequest, search
 
     with create_store(folder) as store:
@@ -154,12 +154,12 @@ def _verify(folder: str, works: list[_Work]) -> tuple[int, list[str]]:
     """How many acknowledged packages are not there or not found, and what is wrong with the store."""
     from ctxrank.indexer.care.examination import examine
     from ctxrank.indexer.care.finding import Result
-    from ctxrank.indexer.store.store import create_store
+    from ctxrank.indexer.opening import create_store
     from ctxrank.ranking import SearchRequest, search
 
     lost = 0
     with create_store(folder) as store:
-        store.follow()
+        store.catch_up()
         paths = {str(path) for (path,) in store.truth.execute("SELECT path FROM packages")}
         for worker, done in enumerate(works):
             for number in done.saved:

@@ -143,8 +143,8 @@ def _config(call: Call) -> "Config":
     import tempfile
 
     from ctxrank.indexer.exceptions import NoStoreError
+    from ctxrank.indexer.opening import create_store
     from ctxrank.indexer.store.config import load_config
-    from ctxrank.indexer.store.store import create_store
 
     try:
         with call.open() as store:

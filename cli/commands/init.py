@@ -17,7 +17,7 @@ def command(call: Call, folder: str) -> None:
     import os
 
     from ctxrank.indexer.exceptions import UsageError
-    from ctxrank.indexer.store.store import create_store
+    from ctxrank.indexer.opening import create_store
 
     if not os.path.isdir(folder):
         raise UsageError(f"There is no folder {folder}.", "Make it first, or name another.")

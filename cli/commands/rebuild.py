@@ -15,12 +15,13 @@ def command(call: Call) -> int:
     Example: ctxrank rebuild
     """
     from ctxrank.indexer.fulltext.catch_up import rebuild
+    from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
-        missing = rebuild(store)
-        trouble = store.index().trouble.value
-        documents = 0 if trouble else store.index().state().documents
+        missing = rebuild(fts5_of(store))
+        trouble = index_of(store).health.value
+        documents = 0 if trouble else index_of(store).state().documents
     if call.is_json:
         from ctxrank.cli.output.envelope import emit_json
 

@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
@@ -112,7 +112,7 @@ def save_package(
             root=artifacts.root_id(change, store.location.root, store.location.project),
             prepared=prepared,
         )
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return saved._replace(notes=tuple(notes))
 
 
@@ -251,7 +251,7 @@ def supersede(store: Store, old_id: int, new_id: int) -> None:
     """Say that one package replaces another. Raises NotFoundError, and UsageError for a circle or a repeat."""
     with store.write() as change:
         link_versions(change, old_id, new_id)
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
 
 
 def link_versions(change: Change, old_id: int, new_id: int) -> None:
