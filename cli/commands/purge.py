@@ -7,9 +7,9 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.privacy.blocklist import KeptOut
     from ctxrank.indexer.privacy.purge import Forgot
     from ctxrank.indexer.privacy.redact_again import RedactedAgain
+    from ctxrank.indexer.store.blocklist import BlockedEntry
     from ctxrank.indexer.store.store import Store
 
 
@@ -171,28 +171,28 @@ def _print_forgot(forgot: "Forgot") -> None:
 
 
 def _kept_out(call: Call, store: "Store", allow: tuple[int, ...]) -> int:
-    from ctxrank.indexer.privacy import blocklist
+    from ctxrank.indexer.store import blocklist
 
     if allow:
         with store.write() as change:
-            blocklist.allow(change, allow)
-    rows = blocklist.list_kept_out(store.truth)
+            blocklist.allow(change.connection, allow)
+    rows = blocklist.blocked_entries(store.truth)
     if call.is_json:
         from ctxrank.cli.output.envelope import emit_json
         from ctxrank.indexer.clock import format_us
 
-        shown = [{"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.forgotten_at)} for row in rows]
+        shown = [{"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.blocked_at)} for row in rows]
         emit_json({"kept_out": shown, "allowed": list(allow)})
     else:
         _print_kept_out(rows)
     return 0
 
 
-def _print_kept_out(rows: "list[KeptOut]") -> None:
+def _print_kept_out(rows: "list[BlockedEntry]") -> None:
     from ctxrank.indexer.clock import format_us
 
     for row in rows:
-        print(f"{row.number:<5} {row.kind:<10} {format_us(row.forgotten_at)}")
+        print(f"{row.number:<5} {row.kind:<10} {format_us(row.blocked_at)}")
     if not rows:
         print("nothing is kept out")
 

@@ -16,7 +16,7 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.store import Change, atomic
 from ctxrank.indexer.text.lines import one_line
 
 State = Literal["sighted", "confirmed", "refuted"]
@@ -101,12 +101,12 @@ _INSERT = """
 """
 
 
+@atomic
 def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
     """Write a pattern, or count the known one of its hash and project, which takes over a longer solution.
 
     `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
-    refuse_purged(change, pattern.message, pattern.solution)
     is_new = find(change.connection, pattern.project, pattern.pattern_hash) is None
     row = change.connection.execute(
         f"""
@@ -122,16 +122,16 @@ def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
     ).fetchone()
     assert row is not None, "an upsert returns its row"
     counted = CountedPattern(int(row[0]), int(row[1]), is_new)
-    put_document(change, counted.id)
+    put_document(change, counted.id, brought_by=pattern)
     return counted
 
 
+@atomic
 def upsert(change: Change, pattern: ErrorPattern) -> int:
     """Write a pattern, over the one of the same hash and project if there is one; returns its id.
 
     `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
-    refuse_purged(change, pattern.message, pattern.solution)
     row = change.connection.execute(
         f"""
         {_INSERT}
@@ -147,19 +147,14 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
     ).fetchone()
     assert row is not None, "an upsert returns its row"
     number = int(row[0])
-    put_document(change, number)
+    put_document(change, number, brought_by=pattern)
     return number
 
 
-def refuse_purged(change: Change, message: str, solution: str) -> None:
-    """Raises UsageError where a pattern of this message and solution was purged."""
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "error", f"{message}\n{solution}")
-
-
-def put_document(change: Change, pattern_id: int) -> None:
-    """Make a pattern findable as it stands in its row now."""
+def put_document(change: Change, pattern_id: int, *, brought_by: ErrorPattern | None = None) -> None:
+    """Make a pattern findable as its row is now. Raises UsageError where the pattern that it was `brought_by` was
+    purged; None where what is stored already has changed.
+    """
     row = change.connection.execute(
         "SELECT error_type, message, solution, lang, created_at FROM error_patterns WHERE id = ?", (pattern_id,)
     ).fetchone()
@@ -170,6 +165,7 @@ def put_document(change: Change, pattern_id: int) -> None:
         documents.Document(
             kind="error", number=pattern_id, title=title_of(str(error_type), str(message)), body=str(solution),
             type=str(lang or ""), created_at=int(created_at), ruleset=RULESET_VERSION,
+            source=None if brought_by is None else f"{brought_by.message}\n{brought_by.solution}",
         ),
     )  # fmt: skip
 

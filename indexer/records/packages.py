@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
 PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
@@ -148,6 +148,7 @@ def _checked(new: NewPackage) -> NewPackage:
     )
 
 
+@atomic
 def insert(
     change: Change,
     new: NewPackage,
@@ -162,10 +163,7 @@ def insert(
 
     Raises UsageError for a path that was purged.
     """
-    from ctxrank.indexer.privacy.blocklist import refuse_path  # writing only
-
     connection = change.connection
-    refuse_path(connection, new.path)
     group_id = None
     if not is_session_wide(new.group):
         assert new.group is not None, "a session-wide package has no group"
@@ -203,7 +201,7 @@ def insert(
         documents.Document(
             kind="package", number=package_id, title=prepared.title if prepared else os.path.basename(new.path),
             body=new.summary, path=new.path, session_id=session_id, group_id=group_id or 0, agent=new.producer,
-            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION,
+            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION, source=new.path,
         ),
     )  # fmt: skip
     if artifact_id is not None and prepared is not None:

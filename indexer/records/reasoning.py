@@ -13,7 +13,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
 # What nobody may leave out: without the first a task was not read, without the second it was not finished.
@@ -193,19 +193,17 @@ def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: Redaction
     return tuple(notes)
 
 
+@atomic
 def insert(change: Change, entry: Reasoning) -> int:
     """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
     _check(entry.phase, entry.confidence)
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "reasoning", entry.content)
     change.connection.execute(
         "INSERT INTO reasoning (session_id, group_id, agent, phase, content, created_at, agent_name, iteration,"
         " confidence, refs, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:10], int(entry.is_redacted)),
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    _put_document(change, number, entry, source=entry.content)
     return number
 
 
@@ -230,13 +228,13 @@ def _check(phase: str, confidence: str | None) -> None:
         raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
-def _put_document(change: Change, number: int, entry: Reasoning) -> None:
+def _put_document(change: Change, number: int, entry: Reasoning, *, source: str | None = None) -> None:
     documents.put(
         change,
         documents.Document(
             kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
-            created_at=entry.created_at, ruleset=RULESET_VERSION,
+            created_at=entry.created_at, ruleset=RULESET_VERSION, source=source,
         ),
     )  # fmt: skip
 

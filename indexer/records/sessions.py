@@ -96,9 +96,7 @@ def create_session(change: Change, new: NewSession) -> int:
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
     _check_name(change, new.name, "a session's")
-    from ctxrank.indexer.privacy.blocklist import SESSION, refuse_text  # writing only
-
-    refuse_text(change.connection, SESSION, new.name)
+    change.blocklist.refuse("session", new.name)
     if new.status not in SESSION_STATUSES:
         raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
     if new.mode not in MODES:

@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200
@@ -221,18 +221,16 @@ def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = N
     return int(following if own is None else own) if is_taken else entry.iteration
 
 
+@atomic
 def insert(change: Change, entry: SkillOutput) -> int:
     """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "skill", entry.output)
     change.connection.execute(
         "INSERT INTO skill_outputs (session_id, group_id, agent, skill, iteration, output, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         entry,
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    _put_document(change, number, entry, source=entry.output)
     return number
 
 
@@ -249,12 +247,12 @@ def replace(change: Change, number: int, entry: SkillOutput) -> bool:
     return True
 
 
-def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
+def _put_document(change: Change, number: int, entry: SkillOutput, *, source: str | None = None) -> None:
     documents.put(
         change,
         documents.Document(
             kind="skill", number=number, title=entry.skill, body=entry.output, session_id=entry.session_id,
             group_id=entry.group_id or 0, agent=entry.agent, type=entry.skill, created_at=entry.created_at,
-            ruleset=RULESET_VERSION,
+            ruleset=RULESET_VERSION, source=source,
         ),
     )  # fmt: skip

@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
 TOPICS = ("implementation", "architecture", "methodology", "general")
@@ -155,14 +155,12 @@ def _count(change: Change, strategy: Strategy) -> SavedStrategy:
     return SavedStrategy(number, strategy.name, project, topic, helpfulness, is_new=False)
 
 
+@atomic
 def upsert(change: Change, strategy: Strategy) -> int:
     """Write a strategy, over the one of the same name if there is one; returns its id.
 
     Raises UsageError for one that was purged.
     """
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "strategy", strategy.insight)
     change.connection.execute(
         """
         INSERT INTO strategies (name, project, topic, insight, last_seen, created_at, helpfulness, lang, framework)
@@ -185,7 +183,7 @@ def _put_document(change: Change, number: int, strategy: Strategy) -> None:
         change,
         documents.Document(
             kind="strategy", number=number, title=f"{strategy.topic} strategy", body=strategy.insight,
-            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION,
+            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION, source=strategy.insight,
         ),
     )  # fmt: skip
 

@@ -21,7 +21,7 @@ from ctxrank.indexer.store.connection import wait_for_locks
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.privacy.blocklist import ForgottenSecret
+    from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
 
 # A configuration file of another program's, below the root.
 SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
@@ -91,34 +91,32 @@ def load_config(store: Store) -> Config:
     config = _merged(config, _environment(), "the environment")
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
-    secrets = _forgotten_secrets(store)
+    secrets = _blocked_secrets(store)
     if config.redaction_mode.rules is not None:
         from ctxrank.indexer.store.rules_since import note_rules  # as above
 
         note_rules(store, config.redaction_mode.rules)
     if secrets:
-        config = _with_forgotten(config, secrets)
+        config = _with_blocked(config, secrets)
     store.user_rules = config.redaction_mode.rules
     return config
 
 
-def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
+def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
     if store.truth.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
-    from ctxrank.indexer.privacy.blocklist import (
-        forgotten_secrets,  # hashes: only a store that has purged one needs it
-    )
+    from ctxrank.indexer.store.blocklist import blocked_secrets  # only a store that has purged one needs it
 
-    return forgotten_secrets(store.truth)
+    return blocked_secrets(store.truth)
 
 
-def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> Config:
+def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
     from ctxrank.indexer.redaction.user_rules import UserRules
 
     mode = config.redaction_mode
     rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
-    return config._replace(redaction_mode=mode.with_rules(rules._replace(forgotten=secrets)))
+    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=secrets)))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:

@@ -9,6 +9,8 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 
+SCHEMA_VERSION = 7
+APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005

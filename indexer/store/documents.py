@@ -1,7 +1,7 @@
-"""Documents: everything searchable, one row each, and the feed of their changes.
+"""Documents: everything searchable, one row each, and the change log's numbers.
 
-Whoever puts a document has redacted its texts before; this module counts them, splits their
-identifiers and numbers the change.
+`put` is the gate: a document with a `source` that was purged is refused there. Its texts are redacted before; this
+module counts them, splits their identifiers and numbers the change.
 """
 
 import re
@@ -45,6 +45,9 @@ class Document(NamedTuple):
     end_line: int = 0
     superseded_by: int | None = None
     counted: TextCount | None = None  # of the body; None: it is estimated
+    # What the blocklist knows it by: the record's text, or the path of a file. None: nothing comes in by it, what is
+    # stored already is written again.
+    source: str | None = None
 
 
 class DocumentRef(NamedTuple):
@@ -71,8 +74,11 @@ def parse_ref(text: str) -> DocumentRef:
 def put(change: Change, document: Document) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
-    A document with a number replaces the one of the same kind and number; a passage is always new.
+    A document with a number replaces the one of the same kind and number; a passage is always new. Raises UsageError
+    where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
     """
+    if document.source is not None:
+        change.blocklist.refuse(document.kind, document.source)
     found = None
     if document.number is not None:
         found = change.connection.execute(

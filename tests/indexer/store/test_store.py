@@ -15,7 +15,8 @@ from ctxrank import indexer
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import list_packages
-from ctxrank.indexer.store.store import SCHEMA_VERSION, Store
+from ctxrank.indexer.store.connection import SCHEMA_VERSION
+from ctxrank.indexer.store.store import Store
 
 
 @pytest.fixture
