@@ -14,6 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_row, read_rows
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
@@ -76,6 +77,11 @@ class Package(NamedTuple):
     supersedes: int | None
     superseded_by: int | None
     created_at: int
+
+
+class _Version(NamedTuple):
+    id: int
+    version: int
 
 
 class Consumer(NamedTuple):
@@ -174,7 +180,8 @@ def insert(
     if prepared is not None:
         artifact_id = artifacts.record(change, root, prepared)
     created_at = now_us() if new.created_at is None else new.created_at
-    version = 1 if previous is None else previous[1] + 1
+    version = 1 if previous is None else previous.version + 1
+    replaced = None if previous is None else previous.id
     connection.execute(
         """
         INSERT INTO packages (session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
@@ -183,13 +190,12 @@ def insert(
         """,
         (
             session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
-            new.summary, prepared.file.size_bytes if prepared else None, version,
-            previous[0] if previous else None, created_at,
+            new.summary, prepared.file.size_bytes if prepared else None, version, replaced, created_at,
         ),
     )  # fmt: skip
     package_id = connection.last_insert_rowid()
-    if previous is not None:
-        mark_superseded(change, previous[0], package_id)
+    if replaced is not None:
+        mark_superseded(change, replaced, package_id)
     if consumers is None:
         consumers = tuple(Consumer(agent, None, None) for agent in new.consumers)
     connection.executemany(
@@ -214,27 +220,26 @@ def insert(
             # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
             artifacts.refresh_owners(change, artifact_id, prepared)
     return SavedPackage(
-        package_id, new.path, version, previous[0] if previous else None,
-        tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
-        len(prepared.passages) if prepared else 0, (),
-    )  # fmt: skip
+        id=package_id,
+        path=new.path,
+        version=version,
+        supersedes=replaced,
+        consumers=tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
+        passages=len(prepared.passages) if prepared else 0,
+        notes=(),
+    )
 
 
-def _current_at(
-    connection: apsw.Connection, session_id: int, group_id: int | None, path: str
-) -> tuple[int, int] | None:
-    """(id, version) of the current package that a new one of this path and group replaces. A file that a second
-    group saves, or that is saved for the whole session, is a package of its own: no group loses what it had.
+def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version | None:
+    """The current package that a new one of this path and group replaces. A file that a second group saves, or that is
+    saved for the whole session, is a package of its own: no group loses what it had.
     """
-    row = connection.execute(
-        """
+    query = """
         SELECT id, version FROM packages
          WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ?
          ORDER BY id DESC LIMIT 1
-        """,
-        (session_id, path, group_id),
-    ).fetchone()
-    return None if row is None else (int(row[0]), int(row[1]))
+    """
+    return read_row(connection, query, (session_id, path, group_id), _Version)
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
@@ -349,16 +354,16 @@ _PACKAGE_QUERY = """
 
 def get_package(truth: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
-    row = truth.execute(f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,)).fetchone()
-    if row is None:
+    package = read_row(truth, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
+    if package is None:
         raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
-    return Package(*row)
+    return package
 
 
 def consumers_of(truth: apsw.Connection, package_id: int) -> list[Consumer]:
     """Who a package is designated for, in the order they were named."""
     query = "SELECT agent, iteration, consumed_at FROM package_consumers WHERE package_id = ? ORDER BY id"
-    return [Consumer(*row) for row in truth.execute(query, (package_id,))]
+    return list(read_rows(truth, query, (package_id,), Consumer))
 
 
 def list_packages(

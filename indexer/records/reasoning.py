@@ -13,6 +13,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
@@ -298,7 +299,7 @@ def check_phases(truth: apsw.Connection, session: str, group: str | None, agent:
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND r.agent = ?3
     """
     values = (session, None if is_session_wide(group) else group, fold_agent(agent))
-    found = {str(phase) for (phase,) in truth.execute(query, values)}
+    found = set(read_column(truth, query, values, str))
     return PhaseCheck(
         missing=tuple(phase for phase in MANDATORY_PHASES if phase not in found),
         documented=tuple(phase for phase in MANDATORY_PHASES if phase in found),

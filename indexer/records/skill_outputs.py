@@ -14,6 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -90,15 +91,11 @@ def save_skill_output(
             assert group is not None, "no group is the whole session"
             group_id = require_group(change, owner.id, group)
         # The lock is held, so nobody else is given the same number.
-        row = change.connection.execute(
-            """
+        query = """
             SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs
              WHERE session_id = ? AND skill = ? AND agent = ? AND group_id IS ?
-            """,
-            (owner.id, skill, agent, group_id),
-        ).fetchone()
-        assert row is not None, "an aggregate always has a row"
-        iteration = int(row[0])
+        """
+        iteration = require_value(change.connection, query, (owner.id, skill, agent, group_id), int)
         number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted)
@@ -199,7 +196,7 @@ def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
         SELECT DISTINCT o.skill FROM skill_outputs AS o JOIN sessions AS s ON s.id = o.session_id
          WHERE s.name = ? ORDER BY o.skill
     """
-    return tuple(str(name) for (name,) in truth.execute(query, (session,)))
+    return tuple(read_column(truth, query, (session,), str))
 
 
 def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:

@@ -17,6 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
@@ -111,19 +112,18 @@ def _set(change: Change, key: str, value: str) -> None:
 
 def _in_force(truth: apsw.Connection, session: Session | None) -> object:
     """The configuration that holds for a session, or for the store; None if there is none."""
-    row = truth.execute(
-        """
+    query = """
         SELECT coalesce((SELECT skills_config FROM sessions WHERE id = ?),
                         (SELECT value FROM settings WHERE key = ?),
                         (SELECT value FROM settings WHERE key = ?))
-        """,
-        (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG),
-    ).fetchone()
-    if row is None or row[0] is None:
+    """
+    values = (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG)
+    text = read_value(truth, query, values, str)
+    if text is None:
         return None
     import json  # a millisecond that a store without configuration does not pay
 
-    return json.loads(str(row[0]))
+    return json.loads(text)
 
 
 def _agents(value: object) -> dict[str, dict[str, str]]:

@@ -22,6 +22,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
     hash_bucket,
     secret_digest,
 )
+from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.text.digests import digest_of
 
 PATH, SESSION, SECRET = "path", "session", "secret"
@@ -38,6 +39,20 @@ class BlockedEntry(NamedTuple):
     blocked_at: int
 
 
+class _Digest(NamedTuple):
+    """A digest in the table, and what it is of."""
+
+    kind: str
+    digest: str
+
+
+class _Secret(NamedTuple):
+    """A secret's digest in the table, and what a text is filtered by before it is compared."""
+
+    digest: str
+    prefilter: str  # its length, and the hash bucket of its first character
+
+
 class Blocklist:
     """What a store refuses to take again; read when it is first asked, and once, so that a file costs no query.
 
@@ -47,7 +62,7 @@ class Blocklist:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._is_read = False
-        self._digests: frozenset[tuple[str, str]] = frozenset()
+        self._digests: frozenset[_Digest] = frozenset()
         self._secrets: tuple[BlockedSecret, ...] = ()
         self._has_paths = False
         self._key = ""
@@ -86,11 +101,11 @@ class Blocklist:
         if self._is_read:
             return
         self._is_read = True
-        rows = self._connection.execute("SELECT kind, digest FROM blocklist WHERE kind <> 'secret'").fetchall()
-        self._digests = frozenset((str(kind), str(digest)) for kind, digest in rows)
-        self._has_paths = any(kind == PATH for kind, _ in self._digests)
+        query = "SELECT kind, digest FROM blocklist WHERE kind <> 'secret'"
+        self._digests = frozenset(read_rows(self._connection, query, (), _Digest))
+        self._has_paths = any(blocked.kind == PATH for blocked in self._digests)
         self._secrets = blocked_secrets(self._connection)
-        self._key = _key(self._connection) if rows else ""
+        self._key = _key(self._connection) if self._digests else ""
 
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
@@ -109,21 +124,17 @@ def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
 
 
 def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:
-    row = writer.execute(
-        """
+    query = """
         INSERT INTO blocklist (kind, digest, prefilter, blocked_at) VALUES (?, ?, ?, ?)
             ON CONFLICT (kind, digest) DO UPDATE SET blocked_at = excluded.blocked_at
         RETURNING id
-        """,
-        (kind, digest, prefilter, now_us()),
-    ).fetchone()
-    assert row is not None, "an upsert returns its row"
-    return int(row[0])
+    """
+    return require_value(writer, query, (kind, digest, prefilter, now_us()), int)
 
 
 def blocked_entries(connection: apsw.Connection) -> list[BlockedEntry]:
     """The entries, the oldest first."""
-    return [BlockedEntry(*row) for row in connection.execute("SELECT id, kind, blocked_at FROM blocklist ORDER BY id")]
+    return list(read_rows(connection, "SELECT id, kind, blocked_at FROM blocklist ORDER BY id", (), BlockedEntry))
 
 
 def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
@@ -139,12 +150,16 @@ def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
 
 def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     """The purged secrets, as a text is searched for them."""
-    rows = connection.execute("SELECT digest, prefilter FROM blocklist WHERE kind = 'secret' ORDER BY id").fetchall()
-    if not rows:
+    query = "SELECT digest, prefilter FROM blocklist WHERE kind = 'secret' ORDER BY id"
+    stored = list(read_rows(connection, query, (), _Secret))
+    if not stored:
         return ()
     key = _key(connection)
-    prefilters = [(str(digest), [int(number) for number in str(text).split()]) for digest, text in rows]
-    return tuple(BlockedSecret(digest, length, bucket, key) for digest, (length, bucket) in prefilters)
+    secrets: list[BlockedSecret] = []
+    for secret in stored:
+        length, bucket = map(int, secret.prefilter.split())
+        secrets.append(BlockedSecret(secret.digest, length, bucket, key))
+    return tuple(secrets)
 
 
 def _and_above(path: str) -> Iterator[str]:
@@ -156,7 +171,7 @@ def _and_above(path: str) -> Iterator[str]:
 
 
 def _key(connection: apsw.Connection) -> str:
-    return str(connection.execute("SELECT uuid FROM store WHERE id = 1").get)
+    return require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
 def _digest(key: str, kind: str, text: str) -> str:

@@ -1,13 +1,29 @@
-"""How a connection to a store file is opened, and how SQLite's errors become ours."""
+"""The border to SQLite: how a file of a store is opened, how its rows become typed values, and its errors ours.
+
+read_rows(connection, "SELECT name, size_bytes FROM files WHERE id > ?", (3,), File)      each row as a File
+read_row(connection, "SELECT name, size_bytes FROM files WHERE id = ?", (3,), File)       the first, or None
+read_value(connection, "SELECT name FROM files WHERE id = ?", (3,), str)                  its first column, or None
+"""
 
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from itertools import starmap
 
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Row = TypeVar("Row")
+    Value = TypeVar("Value", int, str, float)
+
+# What can be bound to a statement.
+Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
 SCHEMA_VERSION = 7
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
@@ -190,6 +206,45 @@ def snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def read_rows(
+    connection: apsw.Connection, query: str, values: Values, row_type: "Callable[..., Row]"
+) -> "Iterator[Row]":
+    """The rows of a query, each as a value of a type that has the columns as its fields, in their order.
+
+    What a column holds is what the schema says: every table is STRICT.
+    """
+    return starmap(row_type, connection.execute(query, values))
+
+
+def read_row(connection: apsw.Connection, query: str, values: Values, row_type: "Callable[..., Row]") -> "Row | None":
+    """The first row of a query; None where it has none."""
+    found = connection.execute(query, values).fetchone()
+    return None if found is None else row_type(*found)
+
+
+def read_column(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "list[Value]":
+    """The first column of a query's rows. Raises DamagedError where something in it is of another type, or NULL."""
+    return [_checked(found[0], type_) for found in connection.execute(query, values)]
+
+
+def read_value(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "Value | None":
+    """The first column of a query's first row; None where that is NULL, or there is no row. Raises DamagedError."""
+    found = connection.execute(query, values).fetchone()
+    return None if found is None or found[0] is None else _checked(found[0], type_)
+
+
+def require_value(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "Value":
+    """The value that a query always has: of an aggregate, or of a row that was just written. Raises DamagedError."""
+    found = connection.execute(query, values).fetchone()
+    return _checked(None if found is None else found[0], type_)
+
+
+def _checked(found: object, type_: "type[Value]") -> "Value":
+    if not isinstance(found, type_):
+        raise DamagedError(f"A column holds {type(found).__name__} and not {type_.__name__}.", DAMAGED_STEP)
+    return found
 
 
 @contextlib.contextmanager

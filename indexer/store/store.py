@@ -26,6 +26,7 @@ from ctxrank.indexer.store.connection import (
     busy_timeout_ms,
     immediate,
     open_database,
+    read_value,
     sqlite_errors,
     translate,
 )
@@ -58,10 +59,10 @@ class Change:
         self.connection = connection
         self.user_rules = user_rules
         self._blocklist: Blocklist | None = None
-        row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
-        if row is None:
+        seq = read_value(connection, "SELECT seq FROM store WHERE id = 1", (), int)
+        if seq is None:
             raise DamagedError("The store has lost its counter row.", DAMAGED_STEP)
-        self._first = self._seq = int(row[0])
+        self._first = self._seq = seq
 
     @property
     def blocklist(self) -> "Blocklist":
@@ -150,8 +151,7 @@ class Store:
 
     def last_seq(self) -> int:
         """The number of the last change that this connection sees."""
-        row = self.truth.execute("SELECT seq FROM store").fetchone()
-        return int(row[0]) if row else 0
+        return read_value(self.truth, "SELECT seq FROM store", (), int) or 0
 
     @property
     def consumer(self) -> IndexConsumer:
