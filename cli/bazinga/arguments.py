@@ -9,6 +9,7 @@ Its commands treat what they do not know in three ways, each as it is there: see
 from enum import Enum
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import is_list
 
 
 class Unknown(Enum):
@@ -138,7 +139,7 @@ def json_list(text: str, what: str) -> list[object]:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"Invalid JSON for {what}: {error}.") from error
-    if not isinstance(value, list):
+    if not is_list(value):
         raise UsageError(f"{what} must be a JSON array.")
     return list(value)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, shown
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict, is_list
 
 if TYPE_CHECKING:
     from ctxrank.indexer.records.events import Event
@@ -90,7 +90,7 @@ def read_handoff(event: "Event") -> Handoff:
         parsed: object = json.loads(event.payload)
     except (ValueError, RecursionError):
         parsed = None
-    payload = dict(parsed.items()) if isinstance(parsed, dict) else {}
+    payload = dict(parsed.items()) if is_dict(parsed) else {}
     return Handoff(
         _words(payload.get("from_agents")), " ".join(_words([payload.get("to_agent")])),
         _number(payload.get("iteration")), _words(payload.get("phases")),
@@ -147,7 +147,7 @@ def _cut(text: str) -> str:
 
 
 def _items(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
+    return list(value) if is_list(value) else []
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ c and r count confirmations and refutations. The inequality says that one half l
 c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers, so that SQL and Python agree.
 """
 
+from functools import partial
 from typing import Literal
 
 import apsw
@@ -117,9 +118,7 @@ def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
         RETURNING id, occurrences
     """
     values = (*pattern, state_of(pattern.confirmations, pattern.refutations))
-    counted = read_row(
-        change.connection, query, values, lambda number, occurrences: CountedPattern(number, occurrences, is_new)
-    )
+    counted = read_row(change.connection, query, values, partial(CountedPattern, is_new=is_new))
     assert counted is not None, "an upsert returns its row"
     put_document(change, counted.id, brought_by=pattern)
     return counted

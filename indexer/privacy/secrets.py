@@ -149,7 +149,7 @@ def _places(truth: apsw.Connection) -> Iterator[_Place]:
                 yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
 
 
-_Rows = list[tuple[tuple[object, ...], str]]
+_Rows = list[tuple[tuple[str | int | None, ...], str]]
 
 
 def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool) -> Iterator[tuple[_Place, _Rows]]:

@@ -377,7 +377,7 @@ def list_packages(
     limit: int = -1,
 ) -> list[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
-    conditions, values = ["1"], list[object]()
+    conditions, values = ["1"], list[str | int | None]()
     for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
         if value is not None:
             conditions.append(f"{column} = ?")

@@ -169,7 +169,7 @@ def list_skill_outputs(
     limit: int = -1,
 ) -> list[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
-    conditions, values = ["s.name = ?"], list[object]([session])
+    conditions, values = ["s.name = ?"], list[str | int | None]([session])
     if skill is not None:
         conditions.append("o.skill = ?")
         values.append(skill.strip())

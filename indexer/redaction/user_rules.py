@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
 
 FORGOTTEN_RULE = "forgotten"
@@ -117,7 +117,7 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
     Trying the patterns out takes some milliseconds for each; a file that was read before need not be tried again.
     """
     section = {} if value is None else value
-    if not isinstance(section, dict):
+    if not is_dict(section):
         raise UsageError(f"{source}: redaction is '{_shown(value)}'.", "Give `rules:` and `allow:`, each a list.")
     unknown = [str(key) for key in section if key not in ("rules", "allow")]
     if unknown:
@@ -133,7 +133,7 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
     values: list[str] = []
     patterns: list[re.Pattern[str]] = []
     for entry in _list(section.get("allow"), "redaction.allow", source):
-        if isinstance(entry, dict) and list(entry) == ["regex"] and isinstance(entry["regex"], str):
+        if is_dict(entry) and list(entry) == ["regex"] and isinstance(entry["regex"], str):
             patterns.append(_pattern(entry["regex"], f"{source}: redaction.allow", is_tried_out))
         elif isinstance(entry, str) and entry:
             values.append(entry)
@@ -147,14 +147,14 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
 def _list(value: object, key: str, source: str) -> list[Any]:
     if value is None:
         return []
-    if not isinstance(value, list):
+    if not is_list(value):
         raise UsageError(f"{source}: {key} is '{_shown(value)}'.", "Give a list.")
     return value
 
 
 def _rule(entry: object, number: int, source: str, is_tried_out: bool) -> UserRule:
     where = f"{source}: redaction rule {number}"
-    if not isinstance(entry, dict):
+    if not is_dict(entry):
         raise UsageError(f"{where} is '{_shown(entry)}'.", "Give name and pattern; keywords and label may follow.")
     unknown = [str(key) for key in entry if key not in _KEYS]
     if unknown:

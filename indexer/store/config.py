@@ -15,7 +15,7 @@ import apsw
 
 from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store.connection import wait_for_locks
 from ctxrank.indexer.store.store import Store
@@ -169,8 +169,8 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
 
 def _with_orchestrator(config: Config, document: object, source: str) -> Config:
     """The settings that the orchestrator's file holds under `context_engineering`."""
-    section = document.get("context_engineering") if isinstance(document, dict) else None
-    if not isinstance(section, dict):
+    section = document.get("context_engineering") if is_dict(document) else None
+    if not is_dict(section):
         return config
     values = {str(key): value for key, value in section.items() if key in _ORCHESTRATORS_KEYS}
     return _merged(config, values, source)
@@ -183,12 +183,12 @@ def says_no_fts5(store: Store) -> bool:
     """
     path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     document = _cached(store, path, store.location.root) or _imported(store.truth)
-    section = document.get("context_engineering") if isinstance(document, dict) else None
-    return isinstance(section, dict) and section.get("enable_fts5") is False
+    section = document.get("context_engineering") if is_dict(document) else None
+    return is_dict(section) and section.get("enable_fts5") is False
 
 
 def _own_values(document: object) -> Mapping[str, object]:
-    return {str(key): value for key, value in document.items()} if isinstance(document, dict) else {}
+    return {str(key): value for key, value in document.items()} if is_dict(document) else {}
 
 
 def _environment() -> Mapping[str, object]:
@@ -232,7 +232,7 @@ def _margin(value: object, source: str) -> float:
 
 
 def _limits(value: object, source: str) -> dict[str, int]:
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{source}: retrieval_limits is '{value}'.", "Give a number for each agent.")
     limits: dict[str, int] = {}
     for agent, limit in value.items():
@@ -244,7 +244,7 @@ def _limits(value: object, source: str) -> dict[str, int]:
 
 def _ages(value: object, source: str) -> dict[str, int | None]:
     """Microseconds by kind; None is for ever."""
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{source}: ttl is '{value}'.", "Give an age for each kind, such as 'event: 90d'.")
     ages: dict[str, int | None] = {}
     for kind, text in value.items():
@@ -309,7 +309,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 
 def _try_rules(value: object, path: str) -> None:
     """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
-    if isinstance(value, dict) and "redaction" in value:
+    if is_dict(value) and "redaction" in value:
         from ctxrank.indexer.redaction.user_rules import parse_user_rules
 
         parse_user_rules(value["redaction"], path)

@@ -98,8 +98,8 @@ def atomic(
     @functools.wraps(write)
     def within_savepoint(change: Change, /, *args: "Parameters.args", **options: "Parameters.kwargs") -> "Result":
         with change.connection:
-            result = write(change, *args, **options)
-        return result
+            return write(change, *args, **options)
+        raise AssertionError("a savepoint swallows no exception")
 
     return within_savepoint
 
