@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ctxrank.cli.call import Call
 from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Group, OneOf, Parameter, Whole
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
 _MAX_DIGITS = 15
 _Values = dict[str, object]
@@ -126,7 +126,7 @@ def _converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | N
                 return None
             value = parameter.nothing_given
         elif isinstance(parameter.type, Whole):
-            numbers = [_whole(one, parameter.type) for one in (value if isinstance(value, tuple) else (value,))]
+            numbers = [_whole(one, parameter.type) for one in (value if is_tuple(value) else (value,))]
             if None in numbers:
                 return None
             value = tuple(numbers) if parameter.multiple else numbers[0]
