@@ -18,6 +18,7 @@ from ctxrank.indexer.care.sqlite_salvage.layout import SEQUENCE_TABLE, read_layo
 from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, Record
 from ctxrank.indexer.care.sqlite_salvage.rows import CopiedTable, copy_table, read_records
 from ctxrank.indexer.care.sqlite_salvage.trees import Ownership, find_owners
+from ctxrank.indexer.catalogue import tables
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -26,8 +27,6 @@ from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refu
 from ctxrank.indexer.store.store import Change
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
-# What follows from the rest, or is read again when it is wanted: losing it is no loss.
-_DERIVED = ("history_checkpoints", "config_cache", "error_terms", "labels", SEQUENCE_TABLE)
 _SHOWN_IDS = 20
 
 
@@ -125,10 +124,10 @@ def _version(file: PageFile, path: str, schema: Schema) -> int:
 
 def _fill(file: PageFile, truth: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
     apply_schema(truth, 0, before)
-    tables = read_layout(truth)
-    owners = find_owners(file, tables)
+    layouts = read_layout(truth)
+    owners = find_owners(file, layouts)
     triggers = _drop_triggers(truth)
-    copied = {table.name: copy_table(file, owners, table, truth) for table in tables if table.name != SEQUENCE_TABLE}
+    copied = {table.name: copy_table(file, owners, table, truth) for table in layouts if table.name != SEQUENCE_TABLE}
     if not any(table.saved for table in copied.values()):
         raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
     _make_triggers(truth, triggers)  # a migration may change them
@@ -145,7 +144,8 @@ def _fill(file: PageFile, truth: apsw.Connection, before: Schema, schema: Schema
     change.finish()
     _make_triggers(truth, triggers)
     _mark(truth)
-    reports = [_reported(truth, table, mended) for table in copied.values() if table.name not in _DERIVED]
+    derived = {table.name for table in tables() if table.is_derived}
+    reports = [_reported(truth, table, mended) for table in copied.values() if table.name not in derived]
     return SalvageReport(tuple(reports), len(owners.unclaimed))
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.catalogue import KINDS, document_kinds
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.privacy.erase import is_erasing_due
-from ctxrank.indexer.privacy.removal import TABLES
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, file_uri, snapshot, wait_for_locks
-from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
 from ctxrank.indexer.text.lines import WIPED
@@ -23,9 +22,6 @@ SALVAGE_STEP = (
 )
 _SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
-_RECORD_TABLES = {kind: table for kind, table in TABLES.items() if kind != "event"} | {
-    "artifact": "artifacts", "linked": "linked_artifacts",
-}  # fmt: skip
 
 
 def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
@@ -216,13 +212,13 @@ def _references(truth: apsw.Connection) -> Finding:
 def _records(truth: apsw.Connection) -> Finding:
     """A record and its document are two rows: neither may be without the other."""
     missing: list[str] = []
-    for kind, table in _RECORD_TABLES.items():
+    for kind, table in [(kind.name, kind.table.name) for kind in KINDS.values() if kind.is_found]:
         orphans = _number(
             truth, f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})"
         )
         if orphans:
             missing.append(f"{orphans} documents of kind {kind} without a record")
-        if kind in ("artifact", "linked"):  # a file that a package owns has no document of its own
+        if KINDS[kind].is_file:  # a file that a package owns has no document of its own
             continue
         mute = _number(
             truth,
@@ -235,7 +231,7 @@ def _records(truth: apsw.Connection) -> Finding:
     )
     if lost:
         missing.append(f"{lost} documents of sessions that are not there")
-    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
     strange = _number(truth, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
     if strange:
         missing.append(f"{strange} documents of no known kind, which the index cannot take")

@@ -10,29 +10,13 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.counterparts import (
-    RECORD_TABLES,
-    Known,
-    insert,
-    numbers,
-    rebuild_documents,
-    rebuild_records,
-)
+from ctxrank.indexer.care.counterparts import Known, insert, rebuild_documents, rebuild_records, row_numbers
 from ctxrank.indexer.care.sqlite_salvage.pages import Value
+from ctxrank.indexer.catalogue import KINDS, document_kinds, tables
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.store import Change
 
-# JSON that is always written as such, and what stands for one that a turned byte has broken.
-_JSON = (
-    ("groups", "context_references", "'[]'"),
-    ("reasoning", "refs", "'[]'"),
-    ("error_patterns", "context_hints", "'[]'"),
-    ("error_patterns", "stack_pattern", "'[]'"),
-    ("skill_outputs", "output", "json_quote(output)"),
-    ("events", "payload", "json_quote(payload)"),
-)
 # What a row is made of that only its index entries are left of, beside what these say. In this order: owners first.
 _FILLERS: dict[str, dict[str, Value]] = {
     "sessions": {"created_at": 0},
@@ -40,7 +24,6 @@ _FILLERS: dict[str, dict[str, Value]] = {
     "roots": {},
     "artifacts": {"state": "stale", "reason": "rebuilt after damage", "indexed_at": 0},
 }
-_OF_A_SESSION = ("groups", "packages", "reasoning", "skill_outputs", "events", "receipts")
 # Read from disk again by the next `index`, and of no use in part.
 _LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
@@ -56,12 +39,13 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
     """Make the new file whole in itself, inside the caller's transaction."""
     truth = change.connection
     rebuilt: Counter[str] = Counter()
-    for table, column, instead in _JSON:
-        truth.execute(f"UPDATE {table} SET {column} = {instead} WHERE NOT json_valid({column})")
-        rebuilt[table] += truth.changes()
-    for table, filler in _FILLERS.items():
-        for number, known in lost.get(table, {}).items():
-            rebuilt[table] += insert(truth, table, {**filler, **known, "id": number})
+    for table in tables():
+        for column, instead in [(column.name, column.replacement) for column in table.stored if column.replacement]:
+            truth.execute(f"UPDATE {table.name} SET {column} = {instead} WHERE NOT json_valid({column})")
+            rebuilt[table.name] += truth.changes()
+    for name, filler in _FILLERS.items():
+        for number, known in lost.get(name, {}).items():
+            rebuilt[name] += insert(truth, name, {**filler, **known, "id": number})
     rebuilt["sessions"] += _name_lost_sessions(truth)
     strange = _drop_strange_documents(truth)
     rebuilt.update(rebuild_records(truth, lost))
@@ -69,9 +53,9 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
     dropped = _settle_references(truth)
     dropped["documents"] += strange
     # A document of a record that is not there any more: its passages go with it.
-    for kind, table in {**RECORD_TABLES, "artifact": "artifacts"}.items():
-        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})"
-        for document_id in numbers(truth, query, kind):
+    for kind in [kind for kind in KINDS.values() if kind.is_found and kind.name != "linked"]:
+        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {kind.table.name})"
+        for document_id in row_numbers(truth, query, kind.name):
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
     dropped.update(_settle_references(truth))
@@ -82,9 +66,9 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
 def _name_lost_sessions(truth: apsw.Connection) -> int:
     """Give sessions that only their contents still know a row, so that these stay; returns how many."""
     count = 0
-    for table in _OF_A_SESSION:
+    for table in [table.name for table in tables() if table.reference_to("sessions") is not None]:
         query = f"SELECT DISTINCT session_id FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
-        for number in numbers(truth, query):
+        for number in row_numbers(truth, query):
             count += insert(truth, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
     # When it was made is gone; the first thing that it holds is not much younger.
     truth.execute(
@@ -128,7 +112,7 @@ def _settle_references(truth: apsw.Connection) -> Counter[str]:
 
 def _drop_strange_documents(truth: apsw.Connection) -> int:
     """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
     truth.execute(
         f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
         " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
@@ -24,7 +25,6 @@ from ctxrank.indexer.store.blocklist import PATH, SESSION, block
 from ctxrank.indexer.store.documents import DocumentRef, document_id
 from ctxrank.indexer.store.store import Change, Store
 
-_RECORDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
 
@@ -85,8 +85,10 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forg
     session_id = find_session(store.truth, name).id
     plan = _new_plan()
     _plan_packages(store.truth, plan, _ids(store.truth, "SELECT id FROM packages WHERE session_id = ?", session_id))
-    for kind, table in (("reasoning", "reasoning"), ("skill", "skill_outputs"), ("event", "events")):
-        plan.records[kind] = _ids(store.truth, f"SELECT id FROM {table} WHERE session_id = ?", session_id)
+    for kind in (KINDS[kind] for kind in plan.records if kind != "package"):
+        if kind.is_of_a_session:
+            query = f"SELECT id FROM {kind.table.name} WHERE session_id = ?"
+            plan.records[kind.name] = _ids(store.truth, query, session_id)
     plan.failures.extend(_texts(store.truth, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
     plan.sessions.append(session_id)
     plan.kept_out[SESSION] = [name]
@@ -111,7 +113,7 @@ def finish_forgetting(store: Store) -> bool:
 
 
 def _new_plan() -> _Plan:
-    return _Plan({kind: [] for kind in _RECORDS}, [], [], [], [], [], {}, [])
+    return _Plan({kind: [] for kind in aging_kinds()}, [], [], [], [], [], {}, [])
 
 
 def _below_root(store: Store, path: str) -> str:
@@ -198,13 +200,11 @@ def _plan_the_same(truth: apsw.Connection, plan: _Plan) -> None:
             errors,
         )
     )
-    for kind, query in (
-        ("reasoning", "SELECT content FROM reasoning"), ("strategy", "SELECT insight FROM strategies"),
-        ("skill", "SELECT output FROM skill_outputs"),
-        ("error", "SELECT message || char(10) || solution FROM error_patterns"),
-    ):  # fmt: skip
-        numbers = _list(plan.records[kind])
-        plan.kept_out[kind] = _texts(truth, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
+    for kind in KINDS.values():
+        if kind.blocked:
+            query = f"SELECT {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}"
+            numbers = _list(plan.records[kind.name])
+            plan.kept_out[kind.name] = _texts(truth, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
 
 
 def _remove(change: Change, plan: _Plan) -> list[int]:

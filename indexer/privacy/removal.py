@@ -16,19 +16,11 @@ from collections.abc import Generator, Sequence
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS, tables
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
-
-TABLES = {
-    "package": "packages",
-    "reasoning": "reasoning",
-    "error": "error_patterns",
-    "strategy": "strategies",
-    "skill": "skill_outputs",
-    "event": "events",
-}
 
 
 @contextlib.contextmanager
@@ -46,37 +38,35 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
     if kind == "package":
         _remove_packages(change, numbers)
         return
+    table = KINDS[kind].table
     for number in numbers:
         document_id = _document_id(change, kind, number)
         if document_id is not None:
             documents.remove(change, document_id)
-    if kind == "error":
-        _forget_signatures(change, numbers)
+    _settle_references(change, table.name, numbers)
     change.connection.execute(
-        f"DELETE FROM {TABLES[kind]} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
+        f"DELETE FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
     )
 
 
 def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
-    """Remove sessions that hold nothing any more, with their groups."""
-    ids = _list(session_ids)
-    change.connection.execute("DELETE FROM receipts WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
+    """Remove sessions that hold no records any more, with their groups."""
+    _settle_references(change, "sessions", session_ids)
     change.connection.execute(
-        "DELETE FROM error_sightings WHERE session_id IN (SELECT value FROM json_each(?))", (ids,)
+        "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (_list(session_ids),)
     )
-    change.connection.execute("DELETE FROM groups WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
-    change.connection.execute("DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
 
-def _forget_signatures(change: Change, numbers: Sequence[int]) -> None:
-    """What error patterns on their way out are recognised by; a trigger takes the terms along."""
-    ids = _list(numbers)
-    change.connection.execute(
-        "DELETE FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
-    )
-    change.connection.execute(
-        "UPDATE error_sightings SET pattern_id = NULL WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
-    )
+def _settle_references(change: Change, table: str, numbers: Sequence[int]) -> None:
+    """Delete the rows that belong to rows on their way out, and empty the references of those that stay."""
+    for other in tables():
+        for column in other.stored:
+            if column.refers_to != table:
+                continue
+            action = f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
+            change.connection.execute(
+                f"{action} WHERE {column.name} IN (SELECT value FROM json_each(?))", (_list(numbers),)
+            )
 
 
 class _Version(NamedTuple):
@@ -113,8 +103,9 @@ def _remove_packages(change: Change, numbers: Sequence[int]) -> None:
     going = [_Version(*row) for row in connection.execute(query, (ids,))]
     revived = _detach_versions(change, going, ids)
     _drop_references(change, set(numbers))
-    for table, column in (("package_consumers", "package_id"), ("deliveries", "package_id"), ("packages", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
+    for part in KINDS["package"].parts:
+        connection.execute(f"DELETE FROM {part.name} WHERE package_id IN (SELECT value FROM json_each(?))", (ids,))
+    connection.execute("DELETE FROM packages WHERE id IN (SELECT value FROM json_each(?))", (ids,))
     donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
     for package in going:
         if package.artifact_id is not None:
