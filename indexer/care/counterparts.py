@@ -19,7 +19,7 @@ Known = Mapping[int, Mapping[str, Value]]  # by row number: the columns that the
 
 
 def rebuild_records(primary: apsw.Connection, lost: Mapping[str, Known]) -> dict[str, int]:
-    """Make records again from their documents, and from what the indexes knew beside; how many, by table."""
+    """Make records again from their documents, and from what the indexes still hold; how many, by table."""
     rebuilt: dict[str, int] = {}
     for kind in kinds_with_documents():
         table = kind.table.name

@@ -2,7 +2,7 @@
 
     redact_again(store, load_config(store).redaction_mode)      .redacted == {"package": 2, "passage": 31}, .is_erased
 
-    rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files written anew
+    rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files rewritten
 
 Every text of the store is looked at; only rows that change are written. Names (of sessions, groups, agents,
 strategies) and paths stay: things are known by them.
@@ -60,8 +60,8 @@ def redact_again(
 ) -> RedactedAgain:
     """Redact everything that is stored, and erase what went from the files. Raises UsageError, LockedError.
 
-    What is done for some secrets alone is no reason to say that all was stored under today's rules, and whoever has it
-    done erases.
+    What is done for some secrets alone is no reason to say that all was stored under today's rules, and the caller
+    erases.
     """
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
@@ -84,7 +84,7 @@ def redact_again(
         return RedactedAgain(counts, looked_at, is_erased=False, is_dry_run=is_dry_run)
     _note_ruleset(store)
     note_all_redacted(store, mode.rules)
-    # Also where this call changed nothing: whoever was killed before it may have left copies.
+    # Also where this call changed nothing: a process that was killed before it may have left copies.
     is_due = is_erasing_due(store.truth)
     if is_due:
         with store.write() as change:
@@ -236,8 +236,8 @@ def _document_passes(
         yield [(row.kind, row.id if row.number is None else row.number) for row, _ in found], len(rows)
 
 
-def _documents(truth: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
-    return [_StoredDocument(*row) for row in truth.execute(f"{_DOCUMENT_QUERY} {where}", (value,))]
+def _documents(primary: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
+    return [_StoredDocument(*row) for row in primary.execute(f"{_DOCUMENT_QUERY} {where}", (value,))]
 
 
 def _cleaned_document(row: _StoredDocument, texts: IncomingTexts) -> _StoredDocument:

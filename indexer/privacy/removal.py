@@ -1,11 +1,11 @@
-"""Taking records out of the truth, with everything that hangs on them.
+"""Taking records out of the primary database, with everything that hangs on them.
 
 A document leaves a tombstone. A package takes its consumers and deliveries along, and nothing that stays
 may point to it: a newer version forgets what it replaced, an older one points to what replaced the
 replacement or is current again, a group's references lose it. A file that loses its last package is
 found as itself again, as a scan would have it.
 
-Whoever calls this has switched foreign keys off (`unchecked_references`): SQLite would look through all
+The caller has switched foreign keys off (`unchecked_references`): SQLite would look through all
 packages for each one that goes. What they would do is done here, once for a whole batch.
 """
 
@@ -24,13 +24,13 @@ from ctxrank.indexer.store.store import Change
 
 
 @contextlib.contextmanager
-def unchecked_references(truth: apsw.Connection) -> Generator[None, None, None]:
+def unchecked_references(primary: apsw.Connection) -> Generator[None, None, None]:
     """Foreign keys off for the transactions inside; has no effect within one."""
-    truth.pragma("foreign_keys", False)
+    primary.pragma("foreign_keys", False)
     try:
         yield
     finally:
-        truth.pragma("foreign_keys", True)
+        primary.pragma("foreign_keys", True)
 
 
 def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
@@ -145,7 +145,7 @@ def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[in
 
 
 def _drop_references(change: Change, numbers: set[int]) -> None:
-    """Take packages out of what groups may see beside their own."""
+    """Take packages out of what groups may see next to their own."""
     query = "SELECT id, context_references FROM groups WHERE context_references <> '[]'"
     for group_id, text in change.connection.execute(query).fetchall():
         references: list[object] = json.loads(str(text))
@@ -157,9 +157,9 @@ def _drop_references(change: Change, numbers: set[int]) -> None:
 
 
 def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
-    """Give a file's passages, which packages on their way out own, to whoever owns them from now on.
+    """Give a file's passages, which packages on their way out own, to their new owners.
 
-    Where nobody has them any more, the next scan reads the file again.
+    Where none has them any more, the next scan reads the file again.
     """
     connection = change.connection
     row = connection.execute(

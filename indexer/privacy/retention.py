@@ -157,9 +157,9 @@ def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_
     return PruneReport(deleted, is_dry_run=False)
 
 
-def _count(truth: apsw.Connection, rule: _Rule) -> int:
+def _count(primary: apsw.Connection, rule: _Rule) -> int:
     return int(
-        truth.execute(f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}", rule.values).get
+        primary.execute(f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}", rule.values).get
     )
 
 

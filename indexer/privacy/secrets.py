@@ -3,7 +3,7 @@
     forget_secrets(store, ["<the secret>"], mode)        .removed == {"package": 1, "path": 1}
 
 Texts go through the redaction with one rule more, so that all that is derived from them (passages, signatures, counts)
-is made anew. Whatever column still holds a secret after that, in any spelling of its case, is written over: names and
+is rebuilt. A column that still holds a secret after that, in any case, is overwritten: names and
 settings too. Files whose path holds one are forgotten, and are not indexed under it again.
 """
 
@@ -136,11 +136,11 @@ def _counted_tables() -> set[str]:
     return of_records | {"documents", "receipts", "linked_texts"}
 
 
-def _places(truth: apsw.Connection) -> Iterator[_Place]:
+def _places(primary: apsw.Connection) -> Iterator[_Place]:
     """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
-    names = truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    names = primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
     for table in [str(name) for (name,) in names]:
-        columns = truth.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+        columns = primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
         key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
@@ -150,28 +150,30 @@ def _places(truth: apsw.Connection) -> Iterator[_Place]:
 _Rows = list[tuple[tuple[str | int | None, ...], str]]
 
 
-def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool) -> Iterator[tuple[_Place, _Rows]]:
+def _holding(
+    primary: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool
+) -> Iterator[tuple[_Place, _Rows]]:
     """The places that hold a secret: the keys of their rows, and their texts."""
     counted = _counted_tables()
-    for place in _places(truth):
+    for place in _places(primary):
         if is_dry_run and place.table in counted and place.column != "path":
             continue
         rows: _Rows = []
-        for *key, text in truth.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
+        for *key, text in primary.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
             if isinstance(text, str) and _is_in(text, pattern):
                 rows.append((tuple(key), text))
         if rows:
             yield place, rows
 
 
-def _paths(truth: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
+def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
     """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
     found: dict[str, None] = {}
     for table in tables():
         column = table.column("path")
         if column is None or column.is_absolute:
             continue
-        for (path,) in truth.execute(f"SELECT DISTINCT path FROM {table.name}"):
+        for (path,) in primary.execute(f"SELECT DISTINCT path FROM {table.name}"):
             if _is_in(str(path), pattern):
                 found[str(path)] = None
     return list(found)

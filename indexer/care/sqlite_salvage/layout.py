@@ -1,4 +1,4 @@
-"""What the tables of a truth file look like: their columns, which of them number the rows, their indexes.
+"""What the tables of a primary database look like: their columns, which of them number the rows, their indexes.
 
 Read from an empty file of the same schema, never from the damaged one.
 """
