@@ -75,7 +75,7 @@ def rebuild_documents(change: Change, lost: Known) -> int:
 
 def row_numbers(primary: apsw.Connection, query: str, *values: str) -> list[int]:
     """The row numbers that a query gives."""
-    return [int(str(row[0])) for row in primary.execute(query, values).fetchall()]
+    return [int(row[0]) for row in list(primary.execute(query, values))]
 
 
 def insert(primary: apsw.Connection, table: str, values: Mapping[str, Value]) -> bool:

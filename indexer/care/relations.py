@@ -125,8 +125,7 @@ def _drop_strange_documents(primary: apsw.Connection) -> int:
 
 def _broken(primary: apsw.Connection) -> "list[_Broken]":
     return [
-        _Broken(str(table), None if rowid is None else int(str(rowid)), str(parent), int(str(key)))
-        for table, rowid, parent, key in primary.execute("PRAGMA foreign_key_check")
+        _Broken(table, rowid, parent, key) for table, rowid, parent, key in primary.execute("PRAGMA foreign_key_check")
     ]
 
 

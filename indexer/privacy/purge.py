@@ -252,7 +252,7 @@ def _ids(primary: apsw.Connection, query: str, *values: object) -> list[int]:
 
 
 def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
-    return [str(row[0]) for row in primary.execute(query, values)]
+    return [text for (text,) in primary.execute(query, values)]
 
 
 def _list(numbers: Iterable[int]) -> str:

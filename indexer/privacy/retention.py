@@ -56,9 +56,8 @@ def prune_older(
     """
     wanted = _wanted(kinds, session, (*aging_kinds(), SESSION))
     session_id = None if session is None else find_session(store.truth, session).id
-    rules = [
-        _within(_Rule(kind, f"{KINDS[kind].ages_by} < ?", (before,)), session_id) for kind in wanted if kind != SESSION
-    ]
+    ages = {kind: KINDS[kind].ages_by for kind in wanted if kind != SESSION}
+    rules = [_within(_Rule(kind, f"{column} < ?", (before,)), session_id) for kind, column in ages.items()]
     empty = _within(_empty_sessions(rules, before), session_id) if SESSION in wanted else None
     return _prune(store, rules, empty, is_dry_run=is_dry_run)
 
@@ -102,7 +101,7 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
     if is_dry_run:
         return len(store.truth.execute(query, values).fetchall())
     with unchecked_references(store.truth), store.write() as change:
-        expired = [int(row[0]) for row in change.connection.execute(query, values)]
+        expired = [number for (number,) in change.connection.execute(query, values)]
         remove_records(change, "error", expired)
     store.catch_up()
     return len(expired)
@@ -169,7 +168,8 @@ def _remove(store: Store, rule: _Rule) -> int:
     removed = last_id = 0
     while True:
         with store.write() as change:
-            ids = [int(row[0]) for row in change.connection.execute(query, (*rule.values, last_id, _BATCH))]
+            values = (*rule.values, last_id, _BATCH)
+            ids: list[int] = [number for (number,) in change.connection.execute(query, values)]
             if rule.kind == SESSION:
                 remove_sessions(change, ids)
             else:

@@ -122,6 +122,35 @@ def test_a_document_can_be_made_again_from_its_record(tmp_path: Path) -> None:
                 assert kind.name == "package" or made.title == title
 
 
+def test_what_the_catalogue_calls_a_text_is_redacted_again(tmp_path: Path) -> None:
+    spoilt = {Meaning.JSON: f'["{TOKEN}"]', Meaning.PAIRS: f"task\t{TOKEN}"}
+    with make_store(tmp_path) as store:
+        fill(store)
+        with store.write() as change:
+            for table in catalogue.tables():
+                for column in table.redacted:
+                    text = spoilt.get(column.meaning, TOKEN)
+                    change.connection.execute(f"UPDATE {table.name} SET {column.name} = ?", (text,))
+        redact_again(store, MODE)
+        for table in catalogue.tables():
+            for column in table.stored:
+                query = f"SELECT count(*) FROM {table.name} WHERE instr({column.name}, ?)"
+                assert store.truth.execute(query, (TOKEN,)).get == 0, f"{table.name}.{column.name}"
+
+
+def test_a_session_that_only_its_failures_know_is_made_again(tmp_path: Path) -> None:
+    with make_store(tmp_path / "here") as store:
+        fill(store)
+        with store.write() as change:
+            create_session(change, NewSession("lost", created_at=MOMENT))
+            change.connection.execute("UPDATE error_sightings SET session_id = 3, group_id = 0")
+        store.truth.execute("PRAGMA foreign_keys = OFF")
+        store.truth.execute("DELETE FROM sessions WHERE id = 3")
+        report = save_what_can_be_read(closed(store).truth, str(tmp_path / "new.db"))
+    tables = {table.name: table for table in report.tables}
+    assert (tables["error_sightings"].saved, tables["error_sightings"].lost, tables["sessions"].rebuilt) == (2, 0, 1)
+
+
 @pytest.fixture
 def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A store of a program that knows notes, with two of them, one with a secret from before a rule was there."""
