@@ -15,7 +15,6 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.blocklist import refuse_text
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
 
@@ -56,7 +55,7 @@ class SimpleImport:
         kind, connection = self._kind, change.connection
         values = {**row.values, **self._place(change, row)}
         if kind.blocked:
-            refuse_text(connection, kind.name, "\n".join(str(values[column]) for column in kind.blocked))
+            change.blocklist.refuse(kind.name, "\n".join(str(values[column]) for column in kind.blocked))
         try:
             if target is not None:
                 changes = ", ".join(f"{name} = ?" for name in values)
