@@ -55,7 +55,7 @@ def save_reasoning(call: BazingaCall) -> int:
 
 
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
-    from ctxrank.cli.commands.given_text import decoded, readable
+    from ctxrank.cli.actions.given_text import decoded, readable
 
     if path is not None:
         try:

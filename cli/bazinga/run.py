@@ -12,7 +12,7 @@ import os
 import sys
 from importlib import import_module
 
-from ctxrank.cli.call import Call, shown
+from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
@@ -66,6 +66,11 @@ def main() -> None:
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
+    """Run one command, whose answer has left already."""
+    return Reply(exit_code=run(call, arguments))
 
 
 def run(call: Call, arguments: tuple[str, ...]) -> int:

@@ -21,7 +21,8 @@ from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.documents import DocumentRef, document_id
+from ctxrank.indexer.store.documents import document_id
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
 
 _RECORDS = ("package", "reasoning", "error", "strategy", "skill", "event")

@@ -10,6 +10,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import Page, read_page
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -165,20 +166,16 @@ def list_receipts(
     agent: str | None = None,
     kind: str | None = None,
     limit: int = -1,
-) -> list[Receipt]:
+    offset: int = 0,
+) -> Page[Receipt]:
     """Receipts, the newest first."""
-    rows = truth.execute(
-        f"""
+    query = f"""
         {_QUERY}
-         WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
-           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
-         ORDER BY r.id DESC LIMIT :limit
-        """,
-        {
-            "session": session, "group": group, "agent": agent, "kind": kind, "limit": limit,
-        },
-    )  # fmt: skip
-    return [_receipt(row) for row in rows]
+         WHERE (?1 IS NULL OR s.name = ?1) AND (?2 IS NULL OR g.name = ?2)
+           AND (?3 IS NULL OR r.agent = ?3) AND (?4 IS NULL OR r.kind = ?4)
+         ORDER BY r.id DESC
+    """
+    return read_page(truth, query, (session, group, agent, kind), _receipt, limit=limit, offset=offset)
 
 
 def last_parts(truth: apsw.Connection, session_id: int | None, group_id: int) -> list[tuple[str, int]]:

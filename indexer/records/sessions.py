@@ -6,6 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
+from ctxrank.indexer.store.connection import Page, read_page
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -77,10 +78,10 @@ def find_session(truth: apsw.Connection, name: str) -> Session:
     return Session(*row)
 
 
-def list_sessions(truth: apsw.Connection, limit: int = -1) -> list[Session]:
+def list_sessions(truth: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
-    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC LIMIT ?"
-    return [Session(*row) for row in truth.execute(query, (limit,))]
+    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
+    return read_page(truth, query, (), lambda row: Session(*row), limit=limit, offset=offset)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -151,13 +152,13 @@ def find_group(truth: apsw.Connection, session_id: int, name: str) -> Group | No
     return None if row is None else _group(row)
 
 
-def list_groups(truth: apsw.Connection, session_id: int) -> list[Group]:
+def list_groups(truth: apsw.Connection, session_id: int) -> Page[Group]:
     """The groups of a session by age."""
     query = (
         "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
         " WHERE session_id = ? ORDER BY created_at, id"
     )
-    return [_group(row) for row in truth.execute(query, (session_id,))]
+    return read_page(truth, query, (session_id,), _group)
 
 
 def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:

@@ -3,11 +3,19 @@
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Mapping
 
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
+else:
+    Item = object
 
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
@@ -231,3 +239,33 @@ def _is_full(folder: str) -> bool:
         return os.statvfs(folder).f_bavail == 0
     except OSError:
         return False
+
+
+class Page(list[Item]):
+    """A list that a limit may have cut: `total` is how many there are without one, `offset` how many come before."""
+
+    def __init__(self, items: Iterable[Item], total: int, offset: int = 0) -> None:
+        super().__init__(items)
+        self.total = total
+        self.has_more = offset + len(self) < total
+
+
+def read_page(
+    connection: apsw.Connection,
+    query: str,
+    values: "tuple[apsw.SQLiteValue, ...] | Mapping[str, apsw.SQLiteValue]",
+    make: "Callable[..., Item]",
+    *,
+    limit: int = -1,
+    offset: int = 0,
+) -> "Page[Item]":
+    """The rows of a query from `offset` on, at most `limit` of them, and how many it has; below 0 there is no limit."""
+    if not isinstance(values, tuple):
+        bounded = f"{query} LIMIT :limit OFFSET :offset"
+        rows = connection.execute(bounded, {**values, "limit": limit, "offset": offset}).fetchall()
+    else:
+        rows = connection.execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
+    total = offset + len(rows)
+    if len(rows) == limit or (offset and not rows):  # else the last row was read
+        total = int(str(connection.execute(f"SELECT count(*) FROM ({query})", values).get))
+    return Page(map(make, rows), total, offset)

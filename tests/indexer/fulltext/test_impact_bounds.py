@@ -10,6 +10,7 @@ from ctxrank.indexer.fulltext.catch_up import rebuild
 from ctxrank.indexer.fulltext.forward import pack_counts
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, NONE, Shortest
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import DocumentRef
 
 
 def _lengths(connection: apsw.Connection, term: str) -> list[int]:
@@ -55,7 +56,7 @@ def test_a_removed_document_leaves_its_length_behind_until_the_index_is_made_ane
     connection = store.index().connection
     before = _lengths(connection, "kiwi")
     with store.write() as change:
-        documents.remove(change, documents.document_id(change.connection, documents.DocumentRef("package", 1)))
+        documents.remove(change, documents.document_id(change.connection, DocumentRef("package", 1)))
     store.follow()
     assert _lengths(connection, "kiwi") == before
     rebuild(store)
