@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from ctxrank.cli.declare import Command, NoJson
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
@@ -58,6 +58,22 @@ class Call(NamedTuple):
         from ctxrank.indexer.store.store import open_store
 
         return open_store(self.db, root=self.root)
+
+    def open_for_links(self) -> "Store":
+        """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""
+        try:
+            return self.open()
+        except NoStoreError as error:
+            folder = os.getcwd()
+            while not os.path.isdir(os.path.join(folder, ".contextia")):
+                parent = os.path.dirname(folder)
+                if parent == folder:
+                    raise
+                folder = parent
+            raise NoStoreError(
+                f"{error.message} What is read from {os.path.join(folder, '.contextia')} is kept in a store.",
+                f"Make one beside it with 'ctxrank init {folder}'.",
+            ) from error
 
     def note(self, text: str) -> None:
         """Talk to the person: on stderr, unless --quiet."""

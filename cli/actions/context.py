@@ -1,6 +1,5 @@
 """`ctxrank context`: what a task's links reach, within a budget."""
 
-from ctxrank.cli.actions.linked_store import open_for_links
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.ranking.context.links.context import ContextRequest
@@ -23,7 +22,7 @@ def context(
     """Pack what the task reaches, and keep a receipt of it."""
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
-    with open_for_links(call) as store:
+    with call.open_for_links() as store:
         made = make_context(store, request)
         kept = keep_receipt(store, made)
     notes = [kept.note] if kept.note else []

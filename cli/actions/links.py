@@ -4,7 +4,6 @@ import gc
 import os
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.linked_store import open_for_links
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
@@ -25,7 +24,7 @@ _NAMED_RECEIPTS = 8
 def check(call: Call, strict: bool) -> Reply:
     """Check the artifacts and the annotations; 1 where a finding fails."""
     gc.enable()  # this may take a while: see cli/entry.py
-    with open_for_links(call) as store:
+    with call.open_for_links() as store:
         report = check_tree(store, require_tree(store.location), load_config(store).redaction_mode)
     failed = report.count("error") + (report.count("warning") if strict else 0)
     return Reply(
@@ -57,7 +56,7 @@ def _number(count: int, noun: str) -> str:
 
 def trace(call: Call, path: str) -> Reply:
     """Find the artifacts that govern a file; 1 where none does."""
-    with open_for_links(call) as store:
+    with call.open_for_links() as store:
         tree = require_tree(store.location)
         wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
         wanted = contained_path(tree.folder, wanted)
@@ -89,7 +88,7 @@ def _governor_line(one: Governor) -> str:
 
 def suggest_links(call: Call, task: str | None, least: int) -> Reply:
     """Make a patch of what search found again and again; 1 where there is nothing."""
-    with open_for_links(call) as store:
+    with call.open_for_links() as store:
         tree = require_tree(store.location)
         mode = load_config(store).redaction_mode
         found = find_suggestions(store, tree, mode, task=task, least=least)

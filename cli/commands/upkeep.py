@@ -87,7 +87,7 @@ _DOCTOR = Command(
 )
 _PRUNE = Command(
     "prune",
-    "ctxrank.cli.actions.upkeep.stores:prune",
+    "ctxrank.cli.actions.upkeep.pruning:prune",
     """Remove what is older than an age, or has outlived its time to live, and count it.
 
     Error patterns and strategies are as old as their last use. A session goes with the last thing it held,
