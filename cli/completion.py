@@ -47,14 +47,23 @@ class Level(NamedTuple):
         """Whether an argument here is a path."""
         return any(isinstance(one.type, Path) for one in self.arguments)
 
+    @property
+    def takes_folder(self) -> bool:
+        """Whether only a folder can be meant."""
+        return any(isinstance(one.type, Path) and one.type.is_folder for one in self.arguments)
+
 
 def completion(call: Call, shell: str) -> Reply:
     """Write the script of a shell."""
     from ctxrank.cli.main import declared_commands
 
-    levels = tuple(levels_of(declared_commands()))
-    script = _SHELLS[shell](levels)
+    script = script_of(shell, declared_commands())
     return Reply(lambda: {"shell": shell, "script": script}, text=script)
+
+
+def script_of(shell: str, declared: Mapping[str, Declared]) -> str:
+    """The script of bash, zsh or fish."""
+    return _SHELLS[shell](tuple(levels_of(declared)))
 
 
 def levels_of(declared: Mapping[str, Declared]) -> Iterator[Level]:
@@ -106,7 +115,7 @@ def _bash(levels: tuple[Level, ...]) -> str:
         '    if [[ " $valued " == *" $previous "* ]]; then return; fi',
         '    if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "$options" -- "$word")); return; fi',
         '    COMPREPLY=($(compgen -W "$words" -- "$word"))',
-        '    if [[ -n $paths ]]; then compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$word")); fi',
+        '    if [[ -n $paths ]]; then compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen $paths -- "$word")); fi',
         "}",
         "_ctxrank_level() {",
         '    case "$level" in',
@@ -125,7 +134,7 @@ def _level_patterns(levels: tuple[Level, ...]) -> str:
 
 def _bash_levels(levels: tuple[Level, ...]) -> Iterator[str]:
     for level in levels:
-        paths = "1" if level.takes_path else ""
+        paths = "" if not level.takes_path else "-d" if level.takes_folder else "-f"
         yield (
             f"        '{' '.join(level.words)}') valued={_quoted(_takes_value(level))} words={_quoted(level.values)} "
             f"options={_quoted(_all_words(level))} paths='{paths}' ;;"
@@ -174,7 +183,7 @@ def _zsh(levels: tuple[Level, ...]) -> str:
             f"            commands=({names})",
             f"            options=({' '.join(_described(level))})",
             "            if [[ ${words[CURRENT]} == -* ]]; then _describe option options; return; fi",
-            *(["            _files"] if level.takes_path else []),
+            *([f"            _files{' -/' if level.takes_folder else ''}"] if level.takes_path else []),
             "            (( $#commands )) && compadd -a commands ;;",
         ]
     return "\n".join([*lines, "    esac", "}", "compdef _ctxrank ctxrank", ""])

@@ -57,7 +57,7 @@ def schema(call: Call, words: tuple[str, ...]) -> Reply:
     """Describe all commands, or those that the words name; the answer is JSON in either form."""
     from ctxrank.cli.main import declared_commands
 
-    commands = dict(_commands(declared_commands()))
+    commands = dict(commands_of(declared_commands()))
     chosen = {name: one for name, one in commands.items() if tuple(name.split()[: len(words)]) == words}
     if not chosen:
         raise UsageError(f"There is no command '{' '.join(words)}'.", "'ctxrank --help' lists them.")
@@ -70,7 +70,7 @@ def schema(call: Call, words: tuple[str, ...]) -> Reply:
     return Reply(lambda: payload, form="json")
 
 
-def _commands(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
+def commands_of(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
     """Every command by its whole name: `package list`."""
     found: list[tuple[str, Command]] = []
     for name, one in declared.items():
@@ -101,6 +101,7 @@ def _exit_codes(command: Command) -> dict[int, str]:
 
 
 def _parameter_json(one: Parameter) -> _Json:
+    default = one.nothing_given
     kind = "flag" if one.is_flag else "option" if one.is_option else "argument"
     value: _Json = {
         "name": one.name,
@@ -109,7 +110,7 @@ def _parameter_json(one: Parameter) -> _Json:
         "words": [*one.on_words, *one.off_words] if one.is_option else [],
         "required": one.required,
         "multiple": one.multiple or one.nargs == -1,
-        "default": list(one.default) if isinstance(one.default, tuple) else one.default,
+        "default": None if one.required else list(default) if isinstance(default, tuple) else default,
         "metavar": one.metavar,
         "help": one.help,
     }

@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
-from ctxrank.indexer.store.ids import own_ref, public_id
+from ctxrank.indexer.store.ids import own_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.assembly.why import Why
@@ -58,6 +58,7 @@ def why(
 ) -> Reply:
     """Ask the newest receipt that fits."""
     with call.open() as store:
+        document = without_origin(store.truth, document.strip())
         linked = task is not None or _is_linked(document)
         if receipt_id is not None:
             receipt = get_receipt(store.truth, receipt_id)
@@ -65,7 +66,7 @@ def why(
             found = list_receipts(store.truth, session=session, group=group, agent=agent)
             receipt = _newest(found, task, is_linked=linked)
         if linked:
-            answer = why_linked(store, _linked_name(store, document.strip()), receipt)
+            answer = why_linked(store, _linked_name(store, document), receipt)
         else:
             answer = why_in_block(store, own_ref(store.truth, document), receipt)
     return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
@@ -73,8 +74,7 @@ def why(
 
 def _is_linked(document: str) -> bool:
     """Whether an artifact of .contextia/ is asked for, by its own id or by ours."""
-    text = document.strip()
-    return text.startswith(f"{_LINKED}:") or _ARTIFACT_ID.fullmatch(text) is not None
+    return document.startswith(f"{_LINKED}:") or _ARTIFACT_ID.fullmatch(document) is not None
 
 
 def _linked_name(store: Store, document: str) -> str:

@@ -6,6 +6,7 @@ stdout carries the JSON, after a line `✓ …` unless --quiet; what goes wrong 
 import os
 import sys
 
+from ctxrank.cli.bazinga.arguments import Declaration, Given, read
 from ctxrank.cli.call import shown
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
@@ -19,13 +20,18 @@ if TYPE_CHECKING:
 class BazingaCall:
     """A command's arguments, its store, opened when first asked for, and its answers."""
 
-    __slots__ = ("_store", "arguments", "is_quiet", "place")
+    __slots__ = ("_declaration", "_store", "arguments", "is_quiet", "place")
 
-    def __init__(self, arguments: tuple[str, ...], place: "Place", *, is_quiet: bool) -> None:
+    def __init__(self, declaration: Declaration, arguments: tuple[str, ...], place: "Place", *, is_quiet: bool) -> None:
+        self._declaration = declaration
         self.arguments = arguments
         self.place = place
         self.is_quiet = is_quiet
         self._store: Store | None = None
+
+    def read(self) -> Given:
+        """The arguments, as the command declares them. Raises UsageError."""
+        return read(self.arguments, self._declaration)
 
     @property
     def store(self) -> "Store":

@@ -1,6 +1,7 @@
 """`ctxrank bazinga`: one command, whose words the predecessor's commands read."""
 
-from ctxrank.cli.declare import Command, NoJson, by_name
+from ctxrank.cli.bazinga.declarations import COMMANDS as THEIRS
+from ctxrank.cli.declare import Command, NoJson, OneOf, argument, by_name
 
 _BAZINGA = Command(
     "bazinga",
@@ -13,6 +14,7 @@ _BAZINGA = Command(
 
     Example: ctxrank bazinga --quiet get-context-packages SESSION AUTH developer 5
     """,
+    (argument("command", type=OneOf(tuple(THEIRS)), required=False), argument("arguments", nargs=-1)),
     answer=NoJson("the predecessor's own JSON"),
     exits={0: "done", 1: "as there: wrong arguments, nothing such", 2: "no such command"},
     usage=("[--db FILE]", "[--project-root DIR]", "[--quiet]", "COMMAND", "[ARGS]…"),

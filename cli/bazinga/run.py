@@ -12,6 +12,7 @@ import os
 import sys
 from importlib import import_module
 
+from ctxrank.cli.bazinga.declarations import COMMANDS
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -19,29 +20,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.place import Place
 
-# One module for each family, imported when one of its commands is called.
-_FAMILIES = {
-    "sessions": ("create-session", "get-session", "list-sessions", "create-task-group", "dashboard-snapshot"),
-    "events": ("save-event", "get-events", "log-tokens", "token-summary"),
-    "packages": (
-        "save-context-package", "get-context-packages", "mark-context-consumed", "update-context-references",
-        "save-consumption", "get-consumption",
-    ),
-    "errors": (
-        "save-error-pattern", "get-error-patterns", "update-error-confidence", "cleanup-error-patterns",
-    ),
-    "strategies": (
-        "save-strategy", "get-strategies", "update-strategy-helpfulness", "extract-strategies",
-    ),
-    "reasoning": ("save-reasoning", "get-reasoning", "reasoning-timeline", "check-mandatory-phases"),
-    "skills": (
-        "save-skill-output", "get-skill-output", "get-latest-skill-output", "get-skill-output-all",
-        "check-skill-evidence",
-    ),
-    "upkeep": ("query", "integrity-check", "recover-db", "diagnose-group-ids", "detect-paths", "help"),
-    "block": ("context-block",),
-}  # fmt: skip
-COMMANDS = {name: family for family, names in _FAMILIES.items() for name in names}
+__all__ = ["COMMANDS", "main", "reply", "run"]
 
 _NOT_CARRIED_OVER = (
     "It is not one of the commands carried over; 'ctxrank bazinga help' and docs/predecessor.md list them."
@@ -94,13 +73,13 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     place, is_quiet, rest = _globals(call, arguments)
     if not rest:
         raise UsageError("There is no command.", "'ctxrank bazinga help' lists them.")
-    family = COMMANDS.get(rest[0])
-    if family is None:
+    declaration = COMMANDS.get(rest[0])
+    if declaration is None:
         raise UsageError(f"Unknown command: {rest[0]!a}.", _NOT_CARRIED_OVER)
-    function = getattr(import_module(f"ctxrank.cli.bazinga.{family}"), rest[0].replace("-", "_"))
-    own = BazingaCall(rest[1:], place, is_quiet=is_quiet)
+    module, _, function = declaration.command.action.partition(":")
+    own = BazingaCall(declaration, rest[1:], place, is_quiet=is_quiet)
     try:
-        return int(function(own))
+        return int(getattr(import_module(module), function)(own))
     except WrongPlaceError:
         raise
     except (UsageError, NotFoundError) as error:

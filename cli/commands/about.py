@@ -29,7 +29,6 @@ _SCHEMA = Command(
     """,
     (argument("words", nargs=-1, metavar="[COMMAND]..."),),
     answer={
-        "version": "string?",
         "commands": {
             "*": {
                 "help": "string",
@@ -42,6 +41,7 @@ _SCHEMA = Command(
                         "required": "boolean",
                         "multiple": "boolean",
                         "default": "any",
+                        "metavar": "string?",
                         "help": "string?",
                     }
                 ],

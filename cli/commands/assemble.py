@@ -4,7 +4,7 @@ from ctxrank.cli.declare import ENGINE, EXPLANATION, AnyOf, Command, Nullable, P
 
 _PACKAGE_FIELDS = {
     "id": "integer", "file_path": "string", "priority": "string", "type": "string", "producer": "string",
-    "summary": "string", "detail": ("summary", "passage", "full"), "tokens": "integer", "score": "number",
+    "summary": "string", "detail": ("title", "summary", "passage", "full"), "tokens": "integer", "score": "number",
     "passages": [
         {"id": "integer", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
     ],
