@@ -80,3 +80,12 @@ def test_help_opens_neither_database_nor_config(tmp_path: Path, arguments: tuple
     modules = _imported(tmp_path, *arguments)
     assert "apsw" not in modules
     assert not modules & {*_FORBIDDEN} - {"click", "inspect", "uuid"}
+
+
+@pytest.mark.parametrize("arguments", [("completion", "bash"), ("schema",), ("schema", "search"), ("--help",)])
+def test_what_declarations_say_needs_neither_an_action_nor_click_nor_a_database(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    modules = _imported(tmp_path, *arguments)
+    assert not modules & {"apsw", "ctxrank.cli.actions", "ctxrank.indexer.store.store"}
+    assert arguments == ("--help",) or "click" not in modules
