@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # help opens no database
 
 def shown(text: str) -> str:
     """Text from outside (a path, a name) on one line, without what a terminal would obey."""
-    from ctxrank.indexer.text.lines import one_line
+    from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  help shows nothing from outside
 
     return one_line(text)
 
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
-        from ctxrank.indexer.store.store import open_store
+        from ctxrank.indexer.store.store import open_store  # noqa: PLC0415  help opens no database
 
         return open_store(self.db, root=self.root)
 
@@ -140,7 +140,7 @@ def finish(call: Call, reply: Reply) -> int:
     """Print a reply in the form that the call asks for; returns its exit code."""
     is_json = call.is_json or reply.form == "json"
     if is_json and reply.payload is not None:
-        from ctxrank.cli.output.envelope import emit_json
+        from ctxrank.cli.output.envelope import emit_json  # noqa: PLC0415  text needs no JSON library
 
         emit_json(reply.payload(), outcome=reply.outcome, engine=reply.engine)
     elif not is_json:

@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches
+            from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
             near = get_close_matches(args[0], self.lazy, n=2)
             if not near:
@@ -237,7 +237,7 @@ def _begin(ctx: click.Context, /, **given: Any) -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     if not is_wanted or ctx.resilient_parsing:
         return
-    from importlib.metadata import version
+    from importlib.metadata import version  # noqa: PLC0415  costs more than a bare start; only --version pays
 
     click.echo(f"ctxrank {version('ctxrank')}")
     ctx.exit()

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.cli.declare import GLOBALS, Command, Declared, OneOf, Parameter, Path
+from ctxrank.cli.main import declared_commands
 from ctxrank.indexer.light_typing import NamedTuple
 
 _HELP = ("-h", "--help")
@@ -55,8 +56,6 @@ class Level(NamedTuple):
 
 def completion(call: Call, shell: str) -> Reply:
     """Write the script of a shell."""
-    from ctxrank.cli.main import declared_commands
-
     script = script_of(shell, declared_commands())
     return Reply(lambda: {"shell": shell, "script": script}, text=script)
 

@@ -20,9 +20,9 @@ def main() -> None:
 def _run() -> None:
     if sys.argv[1:2] == ["bazinga"] and sys.argv[2:3] not in (["--help"], ["-h"]):
         # Read by a parser of its own: loading click would cost twice a bare interpreter's start.
-        from ctxrank.cli.bazinga.run import main as run_bazinga_and_exit
+        from ctxrank.cli.bazinga.run import main as run_bazinga_and_exit  # noqa: PLC0415  after garbage collection is off
 
         run_bazinga_and_exit()
-    from ctxrank.cli.main import main as run_and_exit
+    from ctxrank.cli.main import main as run_and_exit  # noqa: PLC0415  after garbage collection is off
 
     run_and_exit()

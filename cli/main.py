@@ -66,7 +66,7 @@ def run(arguments: list[str]) -> int:
         if plain is not None:
             code = run_plain(plain)
         else:
-            from ctxrank.cli.click_commands import run_by_click
+            from ctxrank.cli.click_commands import run_by_click  # noqa: PLC0415  loading click would double what a query waits for
 
             code = run_by_click(arguments, COMMANDS)
         sys.stdout.flush()
@@ -81,7 +81,7 @@ def run(arguments: list[str]) -> int:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         return 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained, named_store
+        from ctxrank.cli.unexpected import explained, named_store  # noqa: PLC0415  rare
 
         return _fail(explained(error, *named_store(arguments)), arguments)
 
@@ -109,7 +109,7 @@ def declared_commands() -> dict[str, Declared]:
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:
     if "--json" in arguments:
-        from ctxrank.cli.output.envelope import emit_error
+        from ctxrank.cli.output.envelope import emit_error  # noqa: PLC0415  text needs no JSON library
 
         emit_error(error)
     else:

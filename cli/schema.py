@@ -24,6 +24,7 @@ from ctxrank.cli.declare import (
     Shape,
     Whole,
 )
+from ctxrank.cli.main import declared_commands
 from ctxrank.cli.output.envelope import SCHEMA_VERSION
 from ctxrank.indexer.exceptions import UsageError
 
@@ -55,8 +56,6 @@ _Json = dict[str, object]
 
 def schema(call: Call, words: tuple[str, ...]) -> Reply:
     """Describe all commands, or those that the words name; the answer is JSON in either form."""
-    from ctxrank.cli.main import declared_commands
-
     commands = dict(commands_of(declared_commands()))
     chosen = {name: one for name, one in commands.items() if tuple(name.split()[: len(words)]) == words}
     if not chosen:

@@ -71,14 +71,15 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
 
 def _fallback(call: Call, agent: str, error: Exception, form: str) -> Reply:
     if not isinstance(error, CtxrankError):
-        from ctxrank.cli.unexpected import explained
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         error = explained(error, call.db, call.root)
     reason, hint = error.message, error.hint
     is_unknown = isinstance(error, NotFoundError)
     text = nothing_known(agent) if is_unknown else fallback(agent)
+    payload: dict[str, object] = {"reason": reason, "packages": [], "text": text}
     return Reply(
-        lambda: {"reason": reason, "packages": [], "text": text},
+        lambda: payload,
         text=text,
         outcome="no_match" if is_unknown else "degraded",
         notes=(f"no context: {reason}{f' {hint}' if hint else ''}",),
@@ -137,7 +138,7 @@ def _compact(result: "Assembly") -> Iterator[str]:
 
 
 def _items(result: "Assembly") -> Iterator[str]:
-    from ctxrank.indexer.store.ids import public_id
+    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only --format compact
 
     yield f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
     for linked in result.linked:
@@ -257,7 +258,7 @@ def _error(call: Call, options: dict[str, object]) -> bytes | None:
     if name == "-" and "-" in (options["task"], options["task_file"]):
         call.note("stdin holds the task; --error-file - is ignored.")
         return None
-    from ctxrank.cli.actions.errors.failure_input import GivenFailure, capture_given
+    from ctxrank.cli.actions.errors.failure_input import GivenFailure, capture_given  # noqa: PLC0415  only after a failure
 
     try:
         return capture_given(GivenFailure(name))

@@ -41,7 +41,7 @@ def readable(text: str, say: Say) -> str:
     """The text with � for each byte that was not UTF-8 and for each zero; `say` is told how many there were."""
     if text.isascii() and "\0" not in text:
         return text
-    import re
+    import re  # noqa: PLC0415  most texts are ASCII
 
     clean, strange = re.subn("[\0\ud800-\udfff]", "\ufffd", text)
     if strange:

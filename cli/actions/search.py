@@ -76,7 +76,7 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
 
 
 def _hit_json(hit: Hit) -> dict[str, object]:
-    from ctxrank.indexer.store.ids import public_id
+    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only the JSON names passages
 
     value: dict[str, object] = {
         "id": hit.id, "kind": hit.kind, "title": hit.title, "path": hit.path, "score": hit.score,

@@ -139,7 +139,7 @@ def strings(text: str, what: str) -> tuple[str, ...]:
 
 def json_list(text: str, what: str) -> list[object]:
     """A JSON array. Raises UsageError."""
-    import json
+    import json  # noqa: PLC0415  only an argument that is JSON
 
     try:
         value: object = json.loads(text)
@@ -152,8 +152,8 @@ def json_list(text: str, what: str) -> list[object]:
 
 def group_name(text: str, *, may_be_global: bool = True) -> str | None:
     """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
-    from ctxrank.indexer.predecessor.groups import name_problem
-    from ctxrank.indexer.records.sessions import is_session_wide
+    from ctxrank.indexer.predecessor.groups import name_problem  # noqa: PLC0415  declarations open no database
+    from ctxrank.indexer.records.sessions import is_session_wide  # noqa: PLC0415  declarations open no database
 
     if text.strip().lower() == "global" and not may_be_global:
         raise UsageError("group_id cannot be 'global' here.", "Name a task group, or give '' for the whole session.")

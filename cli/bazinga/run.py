@@ -12,13 +12,14 @@ import os
 import sys
 from importlib import import_module
 
+import apsw
+
+from ctxrank.cli.bazinga.call import BazingaCall
 from ctxrank.cli.bazinga.declarations import COMMANDS
+from ctxrank.cli.bazinga.place import Place, WrongPlaceError
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ctxrank.cli.bazinga.place import Place
+from ctxrank.indexer.store.connection import translate
 
 __all__ = ["COMMANDS", "main", "reply", "run"]
 
@@ -38,7 +39,7 @@ def main() -> None:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         code = 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         explanation = explained(error)
         code = _complain(explanation, explanation.exit_code)
@@ -64,12 +65,6 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     if arguments[:1] == ("--script",):
         print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py"))
         return 0
-    import apsw
-
-    from ctxrank.cli.bazinga.call import BazingaCall
-    from ctxrank.cli.bazinga.place import WrongPlaceError
-    from ctxrank.indexer.store.connection import translate
-
     place, is_quiet, rest = _globals(call, arguments)
     if not rest:
         raise UsageError("There is no command.", "'ctxrank bazinga help' lists them.")
@@ -96,10 +91,8 @@ def _complain(error: CtxrankError, code: int) -> int:
     return code
 
 
-def _globals(call: Call, arguments: tuple[str, ...]) -> "tuple[Place, bool, tuple[str, ...]]":
+def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:
     """What stands before the command's name, over what stands before `bazinga`."""
-    from ctxrank.cli.bazinga.place import Place
-
     place = Place(call.db, None, call.root)
     is_quiet = call.verbosity < 0
     at = 0

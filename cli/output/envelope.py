@@ -39,11 +39,11 @@ def _print(value: object) -> None:
     try:
         text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     except ValueError:
-        from ctxrank.indexer.text.json_numbers import finite
+        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
         text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
     if _WIPED in text:
-        from ctxrank.indexer.store.connection import DAMAGED_STEP
+        from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     sys.stdout.write(visible_json(text) + "\n")

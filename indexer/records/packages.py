@@ -360,7 +360,7 @@ def list_packages(
     offset: int = 0,
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
-    conditions, values = ["1"], list["apsw.SQLiteValue"]()
+    conditions, values = ["1"], list[int | str | None]()
     for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
         if value is not None:
             conditions.append(f"{column} = ?")

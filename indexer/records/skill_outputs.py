@@ -174,7 +174,7 @@ def list_skill_outputs(
     offset: int = 0,
 ) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
-    conditions, values = ["s.name = ?"], list["apsw.SQLiteValue"]([session])
+    conditions, values = ["s.name = ?"], list[int | str | None]([session])
     if skill is not None:
         conditions.append("o.skill = ?")
         values.append(skill.strip())

@@ -11,7 +11,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     Item = TypeVar("Item")
 else:
@@ -253,8 +253,8 @@ class Page(list[Item]):
 def read_page(
     connection: apsw.Connection,
     query: str,
-    values: "tuple[apsw.SQLiteValue, ...] | Mapping[str, apsw.SQLiteValue]",
-    make: "Callable[..., Item]",
+    values: tuple[int | str | None, ...] | Mapping[str, int | str | None],
+    make: "Callable[[tuple[Any, ...]], Item]",
     *,
     limit: int = -1,
     offset: int = 0,

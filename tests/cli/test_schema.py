@@ -95,7 +95,7 @@ def test_a_script_for_a_shell_as_json_is_as_the_schema_says(capsys: pytest.Captu
         (declare.AnyOf({"a": "string"}, {"b": "string"}), {"b": "x"}, {"c": "x"}),
     ],
 )
-def test_a_shape_takes_what_it_names_and_refuses_the_rest(shape: object, good: object, bad: object) -> None:
+def test_a_shape_takes_what_it_names_and_refuses_the_rest(shape: object, good: Any, bad: Any) -> None:
     validator = Draft202012Validator(value_schema(shape))
     assert validator.is_valid(good) and not validator.is_valid(bad)
 

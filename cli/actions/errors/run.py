@@ -86,7 +86,7 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
         with call.open() as store:
             _learn(call, store, command, place, finished, span)
     except Exception as error:  # the command's result stands, whatever breaks here
-        from ctxrank.cli.unexpected import explained
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         told = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
         call.note(f"not recorded: {told.message} {told.hint}".rstrip())
