@@ -11,7 +11,8 @@ from ctxrank.cli.actions.errors.passthrough import Finished, run_through
 from ctxrank.cli.actions.errors.recording import project_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.errors.failed_commands import FailedCommand, forget, recall, remember
+from ctxrank.indexer.errors import failed_commands
+from ctxrank.indexer.errors.failed_commands import FailedCommand
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import Failure, Place, record_failure, resolve, sign_older
 from ctxrank.indexer.errors.parse.summaries import is_summary
@@ -120,7 +121,7 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
     tree = note_tree(store.location.root)
     with store.write() as change:
         failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
-        remember(change, failed)
+        failed_commands.remember(change, failed)
     _record_sighting(call, store, run, answer)
     for fix in answer.fixes[:1]:
         helped = "did not help" if fix.match.state == "refuted" else fix.match.state
@@ -145,7 +146,7 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -
 
 
 def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
-    failed = recall(store.truth, run.key, now=run.span.ended_at)
+    failed = failed_commands.recall(store.truth, run.key, now=run.span.ended_at)
     if failed is None:
         return
     # What the successful run wrote itself is no fix of it.
@@ -163,7 +164,7 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
         _save_proposal(call, store, run, failed.unit, changes)
     # At last: whoever is killed before has the failure still, and learns from the next success.
     with store.write() as change:
-        forget(change, run.key)
+        failed_commands.forget(change, run.key)
         _resolve(change, run, answer)
 
 
