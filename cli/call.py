@@ -13,6 +13,8 @@ from ctxrank.indexer.exceptions import NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
+    from typing import Any
+
     from ctxrank.indexer.store.connection import Item, Page
     from ctxrank.indexer.store.store import Store
 
@@ -132,8 +134,17 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
 def action_of(command: Command) -> Callable[..., Reply]:
     """The function that a command names, imported now."""
     module, _, name = command.action.partition(":")
-    # importlib's own function would load warnings.
-    return cast("Callable[..., Reply]", getattr(__import__(module, fromlist=[name]), name))
+    return cast("Callable[..., Reply]", import_member(module, name, command.name))
+
+
+def import_member(module: str, member: str, command: str) -> "Any":
+    """What a module calls `member`. Raises UsageError where an installation leaves the room of a command out."""
+    try:
+        return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise UsageError(f"'{command}' is not installed.", f"This installation leaves {error.name} out.") from error
 
 
 def finish(call: Call, reply: Reply) -> int:

@@ -10,7 +10,7 @@
 
 An ordinary call is read by `parse.py`, at once. Everything else (help, mistakes, rare spellings) is read by
 click, whose commands `click_commands.py` makes from the same data: loading click costs three bare interpreters.
-`completion.py` makes shell scripts of it, `schema.py` JSON, and the predecessor's commands are read by it, too.
+`completion.py` makes shell scripts of it, and `schema.py` JSON.
 A declaration imports nothing that works: its action is named, and imported when it is called.
 """
 
@@ -118,6 +118,12 @@ class AnyOf:
 
 
 ENGINE = ("fts5", "heuristic")
+IMPORTED = {
+    "schema": "integer", "complete": "boolean", "is_noop": "boolean",
+    "counts": {"*": {"new": "integer", "updated": "integer", "unchanged": "integer"}},
+    "skipped": [{"kind": "string", "key": "string", "reason": "string"}], "files_indexed": "integer",
+    "files_missing": "integer", "recounted": "integer", "notes": ["string"],
+}  # fmt: skip
 EXPLANATION = {"value": "number", "meaning": "string", "parts": [{"value": "number", "meaning": "string"}]}
 
 DONE = {0: "done"}

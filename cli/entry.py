@@ -7,6 +7,9 @@ Commands that work for long switch it on again.
 import gc
 import sys
 
+# Commands with a parser of their own, found by name: loading click would cost twice a bare interpreter's start.
+_OWN_PARSER = {"bazinga": "ctxrank.cli.bazinga.run"}
+
 
 def main() -> None:
     """Run one call and exit with its code."""
@@ -18,11 +21,14 @@ def main() -> None:
 
 
 def _run() -> None:
-    if sys.argv[1:2] == ["bazinga"] and sys.argv[2:3] not in (["--help"], ["-h"]):
-        # Read by a parser of its own: loading click would cost twice a bare interpreter's start.
-        from ctxrank.cli.bazinga.run import main as run_bazinga_and_exit  # noqa: PLC0415  after garbage collection is off
-
-        run_bazinga_and_exit()
+    module = _OWN_PARSER.get(sys.argv[1]) if len(sys.argv) > 1 else None
+    if module is not None and sys.argv[2:3] not in (["--help"], ["-h"]):
+        try:
+            run_by_itself = __import__(module, fromlist=["main"]).main
+        except ModuleNotFoundError:
+            pass  # not installed: the commands below say so
+        else:
+            run_by_itself()
     from ctxrank.cli.main import main as run_and_exit  # noqa: PLC0415  after garbage collection is off
 
     run_and_exit()

@@ -7,12 +7,12 @@
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 
-from ctxrank.cli.call import shown
+from ctxrank.cli.call import import_member, shown
 from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read, run_plain
-from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.light_typing import cast
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
     "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
@@ -90,20 +90,21 @@ def find_command(name: str) -> Declared | None:
     """The declaration of a command or group; None for none."""
     if name not in COMMANDS:
         return None
-    module = __import__(COMMANDS[name][0], fromlist=["COMMANDS"])  # importlib's own function would load warnings
-    return cast("Declared", module.COMMANDS[name])
+    return load_command(name, COMMANDS[name][0])
+
+
+def load_command(name: str, module: str) -> Declared:
+    """The command that a module declares. Raises UsageError where an installation leaves the module's room out."""
+    declared: Mapping[str, Declared] = import_member(module, "COMMANDS", name)
+    return declared[name]
 
 
 def declared_commands() -> dict[str, Declared]:
     """All declarations; a room that is not installed has none."""
     found: dict[str, Declared] = {}
-    for name in COMMANDS:
-        try:
-            declared = find_command(name)
-        except ModuleNotFoundError:
-            continue
-        assert declared is not None, "the table names it"
-        found[name] = declared
+    for name, (module, _) in COMMANDS.items():
+        with contextlib.suppress(UsageError):
+            found[name] = load_command(name, module)
     return found
 
 

@@ -59,7 +59,7 @@ def know_error(
 ) -> int:
     """A known error of type E with its solution, and the record that this confidence stands for."""
     pattern = patterns.ErrorPattern(project, message, "E", message, solution, last_seen, last_seen)
-    pattern = pattern._replace(bazinga_confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
+    pattern = pattern._replace(confidence=confidence, lang=lang, occurrences=occurrences, ttl_days=ttl_days)
     confirmations, refutations = patterns.record_of(confidence)
     pattern = pattern._replace(confirmations=confirmations, refutations=refutations)
     with store.write() as change:

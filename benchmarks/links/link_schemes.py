@@ -21,9 +21,9 @@ from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import require_tree
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store, create_store
-from ctxrank.ranking.context.links.closure import Closure, Reached
+from ctxrank.ranking.context.links.closure import Closure, LinkedArtifact
 from ctxrank.ranking.context.links.context import ContextRequest, gather
-from ctxrank.ranking.context.links.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.ranking.context.links.search import find_more
 from ctxrank.ranking.context.prices import Prices
 
@@ -60,9 +60,9 @@ def outcomes(world: World, budgets: tuple[int, ...]) -> Iterator[Outcome]:
                 for budget in budgets:
                     parts = {
                         "links": pack_linked(
-                            links.closure, links.texts, (), Wanted(budget, has_search=False), Prices(1.0)
+                            links.closure, links.texts, (), PackOptions(budget, has_search=False), Prices(1.0)
                         ),
-                        "tiers": pack_linked(tiers.closure, tiers.texts, tiers.found, Wanted(budget), Prices(1.0)),
+                        "tiers": pack_linked(tiers.closure, tiers.texts, tiers.found, PackOptions(budget), Prices(1.0)),
                         "BM25": _packed(store, links.closure, by_bm25, budget),
                         "BM25 top 10": _packed(store, links.closure, by_bm25[:10], budget),
                     }
@@ -70,7 +70,7 @@ def outcomes(world: World, budgets: tuple[int, ...]) -> Iterator[Outcome]:
                         yield _outcome(scheme, budget, task, part, world.required[task])
 
 
-def _found(store: Store, task: str, folder: str, config: Config) -> tuple[Reached, ...]:
+def _found(store: Store, task: str, folder: str, config: Config) -> tuple[LinkedArtifact, ...]:
     graph = load_graph(store.truth, require_tree(store.location, folder))
     node = graph.nodes[task]
     text = stored_texts(store.truth, [node.number])[node.number].texts
@@ -78,17 +78,17 @@ def _found(store: Store, task: str, folder: str, config: Config) -> tuple[Reache
     return find_more(store, graph, node, body, {task}, config, most=_AS_MANY_AS_FIT).reached
 
 
-def _packed(store: Store, linked: Closure, found: tuple[Reached, ...], budget: int) -> LinkedPart:
+def _packed(store: Store, linked: Closure, found: tuple[LinkedArtifact, ...], budget: int) -> LinkedPart:
     first = tuple(one for one in linked.reached if one.tier == 0)
     # Packed as what a link reaches is: admitted in this order, upgraded when that is the cheapest step.
     ranked = tuple(one._replace(tier=1) for one in found)
     texts = stored_texts(store.truth, [one.node.number for one in (*first, *ranked)])
     closure = Closure(linked.task, (*first, *ranked), (), ())
-    return pack_linked(closure, texts, (), Wanted(budget, has_search=False), Prices(1.0))
+    return pack_linked(closure, texts, (), PackOptions(budget, has_search=False), Prices(1.0))
 
 
 def _outcome(scheme: str, budget: int, task: str, part: LinkedPart, required: frozenset[str]) -> Outcome:
-    shown = {one.reached.node.id: one.level for one in part.shown if one.reached.tier}
+    shown = {one.artifact.node.id: one.level for one in part.shown if one.artifact.tier}
     with_text = {id_ for id_, level in shown.items() if level != "meta"}
     return Outcome(
         scheme, budget, task, len(required & shown.keys()) / len(required), len(required & with_text) / len(required),

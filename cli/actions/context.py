@@ -3,10 +3,11 @@
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.ranking.context.links.context import ContextRequest
-from ctxrank.ranking.context.links.receipt import keep_receipt, make_context
+from ctxrank.ranking.context.links.receipt import make_context, record_context
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.context.links.receipt import Kept, MadeContext
+    from ctxrank.indexer.records.receipts import Recording
+    from ctxrank.ranking.context.links.receipt import ContextDraft
 
 
 def context(
@@ -23,25 +24,25 @@ def context(
     form = "markdown" if format_ == "markdown" else "compact"
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
     with call.open_for_links() as store:
-        made = make_context(store, request)
-        kept = keep_receipt(store, made)
-    notes = [kept.note] if kept.note else []
-    notes += [*made.material.notes, *made.part.warnings]
-    notes += [f"{missing.source} links to {missing.id}, which does not exist." for missing in made.part.missing]
+        draft = make_context(store, request)
+        recording = record_context(store, draft)
+    notes = [recording.note] if recording.note else []
+    notes += [*draft.material.notes, *draft.part.warnings]
+    notes += [f"{missing.source} links to {missing.id}, which does not exist." for missing in draft.part.missing]
     return Reply(
-        lambda: _as_json(made, budget, kept),
-        text=made.part.text,
+        lambda: _as_json(draft, budget, recording),
+        text=draft.part.text,
         engine="" if no_search else "fts5",
         notes=tuple(notes),
         form=call.form(format_),
     )
 
 
-def _as_json(made: "MadeContext", budget: int | None, kept: "Kept") -> dict[str, object]:
-    part = made.part
+def _as_json(draft: "ContextDraft", budget: int | None, recording: "Recording") -> dict[str, object]:
+    part = draft.part
     artifacts: list[dict[str, object]] = []
     for shown in part.shown:
-        one = shown.reached
+        one = shown.artifact
         artifacts.append(
             {
                 "id": one.node.id, "type": one.node.type, "title": one.node.title, "status": one.node.status or None,
@@ -52,19 +53,19 @@ def _as_json(made: "MadeContext", budget: int | None, kept: "Kept") -> dict[str,
         )  # fmt: skip
     omitted: list[dict[str, object]] = [
         {
-            "id": left.reached.node.id, "type": left.reached.node.type, "title": left.reached.node.title,
-            "tokens": left.tokens, "tier": f"T{left.reached.tier}", "chain": list(left.reached.chain),
+            "id": left.artifact.node.id, "type": left.artifact.node.type, "title": left.artifact.node.title,
+            "tokens": left.tokens, "tier": f"T{left.artifact.tier}", "chain": list(left.artifact.chain),
             "reason": "budget",
         }
         for left in part.omitted
     ]  # fmt: skip
     return {
-        "receipt": kept.receipt,
-        "shared_prefix_tokens": kept.shared_prefix_tokens,
+        "receipt": recording.receipt,
+        "shared_prefix_tokens": recording.shared_prefix_tokens,
         "budget": {"limit": budget, "used": part.used, "counter": part.counter},
         "artifacts": artifacts,
         "omitted": omitted,
         "missing": [missing._asdict() for missing in part.missing],
-        "warnings": [*made.material.notes, *part.warnings],
+        "warnings": [*draft.material.notes, *part.warnings],
         "text": part.text,
     }

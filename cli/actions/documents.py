@@ -10,9 +10,8 @@ from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.ids import own_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
-from ctxrank.ranking.context.assembly.why import Why
-from ctxrank.ranking.context.assembly.why import why as why_in_block
-from ctxrank.ranking.context.links.why import task_of, why_linked
+from ctxrank.ranking.context.why import Why
+from ctxrank.ranking.context.why import why as ask_receipt
 
 _LINKED = "linked"
 _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
@@ -66,9 +65,9 @@ def why(
             found = list_receipts(store.truth, session=session, group=group, agent=agent)
             receipt = _newest(found, task, is_linked=linked)
         if linked:
-            answer = why_linked(store, _linked_name(store, document), receipt)
+            answer = ask_receipt(store, _linked_name(store, document), receipt)
         else:
-            answer = why_in_block(store, own_ref(store.truth, document), receipt)
+            answer = ask_receipt(store, own_ref(store.truth, document), receipt)
     return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
 
 
@@ -92,7 +91,7 @@ def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Re
     """The newest receipt that could name the document."""
     for receipt in receipts:
         if is_linked:
-            fits = task_of(receipt) and (task is None or task_of(receipt).lower() == task.lower())
+            fits = receipt.task_id and (task is None or receipt.task_id.lower() == task.lower())
         else:
             fits = receipt.kind == "assemble"
         if fits:

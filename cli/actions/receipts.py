@@ -6,8 +6,7 @@ from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.ranking.context.assembly.receipt import Replay
-from ctxrank.ranking.context.assembly.replay import Difference, difference, replayed
+from ctxrank.ranking.context.replay import Difference, Replay, difference, replay_receipt
 
 
 def list_(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> Reply:
@@ -42,7 +41,7 @@ def _details(call: Call, receipt: Receipt) -> Iterator[str]:
 def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     """Make an assembly again; 1 where other bytes come out."""
     with call.open() as store:
-        result = replayed(store, get_receipt(store.truth, receipt_id))
+        result = replay_receipt(store, get_receipt(store.truth, receipt_id))
     return Reply(
         lambda: {
             "receipt": receipt_id, "same": result.is_same, "changes": list(result.changes), "text": result.text

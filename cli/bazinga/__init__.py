@@ -1,1 +1,1 @@
-"""`ctxrank bazinga`: the predecessor's commands, a module for each family; `run` reads the arguments."""
+"""Everything of the predecessor: its commands, which `run` calls, and `import bazinga`. No other room imports it."""

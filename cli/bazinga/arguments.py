@@ -152,7 +152,7 @@ def json_list(text: str, what: str) -> list[object]:
 
 def group_name(text: str, *, may_be_global: bool = True) -> str | None:
     """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
-    from ctxrank.indexer.predecessor.groups import name_problem  # noqa: PLC0415  declarations open no database
+    from ctxrank.cli.bazinga.records.groups import name_problem  # noqa: PLC0415  declarations open no database
     from ctxrank.indexer.records.sessions import is_session_wide  # noqa: PLC0415  declarations open no database
 
     if text.strip().lower() == "global" and not may_be_global:

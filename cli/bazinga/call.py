@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.predecessor.views import Rows
+    from ctxrank.cli.bazinga.records.views import Rows
     from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 

@@ -21,7 +21,7 @@ def _command(
         argument(re.sub(r"\W+", "_", word[1:-1]), metavar=word[1:-1], required=word[0] == "<") for word in usage.split()
     ]
     options = [option(flag, metavar="VALUE", help=_FLAGS[flag]) for flag in flags.split()]
-    action = f"ctxrank.cli.bazinga.{family}:{name.replace('-', '_')}"
+    action = f"ctxrank.cli.bazinga.commands.{family}:{name.replace('-', '_')}"
     return Declaration(Command(name, action, help, (*arguments, *options), answer=_JSON), unknown)
 
 

@@ -1,27 +1,23 @@
 """`ctxrank import` and `export`: what another store knows, and this one as JSON Lines."""
 
-from ctxrank.cli.declare import Command, Group, Path, argument, by_name, option
+from ctxrank.cli.declare import IMPORTED, Command, Group, Path, argument, by_name, option
+from ctxrank.cli.main import load_command
+from ctxrank.indexer.exceptions import UsageError
 
-_IMPORTED_FIELDS = {
-    "schema": "integer", "complete": "boolean", "is_noop": "boolean",
-    "counts": {"*": {"new": "integer", "updated": "integer", "unchanged": "integer"}},
-    "skipped": [{"kind": "string", "key": "string", "reason": "string"}], "files_indexed": "integer",
-    "files_missing": "integer", "recounted": "integer", "notes": ["string"],
-}  # fmt: skip
+# Commands that are found by name: each in a room of its own, which an installation may leave out.
+_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}
 
-_IMPORT_BAZINGA = Command(
-    "bazinga",
-    "ctxrank.cli.actions.upkeep.exchange:import_bazinga",
-    """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
 
-    Artifacts are looked for from --root [default: PROJECT, where DB is PROJECT/bazinga/bazinga.db]. The database
-    is opened read-only, and everything is redacted on the way in. A second run brings only what is new.
+def _found(name: str, module: str) -> Command:
+    """The command that a module declares; where that is not installed, one whose action cannot be imported either."""
+    try:
+        found = load_command(name, module)
+    except UsageError:
+        return Command(name, f"{module}:absent", "Not installed.", (argument("words", nargs=-1),))
+    assert isinstance(found, Command)
+    return found
 
-    Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
-    """,
-    (argument("database", type=Path(), metavar="DB"),),
-    answer=_IMPORTED_FIELDS,
-)
+
 _IMPORT_JSONL = Command(
     "jsonl",
     "ctxrank.cli.actions.upkeep.exchange:import_jsonl",
@@ -35,13 +31,13 @@ _IMPORT_JSONL = Command(
     Example: ctxrank import jsonl shop.jsonl
     """,
     (argument("file", type=Path(), metavar="FILE"),),
-    answer=_IMPORTED_FIELDS,
+    answer=IMPORTED,
     exits={0: "done", 5: "the file was cut off or edited; what there was came in"},
 )
 _IMPORT = Group(
     "import",
     "Bring in what another store knows: a BAZINGA database, or an export of ours.",
-    (_IMPORT_BAZINGA, _IMPORT_JSONL),
+    (*(_found(name, module) for name, module in _ELSEWHERE.items()), _IMPORT_JSONL),
 )
 _EXPORT = Command(
     "export",

@@ -96,7 +96,7 @@ def _recognised(truth: apsw.Connection, name: str) -> Finding:
         is_empty = truth.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
         if is_empty:
             return warn("schema", f"{name} holds nothing yet", "Nothing to do: the first call makes its tables.")
-        step = "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'."
+        step = "Point --db elsewhere; 'ctxrank import --help' says which databases can come in."
         return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", step)
     if version < FIRST_SCHEMA:
         return fail("schema", f"schema {version}, of a ctxrank from before the first release", UNRELEASED_STEP)

@@ -10,6 +10,8 @@ c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whol
 
 from typing import Literal
 
+import apsw
+
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -35,12 +37,20 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    bazinga_confidence: float = 0.5  # the predecessor's, in its own steps
+    confidence: float = 0.5  # moves in steps of its own: see record_outcome
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90
     confirmations: int = 0
     refutations: int = 0
+
+
+class CountedPattern(NamedTuple):
+    """A pattern that was met once more, or for the first time."""
+
+    id: int
+    occurrences: int
+    is_new: bool
 
 
 class SolutionRecord(NamedTuple):
@@ -52,7 +62,7 @@ class SolutionRecord(NamedTuple):
     confirmations: int
     refutations: int
     confidence_before: float
-    confidence: float  # in the predecessor's steps
+    confidence: float
 
 
 def state_of(confirmations: int, refutations: int) -> State:
@@ -64,7 +74,7 @@ def state_of(confirmations: int, refutations: int) -> State:
 
 
 def record_of(confidence: float) -> tuple[int, int]:
-    """(confirmations, refutations) that moved the predecessor's confidence from 0.5 to here, by +0.1 and −0.2."""
+    """(confirmations, refutations) that moved a confidence from 0.5 to here, by +0.1 and −0.2."""
     return max(0, round((confidence - 0.5) * 10)), max(0, round((0.5 - confidence) * 5))
 
 
@@ -75,18 +85,56 @@ def title_of(error_type: str, message: str) -> str:
     return one_line(f"{error_type}: {message}")
 
 
-def upsert(change: Change, pattern: ErrorPattern) -> int:
-    """Write a pattern, over the one of the same hash and project if there is one; returns its id.
+def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | None:
+    """The id of a project's pattern of this hash, or None."""
+    row = connection.execute(
+        "SELECT id FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, project)
+    ).fetchone()
+    return None if row is None else int(row[0])
 
-    `known_errors.put_signature` makes it recognisable. Raises UsageError for one that was purged.
-    """
-    refuse_purged(change, pattern.message, pattern.solution)
-    row = change.connection.execute(
-        """
+
+_INSERT = """
         INSERT INTO error_patterns (project, pattern_hash, error_type, message, solution, last_seen, created_at,
                                     context_hints, stack_pattern, confidence, occurrences, lang, ttl_days,
                                     confirmations, refutations, state)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+
+
+def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
+    """Write a pattern, or count the known one of its hash and project, which takes over a longer solution.
+
+    `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
+    """
+    refuse_purged(change, pattern.message, pattern.solution)
+    is_new = find(change.connection, pattern.project, pattern.pattern_hash) is None
+    row = change.connection.execute(
+        f"""
+        {_INSERT}
+        ON CONFLICT (pattern_hash, project) DO UPDATE
+           SET occurrences = occurrences + 1,
+               last_seen = max(last_seen, excluded.last_seen),
+               solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
+                               ELSE solution END
+        RETURNING id, occurrences
+        """,
+        (*pattern, state_of(pattern.confirmations, pattern.refutations)),
+    ).fetchone()
+    assert row is not None, "an upsert returns its row"
+    counted = CountedPattern(int(row[0]), int(row[1]), is_new)
+    put_document(change, counted.id)
+    return counted
+
+
+def upsert(change: Change, pattern: ErrorPattern) -> int:
+    """Write a pattern, over the one of the same hash and project if there is one; returns its id.
+
+    `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
+    """
+    refuse_purged(change, pattern.message, pattern.solution)
+    row = change.connection.execute(
+        f"""
+        {_INSERT}
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
                last_seen = excluded.last_seen, context_hints = excluded.context_hints,
@@ -129,8 +177,8 @@ def put_document(change: Change, pattern_id: int) -> None:
 def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
     """Count that a solution helped, or did not; None for a pattern that is not there.
 
-    The predecessor's confidence moves by its own steps beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so
-    that steps there and back end where they began. Counted in one statement.
+    The confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that steps
+    up and down end where they began. Counted in one statement.
     """
     before = change.connection.execute(
         "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)

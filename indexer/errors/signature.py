@@ -128,16 +128,6 @@ def fingerprint(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def predecessor_message(message: str) -> str:
-    """The message with the predecessor's five substitutions: what its `message_pattern` holds."""
-    message = re.sub(r"/[^\s]+/", ".../", message)
-    message = re.sub(r"[A-Z]:\\[^\s]+\\", r"...\\", message)
-    message = re.sub(r"line \d+", "line N", message)
-    message = re.sub(r"'[^']{1,50}'", "'...'", message)
-    message = re.sub(r'"[^"]{1,50}"', '"..."', message)
-    return message.strip()[:500]
-
-
 def _is_diagnostic(code: str) -> bool:
     return _DIAGNOSTIC.match(code) is not None or code.startswith("-W") or (code.islower() and len(code) > 3)
 
@@ -214,7 +204,6 @@ __all__ = [
     "Masked",
     "Signature",
     "fingerprint",
-    "predecessor_message",
     "sign",
     "terms_of",
 ]

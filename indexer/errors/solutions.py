@@ -139,7 +139,7 @@ def _is_same_place(known: Signature, asked: Signature) -> bool:
 
 def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) -> int:
     place = signature.frames[-1].place if signature.is_traced else ""
-    # Twice the width of a fingerprint, as the predecessor's hashes have it.
+    # Twice the width of a fingerprint: as wide as the SHA-256 that other stores know a pattern by.
     pattern_hash = fingerprint(signature.instance, place, new.lang or "") + fingerprint(signature.template, place)
     return patterns.upsert(
         change,

@@ -4,7 +4,7 @@ A record that is not in the ledger may still be here: made here, brought by anot
 from this very store. Such a twin is joined and not made again.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
@@ -31,20 +31,25 @@ class Arrivals:
         self._made_sessions: set[int] = set()
         self._claimed: dict[str, set[int]] = {}
 
-    def skip(self, number: int, record: str, reason: str) -> None:
+    def skip(self, shown: str, record: str, reason: str) -> None:
         """A line that does not come in; from a thousand on they are only counted."""
         if self._reported < MAX_REPORTED:
             self._reported += 1
-            self.run.skip(record, shown(number), reason)
+            self.run.skip(record, shown, reason)
         else:
             self.unreported += 1
+
+    def notes(self) -> Iterator[str]:
+        """What a person should know about lines that nothing else mentions."""
+        if self.unreported:
+            yield f"{self.unreported} more lines were skipped."
 
     def bring(
         self,
         kind: str,
         lines: Iterable[Line],
         *,
-        identity: tuple[str, ...],
+        identity: tuple[str, ...] | Callable[[Line], str],
         prepare: Callable[[Fields, str], Row],
         write: Writer[Row],
         without: tuple[str, ...] = (),
@@ -52,24 +57,24 @@ class Arrivals:
     ) -> None:
         """Bring in what is new or changed of some lines of one kind.
 
-        `identity` are the fields that never change and make the ledger's key, `without` those that another
-        kind brings in; `prepare` gets the fields and the key.
+        `identity` are the fields that never change and make the ledger's key (or what makes the key of a line),
+        `without` those that another kind brings in; `prepare` gets the fields and the key.
         """
         ready: list[Incoming[Row]] = []
         size = 0
         for line in lines:
             try:
-                key = key_of(line, identity)
+                key = identity(line) if callable(identity) else key_of(line, identity)
                 digest = digest_of(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
-                seen = Incoming(key, shown(line.number), digest, line)
+                seen = Incoming(key, line.shown, digest, line)
                 if not self.run.is_pending(kind, seen):
                     continue
                 row = prepare(Fields(line.values, self.run.texts), key)
             except UsageError as error:
-                self.skip(line.number, kind, error.message)
+                self.skip(line.shown, kind, error.message)
                 continue
             except RecursionError:
-                self.skip(line.number, kind, "it is nested too deeply")
+                self.skip(line.shown, kind, "it is nested too deeply")
                 continue
             ready.append(Incoming(key, seen.shown, digest, row))
             size += weight(row)
@@ -125,8 +130,3 @@ class Arrivals:
 def key_of(line: Line, identity: tuple[str, ...]) -> str:
     """The ledger's key of a line."""
     return row_key(None, *(line.values.get(name) for name in identity))
-
-
-def shown(number: int) -> str:
-    """What a report calls a line."""
-    return f"line {number}"

@@ -23,6 +23,14 @@ class Fields:
         self._values = values
         self._texts = texts
 
+    def has(self, name: str) -> bool:
+        """Whether the object says anything of a field, be it null."""
+        return name in self._values
+
+    def raw(self, name: str) -> str:
+        """A text as it stands, to look something up by; never to be stored or shown."""
+        return self._string(name, None)
+
     def text(self, name: str, default: str | None = None) -> str:
         """A text of any length, redacted."""
         return self._texts.text(self._string(name, default))
@@ -53,7 +61,7 @@ class Fields:
         """One of a few words."""
         value = self._string(name, default)
         if value not in allowed:
-            raise UsageError(f"its '{name}' is {_shown(value)}; allowed are {', '.join(allowed)}")
+            raise UsageError(f"its '{name}' is {self._shown(value)}; allowed are {', '.join(allowed)}")
         return value
 
     def optional_choice(self, name: str, allowed: Sequence[str]) -> str | None:
@@ -68,7 +76,7 @@ class Fields:
         if value is None:
             raise UsageError(f"it has no '{name}'")
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MAX_NUMBER:
-            raise UsageError(f"its '{name}' is {_shown(value)}, not a whole number from {least}")
+            raise UsageError(f"its '{name}' is {self._shown(value)}, not a whole number from {least}")
         return value
 
     def optional_number(self, name: str, *, least: int = 0) -> int | None:
@@ -81,28 +89,33 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-            raise UsageError(f"its '{name}' is {_shown(value)}, not a number from 0 to 1")
+            raise UsageError(f"its '{name}' is {self._shown(value)}, not a number from 0 to 1")
         return float(value)
 
     def flag(self, name: str) -> bool:
         """True or false; missing is false."""
         value = self._values.get(name, False)
         if not isinstance(value, bool):
-            raise UsageError(f"its '{name}' is {_shown(value)}, not true or false")
+            raise UsageError(f"its '{name}' is {self._shown(value)}, not true or false")
         return value
 
     def moment(self, name: str) -> int:
-        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused."""
+        """An ISO time, in microseconds; what lies further ahead than clocks differ is refused.
+
+        Null is a time that the other store does not know: the present.
+        """
+        if name in self._values and self._values[name] is None:
+            return now_us()
         text = self._string(name, None)
         # An age, which parse_time also knows, would be another moment at each import.
         if not re.match(r"\d{4}-\d\d-\d\d", text):
-            raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time")
+            raise UsageError(f"its '{name}' is {self._shown(text)}, not an ISO time")
         try:
             moment = parse_time(text, now=0)
         except (UsageError, OverflowError) as error:
-            raise UsageError(f"its '{name}' is {_shown(text)}, not an ISO time") from error
+            raise UsageError(f"its '{name}' is {self._shown(text)}, not an ISO time") from error
         if moment > now_us() + DAY_US:
-            raise UsageError(f"its '{name}' is {_shown(text)}, more than a day from now")
+            raise UsageError(f"its '{name}' is {self._shown(text)}, more than a day from now")
         return moment
 
     def optional_moment(self, name: str) -> int | None:
@@ -144,8 +157,14 @@ class Fields:
         if value is None:
             raise UsageError(f"it has no '{name}'")
         if not isinstance(value, str):
-            raise UsageError(f"its '{name}' is {_shown(value)}, not a text")
+            raise UsageError(f"its '{name}' is {self._shown(value)}, not a text")
         return value
+
+    def _shown(self, value: object) -> str:
+        """A value as a report shows it: redacted, and its kind where it is long, because it may be anything."""
+        clean = self._texts.text(value) if isinstance(value, str) else value
+        text = ascii(clean) if isinstance(clean, str | int | float | None) else type(clean).__name__
+        return text if len(text) <= _SHOWN_CHARS else f"a {type(clean).__name__} of {len(text)} characters"
 
 
 def _dumped(value: object, empty: str) -> str:
@@ -154,9 +173,3 @@ def _dumped(value: object, empty: str) -> str:
 
 def _object(value: dict[object, object]) -> dict[str, object]:
     return {str(key): item for key, item in value.items()}
-
-
-def _shown(value: object) -> str:
-    """A value as a report shows it: its kind where it is long, because it may be anything."""
-    text = ascii(value) if isinstance(value, str | int | float | None) else type(value).__name__
-    return text if len(text) <= _SHOWN_CHARS else f"a {type(value).__name__} of {len(text)} characters"

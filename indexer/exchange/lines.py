@@ -22,12 +22,21 @@ class Header(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One record of the file."""
+    """One record: a line of a file, or a row of another program's store that was read as one.
+
+    `name` is what a report calls a row; a line of a file is called by its number.
+    """
 
     number: int
     record: str
     values: Mapping[str, object]
-    size_bytes: int
+    size_bytes: int = 0
+    name: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What a report calls it."""
+        return self.name or f"line {self.number}"
 
 
 class BadLine(NamedTuple):
@@ -35,6 +44,11 @@ class BadLine(NamedTuple):
 
     number: int
     reason: str
+
+    @property
+    def shown(self) -> str:
+        """What a report calls it."""
+        return f"line {self.number}"
 
 
 class LineReader:

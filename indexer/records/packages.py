@@ -325,6 +325,23 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bo
         return True
 
 
+def record_delivery(change: Change, package_id: int, group_id: int, agent: str, iteration: int) -> bool:
+    """Record that an agent was shown a package, as one of a group (0: the whole session); False if it was before."""
+    change.connection.execute(
+        "INSERT OR IGNORE INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
+        " VALUES (?, ?, ?, ?, ?)",
+        (package_id, group_id, agent, iteration, now_us()),
+    )
+    return bool(change.connection.changes())
+
+
+def set_size(change: Change, package_id: int, size_bytes: int) -> None:
+    """Say how large a package's file is, where it could not be read as text."""
+    change.connection.execute(
+        "UPDATE packages SET size_bytes = ? WHERE id = ? AND size_bytes IS NULL", (size_bytes, package_id)
+    )
+
+
 _PACKAGE_QUERY = """
     SELECT p.id, s.name, g.name, p.type, p.path, p.producer, p.priority, p.scope, p.summary, p.size_bytes,
            p.version, p.supersedes, p.superseded_by, p.created_at

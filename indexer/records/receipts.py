@@ -1,4 +1,4 @@
-"""Receipts: what an assembly was asked, what it saw and what it gave, in a few hundred bytes.
+"""Receipts: the request of a block or context, its inputs and its result, in a few hundred bytes.
 
 Lists are kept as lines with tabs, not as JSON, because every spawn writes one and loads no JSON library for it.
 The newest of each group stay, and of contexts the newest of each task; older ones make room.
@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterable, Mapping
 
 import apsw
 
-from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.connection import Page, read_page, wait_for_locks
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
 
+ASSEMBLY = "assemble"  # the kinds of receipts, as the commands are called
+CONTEXT = "context"
+LOCK_WAIT_MS = 250  # a spawn does not wait longer to be recorded
+MAX_OMITTED_ENTRIES = 400  # a session-wide request may leave thousands out: the first of them are enough
 KEPT_PER_GROUP = 50  # or task
 KEPT_CONTEXTS = 1000  # of all tasks together
 _PART_DIGEST_BYTES = 5
@@ -48,6 +52,11 @@ class Receipt(NamedTuple):
     tokens: int
     created_at: int
 
+    @property
+    def task_id(self) -> str:
+        """The task of `.contextia/` whose linked artifacts the text holds; '' where it was made without one."""
+        return self.inputs.get("task" if self.kind == CONTEXT else "task_id", "")
+
     def entry(self, id_: str) -> Entry | None:
         """What became of a document; included counts before lowered."""
         of_it = [entry for entry in self.entries if entry.id == id_]
@@ -74,9 +83,54 @@ class NewReceipt(NamedTuple):
     created_at: int  # the moment before anything was read
 
 
+class Recording(NamedTuple):
+    """The id of a receipt, or None and a note where the store could not be written.
+
+    `shared_prefix_tokens` are tokens of the text's beginning that the same group or task was given last time; None
+    where it was given nothing.
+    """
+
+    receipt: int | None
+    shared_prefix_tokens: int | None
+    note: str
+
+
 def task_group(number: int) -> int:
     """The `group_id` of the contexts of one task, by the number of its artifact: below those that groups can have."""
     return -1 - number
+
+
+def record(store: Store, new: NewReceipt, text: str, deliver: Callable[[Change], None] | None = None) -> Recording:
+    """Write a receipt, and with it what was delivered; never fails the text that it is of."""
+    shared = _shared_prefix_tokens(store.truth, new, text)
+    receipt_id = 0
+
+    def write(change: Change) -> None:
+        nonlocal receipt_id
+        if deliver is not None:
+            deliver(change)
+        receipt_id = insert(change, new)
+
+    note = record_quickly(store, write, "receipt" if deliver is None else "delivery")
+    return Recording(None if note else receipt_id, shared, note)
+
+
+def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> str:
+    """Run `write` in a transaction that waits neither for the disk nor long for a lock; returns a note where it failed.
+
+    What a power cut takes of it is delivered once more: not worth waiting for the disk before each spawn.
+    """
+    wait_for_locks(store.truth, min(store.busy_ms, LOCK_WAIT_MS))
+    store.truth.pragma("synchronous", 1)
+    try:
+        with store.write() as change:
+            write(change)
+    except CtxrankError as error:
+        return f"The {what} is not recorded: {error.message}"
+    finally:
+        store.truth.pragma("synchronous", 2)
+        wait_for_locks(store.truth, store.busy_ms)
+    return ""
 
 
 def insert(change: Change, new: NewReceipt) -> int:
@@ -155,7 +209,7 @@ def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
             f"There is no receipt {receipt_id}.",
             f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
         )
-    return _receipt(row)
+    return _receipt(*row)
 
 
 def list_receipts(
@@ -175,34 +229,44 @@ def list_receipts(
            AND (?3 IS NULL OR r.agent = ?3) AND (?4 IS NULL OR r.kind = ?4)
          ORDER BY r.id DESC
     """
-    return read_page(truth, query, (session, group, agent, kind), _receipt, limit=limit, offset=offset)
+    return read_page(
+        truth, query, (session, group, agent, kind), lambda row: _receipt(*row), limit=limit, offset=offset
+    )
 
 
-def last_parts(truth: apsw.Connection, session_id: int | None, group_id: int) -> list[tuple[str, int]]:
-    """The parts of the text that a group, or a task, was given last; none where it was given none."""
-    row = truth.execute(
+def _shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
+    before = truth.execute(
         "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1",
-        (session_id, group_id),
-    ).fetchone()
-    return [] if row is None else _parts(str(row[0]))
+        (new.session_id, new.group_id),
+    ).get
+    if not before:
+        return None
+    from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens
+
+    return estimate_tokens(text[: shared_characters(new.parts, _parts(before))])
 
 
-def shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
-    """Tokens of a text's beginning that its group was given last time; None where it was given nothing before."""
-    from ctxrank.indexer.text.tokens import estimate_tokens  # whoever lists receipts counts none
-
-    before = last_parts(truth, new.session_id, new.group_id)
-    return estimate_tokens(text[: shared_characters(new.parts, before)]) if before else None
-
-
-def _receipt(row: tuple[object, ...]) -> Receipt:
-    inputs = (line.partition("\t") for line in str(row[7]).split("\n") if line)
+def _receipt(
+    id_: int, kind: str, session: str | None, group: str | None, agent: str, iteration: int, seq: int, inputs: str,
+    entries: str, parts: str, digest: str, tokens: int, created_at: int,
+) -> Receipt:  # fmt: skip
+    """A row of `_QUERY`."""
+    pairs = (line.partition("\t") for line in inputs.split("\n") if line)
     return Receipt(
-        int(str(row[0])), str(row[1]), None if row[2] is None else str(row[2]), None if row[3] is None else str(row[3]),
-        str(row[4]), int(str(row[5])), int(str(row[6])), {name: _unescaped(value) for name, _, value in inputs},
-        tuple(_entry(line) for line in str(row[8]).split("\n") if line), tuple(_parts(str(row[9]))),
-        str(row[10]), int(str(row[11])), int(str(row[12])),
-    )  # fmt: skip
+        id=id_,
+        kind=kind,
+        session=session,
+        group=group,
+        agent=agent,
+        iteration=iteration,
+        seq=seq,
+        inputs={name: _unescaped(value) for name, _, value in pairs},
+        entries=tuple(_entry(line) for line in entries.split("\n") if line),
+        parts=tuple(_parts(parts)),
+        digest=digest,
+        tokens=tokens,
+        created_at=created_at,
+    )
 
 
 def _parts(text: str) -> list[tuple[str, int]]:

@@ -78,6 +78,11 @@ def find_session(truth: apsw.Connection, name: str) -> Session:
     return Session(*row)
 
 
+def has_session(truth: apsw.Connection, name: str) -> bool:
+    """Whether there is a session of this name."""
+    return truth.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone() is not None
+
+
 def list_sessions(truth: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
     query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
@@ -197,6 +202,30 @@ def create_group(
         ),
     )  # fmt: skip
     return change.connection.last_insert_rowid()
+
+
+def update_group(
+    change: Change, group_id: int, *, title: str | None = None, status: str | None = None, metadata: str = "{}"
+) -> None:
+    """Write what is given over what a group says; `metadata` are a JSON object that is merged into its own."""
+    change.connection.execute(
+        "UPDATE groups SET title = coalesce(?, title), status = coalesce(?, status),"
+        " metadata = json_patch(metadata, ?) WHERE id = ?",
+        (title, status, metadata, group_id),
+    )
+
+
+def set_group_references(change: Change, group_id: int, package_ids: tuple[int, ...]) -> None:
+    """Say which packages a group may see beside its own."""
+    change.connection.execute(
+        "UPDATE groups SET context_references = ? WHERE id = ?", (f"[{', '.join(map(str, package_ids))}]", group_id)
+    )
+
+
+def rename_group(change: Change, group_id: int, name: str) -> None:
+    """Give a group another name; what belongs to it stays with it. Raises UsageError for a bad name."""
+    _check_name(change, name, "a group's")
+    change.connection.execute("UPDATE groups SET name = ? WHERE id = ?", (name, group_id))
 
 
 def _group(row: tuple[object, ...]) -> Group:

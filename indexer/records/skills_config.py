@@ -4,7 +4,7 @@
         seed_skills(change, {"developer": {"lint-check": "mandatory", "security-scan": "optional"}})
     skill_levels(store.truth, "developer").mandatory        ("lint-check",)
 
-The file is the predecessor's `skills_config.json`, or the same as YAML: one object for each agent, and settings
+The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent, and settings
 of other things beside them. A session takes a copy when it is made, so a later seed does not change what its
 agents were told; one from before any seed follows the store's, or else what an import brought along.
 """
@@ -16,14 +16,13 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
-# The predecessor's place for it, below the root.
-SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
 LEVELS = ("mandatory", "optional", "disabled")
 TESTING_MODES = ("full", "minimal", "disabled")
-# What else stands in the predecessor's file; a name that begins with an underscore is a remark.
+# What else the orchestrator's file holds; a name that begins with an underscore is a remark.
 _NO_AGENTS = ("specializations", "dashboard", "context_engineering")
 _TEST_SKILLS = ("test-coverage", "test-pattern-analysis")
 # Set while the store's configuration is the one of SKILLS_CONFIG_PATH, taken over in passing.
@@ -52,7 +51,7 @@ def skill_levels(
     """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
 
     In the testing modes minimal and disabled nobody must invoke test-coverage and test-pattern-analysis, but for
-    the senior software engineer, who is called where a developer failed: there the predecessor keeps them, too.
+    the senior software engineer, who is called where a developer failed: there they are kept.
     Raises UsageError for an unknown testing mode.
     """
     mode = testing_mode.strip().lower()
@@ -137,7 +136,7 @@ def _agents(value: object) -> dict[str, dict[str, str]]:
 
 
 def _merged(value: object) -> dict[str, object]:
-    """The parts that are an agent's, under its own name; of two names `pm` wins, which the predecessor reads."""
+    """The parts that are an agent's, under its own name; of two names `pm` wins, which orchestrators write."""
     parts = {folded_name(key): part for key, part in _object(value).items()}
     agents = {key: part for key, part in parts.items() if key in AGENTS}
     for alias, agent in ALIASES.items():

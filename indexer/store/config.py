@@ -1,7 +1,7 @@
-"""Settings: environment > project file > predecessor's file > user file > defaults.
+"""Settings: environment > project file > orchestrator's file > user file > defaults.
 
     .ctxrank/config.yaml                 the project's
-    bazinga/skills_config.json           the predecessor's, read as it is; or the one an import brought along
+    SKILLS_CONFIG_PATH                   the orchestrator's, read as it is; or the one an import brought along
     $XDG_CONFIG_HOME/ctxrank/config.yaml the user's
 
 What a file says is cached in the store by size, mtime and hash, so that a query parses nothing.
@@ -23,6 +23,8 @@ from ctxrank.indexer.store.store import Store
 if TYPE_CHECKING:
     from ctxrank.indexer.privacy.blocklist import ForgottenSecret
 
+# A configuration file of another program's, below the root.
+SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
 IMPORTED_SKILLS_CONFIG = "imported_skills_config"
 DEFAULT_RETRIEVAL_LIMIT = 3
 RETRIEVAL_LIMITS = {
@@ -50,7 +52,7 @@ _KNOWN_KEYS = (
     "redaction",
     "ranking",
 )
-_PREDECESSORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
+_ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
 
 class Config(NamedTuple):
@@ -74,12 +76,12 @@ def load_config(store: Store) -> Config:
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user_path = os.path.join(user_home, "ctxrank", "config.yaml")
     project_path = os.path.join(store.location.folder, "config.yaml")
-    predecessor_path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    skills_path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     user = _own_values(_cached(store, user_path))
     config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
-    predecessor = _cached(store, predecessor_path, store.location.root) or _imported(store.truth)
-    config = _with_predecessor(config, predecessor, predecessor_path)
+    skills_config = _cached(store, skills_path, store.location.root) or _imported(store.truth)
+    config = _with_orchestrator(config, skills_config, skills_path)
     project = _own_values(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path)
     covering = _covering(user_mode, config.redaction_mode)
@@ -167,21 +169,21 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
     return config
 
 
-def _with_predecessor(config: Config, document: object, source: str) -> Config:
-    """The settings that the predecessor's file holds under `context_engineering`."""
+def _with_orchestrator(config: Config, document: object, source: str) -> Config:
+    """The settings that the orchestrator's file holds under `context_engineering`."""
     section = document.get("context_engineering") if isinstance(document, dict) else None
     if not isinstance(section, dict):
         return config
-    values = {str(key): value for key, value in section.items() if key in _PREDECESSORS_KEYS}
+    values = {str(key): value for key, value in section.items() if key in _ORCHESTRATORS_KEYS}
     return _merged(config, values, source)
 
 
 def says_no_fts5(store: Store) -> bool:
-    """Whether the predecessor's file says `enable_fts5: false`: reported by `status`, not obeyed.
+    """Whether the orchestrator's file says `enable_fts5: false`: reported by `status`, not obeyed.
 
     It stems from the belief that FTS5 needs a special SQLite build.
     """
-    path = os.path.join(store.location.root, "bazinga", "skills_config.json")
+    path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     document = _cached(store, path, store.location.root) or _imported(store.truth)
     section = document.get("context_engineering") if isinstance(document, dict) else None
     return isinstance(section, dict) and section.get("enable_fts5") is False

@@ -70,7 +70,7 @@ def checked_version(connection: apsw.Connection, path: str, schema: Schema = PRE
         if connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
             raise DamagedError(
                 f"{path} is an SQLite database, but not a ctxrank store.",
-                "Point --db elsewhere; a predecessor's database comes in with 'ctxrank import bazinga DB'.",
+                "Point --db elsewhere; 'ctxrank import --help' says which databases can come in.",
             )
         return 0
     if version <= schema.version and int(connection.pragma("application_id")) != APPLICATION_ID:

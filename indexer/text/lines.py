@@ -1,8 +1,11 @@
-"""Text that is safe to show on one line: no control characters, no terminal or bidirectional tricks."""
+"""Text that is safe to show: no control characters, no terminal or bidirectional tricks, no fence that it closes."""
+
+import re
 
 _KEPT_CONTROLS = "\n\t"
 # A run of zeros that no text has: where one stands, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
+_BACKTICKS = re.compile(r"`{3,}")
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
 
@@ -28,6 +31,21 @@ def printable(text: str) -> str:
     for character in _KEPT_CONTROLS:
         hidden.pop(ord(character), None)
     return text.translate(hidden) if hidden else text
+
+
+def fence(text: str) -> str:
+    """A Markdown fence that the text cannot close."""
+    return "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, or its first `limit` characters cut at a word, with `...` where something is missing."""
+    return text if len(text) <= limit else text[:limit].rsplit(" ", 1)[0] + "..."
+
+
+def joined(*parts: str) -> str:
+    """Parts with one blank line between them; empty ones leave no gap."""
+    return "\n".join(part for part in parts if part)
 
 
 def visible_json(text: str) -> str:

@@ -7,22 +7,10 @@ A text that an exact counter has counted costs that; how all others are counted 
 
 from math import ceil
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.text.tokens import ESTIMATE, MARGIN, cautious_tokens, shape, surcharge
-
-if TYPE_CHECKING:  # linked artifacts have prices too, and no passages
-    from ctxrank.ranking.context.assembly.request import IncludedPassage
 
 # Headings and names of one shape are counted once: a block has dozens of them.
 _SHORT_CHARS = 120
-
-
-class StoredPassage(NamedTuple):
-    """A passage that could be shown, with its stored token count and who counted."""
-
-    shown: "IncludedPassage"
-    tokens: int
-    counter: str
 
 
 class Prices:
@@ -40,14 +28,10 @@ class Prices:
         """Of a part that was counted exactly or cautiously, with the blank line after it."""
         return ceil(tokens * self._factor) + 1
 
-    def of_passage(self, passage: StoredPassage) -> int:
-        """Of a passage in its fence."""
-        from ctxrank.ranking.context.assembly import block
-
-        tokens: float = passage.tokens
-        if passage.counter == ESTIMATE:
-            tokens = MARGIN * tokens + surcharge(passage.shown.text)
-        return ceil(tokens * self._factor) + self.of(block.passage(passage.shown._replace(text="")))
+    def of_stored(self, text: str, tokens: int, counter: str) -> int:
+        """Of a text whose tokens `counter` has counted, without a blank line; an estimate gets its margin here."""
+        cautious = MARGIN * tokens + surcharge(text) if counter == ESTIMATE else tokens
+        return ceil(cautious * self._factor)
 
     def _of_one(self, text: str) -> int:
         if len(text) > _SHORT_CHARS or not text.isascii():

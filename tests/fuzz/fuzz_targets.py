@@ -19,6 +19,7 @@ import tempfile
 import unicodedata
 from collections.abc import Callable, Generator
 
+from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.cli.main import run
 from ctxrank.indexer.beneath import contained_path, is_inside, portable_path
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -32,7 +33,6 @@ from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
 from ctxrank.indexer.links.globs import matches, overlap
 from ctxrank.indexer.links.reading import parse_artifact
 from ctxrank.indexer.links.text import level_texts
-from ctxrank.indexer.predecessor.source import read_predecessor
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts

@@ -1,41 +1,21 @@
-"""`ctxrank import` and `export`: a predecessor's store, and what `ctxrank export` writes as JSON Lines."""
+"""`ctxrank import jsonl` and `export`: a store as JSON Lines."""
 
 import contextlib
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from tempfile import mkstemp
 from typing import BinaryIO
 
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.import_report import import_reply
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
-from ctxrank.indexer.exchange.run import ImportReport
-from ctxrank.indexer.predecessor.importer import import_bazinga as import_predecessor
 from ctxrank.indexer.store.config import load_config
-
-_SHOWN_SKIPPED = 10
-
-
-def import_bazinga(call: Call, database: str) -> Reply:
-    """Bring in a predecessor's database."""
-    gc.enable()  # this may take a while: see cli/entry.py
-    if call.root is None:
-        call = call._replace(root=_project_of(database))
-    with call.open() as store, progress_bar("importing", call) as advance:
-        report = import_predecessor(store, database, mode=load_config(store).redaction_mode, progress=advance)
-    reply = _imported(report)
-    if not report.files_missing:
-        return reply
-    missing = (
-        f"{report.files_missing} files are not where their packages say, below {call.root or 'the root'}; "
-        "'ctxrank index --root DIR' brings them in from where they are."
-    )
-    return reply._replace(notes=(*reply.notes, missing))
 
 
 def import_jsonl(call: Call, file: str) -> Reply:
@@ -46,7 +26,7 @@ def import_jsonl(call: Call, file: str) -> Reply:
         store = stack.enter_context(call.open())
         advance = stack.enter_context(progress_bar("importing", call))
         report = import_lines(store, source, mode=load_config(store).redaction_mode, progress=advance)
-    return _imported(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
+    return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
 
 
 def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
@@ -63,49 +43,6 @@ def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
         raise CtxrankError(
             f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions."
         ) from error
-
-
-def _project_of(database: str) -> str | None:
-    """The project that a database at PROJECT/bazinga/bazinga.db belongs to."""
-    folder = os.path.dirname(os.path.abspath(database))
-    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else None
-
-
-def _imported(report: ImportReport) -> Reply:
-    return Reply(lambda: _as_json(report), _lines(report), text_notes=tuple(_import_notes(report)))
-
-
-def _as_json(report: ImportReport) -> dict[str, object]:
-    return {
-        "schema": report.schema,
-        "complete": report.is_complete,
-        "is_noop": report.is_noop,
-        "counts": {kind: count._asdict() for kind, count in report.counts.items()},
-        "skipped": [row._asdict() for row in report.skipped],
-        "files_indexed": report.files_indexed,
-        "files_missing": report.files_missing,
-        "recounted": report.recounted,
-        "notes": list(report.notes),
-    }
-
-
-def _import_notes(report: ImportReport) -> Iterator[str]:
-    yield from report.notes
-    for row in report.skipped[:_SHOWN_SKIPPED]:
-        yield f"skipped {row.kind} {row.key}: {row.reason}"
-    if len(report.skipped) > _SHOWN_SKIPPED:
-        yield f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them."
-
-
-def _lines(report: ImportReport) -> Iterator[str]:
-    if report.is_noop:
-        unchanged = sum(count.unchanged for count in report.counts.values())
-        yield f"Nothing new: {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already"
-        return
-    for kind, count in report.counts.items():
-        if any(count):
-            yield f"{kind:<14} {count.new} new, {count.updated} updated, {count.unchanged} unchanged"
-    yield f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing"
 
 
 def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output: str | None, force: bool) -> Reply:

@@ -1,15 +1,15 @@
 """The Markdown block: what an agent is given, piece by piece.
 
 Everything that comes from the store is data: on one line it cannot start a heading or a fence, on several
-it stands in a fence longer than any run of backticks in it.
+it is in a fence longer than any run of backticks in it.
 """
 
 import re
-from collections.abc import Iterable
 
 from ctxrank.indexer.clock import format_day
-from ctxrank.indexer.text.lines import one_line, printable
+from ctxrank.indexer.text.lines import fence, joined, one_line, printable
 from ctxrank.ranking.context.assembly.request import (
+    Assembly,
     IncludedError,
     IncludedPackage,
     IncludedPassage,
@@ -24,7 +24,6 @@ EMPTY = (
     "The agent will proceed with task and specialization context only.\n"
 )
 NOTHING_FITS = "No package fits into the token budget.\n"
-_BACKTICKS = re.compile(r"`{3,}")
 # What begins a heading, quotation, fence, table, list, rule, HTML block or link reference.
 _STRUCTURE = re.compile(r"[#>`~|=<]|[-*+](?=[\s*+-]|$)|___|\[[^\]]*\]:")
 
@@ -48,7 +47,7 @@ def zone_line(usage: Usage) -> str:
 
 def wrap_up(agent: str, usage: Usage) -> str:
     """The whole block in the Wrap-up zone."""
-    return _joined(
+    return joined(
         opening(agent),
         zone_line(usage),
         "### Essential Info Only\n\nMinimal context mode active. Focus on completing current task.\n",
@@ -57,7 +56,7 @@ def wrap_up(agent: str, usage: Usage) -> str:
 
 def emergency(agent: str, usage: Usage) -> str:
     """The whole block in the Emergency zone."""
-    return _joined(
+    return joined(
         opening(agent),
         zone_line(usage),
         "Context assembly skipped due to token budget constraints.\n"
@@ -67,12 +66,12 @@ def emergency(agent: str, usage: Usage) -> str:
 
 def nothing_known(agent: str) -> str:
     """The whole block of a session that the store has never heard of: its first spawn, mostly."""
-    return _joined(opening(agent), EMPTY)
+    return joined(opening(agent), EMPTY)
 
 
 def fallback(agent: str) -> str:
     """The whole block where assembling failed: a spawn goes on without it."""
-    return _joined(
+    return joined(
         opening(agent),
         ":warning: Context assembly encountered an error. Proceeding with minimal context.\n",
         "**Fallback Mode**: Task and specialization context only. Context packages unavailable.\n",
@@ -81,7 +80,7 @@ def fallback(agent: str) -> str:
 
 def switched_off(agent: str) -> str:
     """The whole block where the configuration says `enable_context_assembler: false`."""
-    return _joined(
+    return joined(
         opening(agent),
         "Context assembly is switched off (enable_context_assembler: false). "
         "The agent will proceed with task and specialization context only.\n",
@@ -95,23 +94,24 @@ def packages_heading(count: int, available: int, level: str = "") -> str:
     return f"### Relevant Packages ({count}/{available})\n"
 
 
-def package_title(priority: str, path: str) -> str:
+def package_title(package: IncludedPackage) -> str:
     """A package at its lowest level of detail."""
-    return f"**[{priority.upper()}]** {one_line(path)}\n"
+    return f"**[{package.priority.upper()}]** {one_line(package.path)}\n"
 
 
-def package_summary(package_id: int, type_: str, producer: str, created_at: int, summary: str, reason: str) -> str:
+def package_summary(package: IncludedPackage) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
-    origin = f"package:{package_id} · {type_} by {one_line(producer)} · {format_day(created_at)}"
-    return f"> {quoted_line(summary)}\n\n{origin} · {one_line(reason)}\n"
+    day = format_day(package.created_at)
+    origin = f"package:{package.id} · {package.type} by {one_line(package.producer)} · {day}"
+    return f"> {quoted_line(package.summary)}\n\n{origin} · {one_line(package.reason)}\n"
 
 
 def passage(shown: IncludedPassage) -> str:
     """A passage in a fence that it cannot close."""
     text = printable(shown.text).strip("\n")
-    fence = "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+    around = fence(text)
     heading = one_line(shown.heading).replace("`", "'")
-    return f"\n{fence}text lines {shown.start_line}-{shown.end_line} {heading}".rstrip() + f"\n{text}\n{fence}\n"
+    return f"\n{around}text lines {shown.start_line}-{shown.end_line} {heading}".rstrip() + f"\n{text}\n{around}\n"
 
 
 def reasoning_heading(count: int) -> str:
@@ -119,9 +119,9 @@ def reasoning_heading(count: int) -> str:
     return f"### Prior Agent Reasoning ({count} entries)\n"
 
 
-def reasoning_entry(agent: str, phase: str, content: str) -> str:
+def reasoning_entry(entry: IncludedReasoning) -> str:
     """One entry on one line."""
-    return f"**[{one_line(agent)}] {phase}:** {one_line(content)}\n"
+    return f"**[{one_line(entry.agent)}] {entry.phase}:** {one_line(entry.content)}\n"
 
 
 def errors_heading(count: int) -> str:
@@ -129,12 +129,12 @@ def errors_heading(count: int) -> str:
     return f"### Error Patterns ({count} {'match' if count == 1 else 'matches'})\n"
 
 
-def error_entry(signature: str, solution: str, confidence: float, occurrences: int) -> str:
+def error_entry(error: IncludedError) -> str:
     """One known error with what fixed it."""
     return (
-        f'⚠️ **Known Issue**: "{one_line(signature)}"\n'
-        f"> **Solution**: {one_line(solution)}\n"
-        f"> **Confidence**: {confidence:.2g} (seen {occurrences} times)\n"
+        f'⚠️ **Known Issue**: "{one_line(error.signature)}"\n'
+        f"> **Solution**: {one_line(error.solution)}\n"
+        f"> **Confidence**: {error.confidence:.2g} (seen {error.occurrences} times)\n"
     )
 
 
@@ -143,9 +143,9 @@ def strategies_heading(count: int) -> str:
     return f"### Strategies ({count})\n"
 
 
-def strategy_entry(topic: str, insight: str) -> str:
+def strategy_entry(strategy: IncludedStrategy) -> str:
     """One strategy on one line."""
-    return f"**[{one_line(topic)}]** {one_line(insight)}\n"
+    return f"**[{one_line(strategy.topic)}]** {one_line(strategy.insight)}\n"
 
 
 def overflow_line(overflow: int) -> str:
@@ -153,52 +153,33 @@ def overflow_line(overflow: int) -> str:
     return f"📦 +{overflow} more packages available (re-invoke with higher limit to expand)\n"
 
 
-def render(
-    agent: str,
-    usage: Usage,
-    packages: Iterable[IncludedPackage],
-    reasoning: Iterable[IncludedReasoning],
-    errors: Iterable[IncludedError],
-    strategies: Iterable[IncludedStrategy],
-    *,
-    available: int,
-    level: str,
-    overflow: int,
-    says_nothing_fits: bool,
-    skills: str,
-) -> tuple[str, ...]:
+def render(assembly: Assembly, level: str, *, says_nothing_fits: bool) -> tuple[str, ...]:
     """The block of a zone that has packages, in parts that make it when they are put together."""
-    shown = list(packages)
-    parts = [opening(agent), zone_line(usage), REFERENCE_LINE]
-    if available:
-        parts.append(packages_heading(len(shown), available, level))
-        parts += [_package(package) for package in shown]
+    parts = [opening(assembly.agent), zone_line(assembly.usage), REFERENCE_LINE]
+    if assembly.available:
+        parts.append(packages_heading(len(assembly.packages), assembly.available, level))
+        parts += [_package(package) for package in assembly.packages]
         if says_nothing_fits:
             parts.append(NOTHING_FITS)
     else:
         parts.append(EMPTY)
-    entries = [reasoning_entry(entry.agent, entry.phase, entry.content) for entry in reasoning]
-    known = [error_entry(e.signature, e.solution, e.confidence, e.occurrences) for e in errors]
-    hints = [strategy_entry(strategy.topic, strategy.insight) for strategy in strategies]
-    if entries:
-        parts += [reasoning_heading(len(entries)), *entries]
-    if known:
-        parts += [errors_heading(len(known)), *known]
-    if hints:
-        parts += [strategies_heading(len(hints)), *hints]
-    if overflow > 0:
-        parts.append(overflow_line(overflow))
-    parts.append(skills)
+    if assembly.reasoning:
+        parts += [reasoning_heading(len(assembly.reasoning)), *map(reasoning_entry, assembly.reasoning)]
+    if assembly.errors:
+        parts += [errors_heading(len(assembly.errors)), *map(error_entry, assembly.errors)]
+    if assembly.strategies:
+        parts += [strategies_heading(len(assembly.strategies)), *map(strategy_entry, assembly.strategies)]
+    if assembly.overflow > 0:
+        parts.append(overflow_line(assembly.overflow))
+    parts.append(assembly.skills)
     written = [part for part in parts if part]
     return (*(f"{part}\n" for part in written[:-1]), *written[-1:])
 
 
 def _package(package: IncludedPackage) -> str:
-    text = package_title(package.priority, package.path)
+    text = package_title(package)
     if package.detail != "title":
-        text += package_summary(
-            package.id, package.type, package.producer, package.created_at, package.summary, package.reason
-        )
+        text += package_summary(package)
     return text + "".join(passage(part) for part in package.passages)
 
 
@@ -206,8 +187,3 @@ def quoted_line(text: str) -> str:
     """One line for a quotation, whose first characters cannot be taken for Markdown structure."""
     line = one_line(text)
     return f"\\{line}" if _STRUCTURE.match(line) else line
-
-
-def _joined(*parts: str) -> str:
-    """Parts with one blank line between them; empty ones leave no gap."""
-    return "\n".join(part for part in parts if part)

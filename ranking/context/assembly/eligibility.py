@@ -2,7 +2,7 @@
 
 * of this session, not superseded, whose scope is global, whose group is the request's, or that the group's
   `context_references` name; a session-wide request sees all groups;
-* designated for this agent or for nobody; the room that is left is filled with those designated for others;
+* designated for this agent or for none; the room that is left is filled with those designated for others;
 * other groups only with reach `session`, earlier sessions of the project only with reach `project`.
 """
 
@@ -38,8 +38,11 @@ class EligiblePackage(NamedTuple):
         return not self.is_own_group
 
 
-class Asked(NamedTuple):
-    """Who asks and how far; deliveries from `delivered_before` on (microseconds) do not count."""
+class EligibilityQuery(NamedTuple):
+    """The agent and its iteration, and how far the request reaches.
+
+    Deliveries from `delivered_before` on (microseconds) do not count.
+    """
 
     agent: str
     iteration: int
@@ -68,18 +71,18 @@ _QUERY = """
 
 
 def eligible_packages(
-    truth: apsw.Connection, session: Session, group: Group | None, asked: Asked
+    truth: apsw.Connection, session: Session, group: Group | None, query: EligibilityQuery
 ) -> list[EligiblePackage]:
     """All packages that the request may see, in no particular order."""
-    packages = _of_session(truth, session.id, group, asked, only_own_group=asked.reach == "group")
-    if asked.reach == "project":
+    packages = _of_session(truth, session.id, group, query, only_own_group=query.reach == "group")
+    if query.reach == "project":
         earlier = truth.execute(
             "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
             (session.project, session.id, session.created_at, session.id),
         ).fetchall()
         for session_id in cast("list[int]", [row[0] for row in earlier]):
             packages += [
-                package._replace(is_own_group=False) for package in _of_session(truth, session_id, None, asked)
+                package._replace(is_own_group=False) for package in _of_session(truth, session_id, None, query)
             ]
     return packages
 
@@ -88,24 +91,24 @@ def _of_session(
     truth: apsw.Connection,
     session_id: int,
     group: Group | None,
-    asked: Asked,
+    query: EligibilityQuery,
     *,
     only_own_group: bool = False,
 ) -> list[EligiblePackage]:
     values: dict[str, str | int] = {
-        "agent": asked.agent,
+        "agent": query.agent,
         "group": group.id if group else 0,
-        "iteration": asked.iteration,
-        "before": asked.delivered_before,
+        "iteration": query.iteration,
+        "before": query.delivered_before,
         "session": session_id,
     }
     referenced = group.context_references if group is not None else ()
     packages: list[EligiblePackage] = []
-    query = _QUERY
+    sql = _QUERY
     if only_own_group and group is not None:
         # In SQL, because a session's other groups are most of its packages.
-        query += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
-    for row in truth.execute(query, values):
+        sql += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
+    for row in truth.execute(sql, values):
         is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
         is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
         is_for_others = bool(has_consumers) and not is_designated

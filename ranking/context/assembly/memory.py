@@ -1,10 +1,12 @@
-"""What the block holds beside packages: prior reasoning, known errors, strategies."""
+"""Memory: what the block holds in addition to packages: prior reasoning, known errors, strategies."""
 
 import apsw
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.text.lines import shorten
+from ctxrank.ranking.context.assembly.request import IncludedError, IncludedReasoning, IncludedStrategy
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 if TYPE_CHECKING:  # most assemblies have no failure to answer
@@ -26,61 +28,32 @@ MAX_ENTRIES_PER_AGENT = 2
 MAX_ENTRIES = 5
 MAX_PATTERNS = 3
 MAX_STRATEGIES = 3
+# An entry is shown up to here; at the level `full` first all are, and then as many as fit are shown longer.
+MAX_REASONING_CHARS = 300
+MAX_LONG_REASONING_CHARS = 900
+MAX_INSIGHT_CHARS = 500
 # Every record has a document, which knows the redaction rules it was stored under.
 _DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.record_id = {table}.id"
 
 
-class ReasoningEntry(NamedTuple):
-    """One entry that may be shown; `last_try` is the latest iteration at which its agent thought anything."""
-
-    id: int
-    agent: str
-    phase: str
-    content: str
-    confidence: str | None
-    created_at: int
-    iteration: int = 0
-    last_try: int = 0
-
-
-class Pattern(NamedTuple):
-    """One known error that may be shown."""
-
-    id: int
-    error_type: str
-    message: str
-    solution: str
-    confidence: float
-    occurrences: int
-    state: str = ""
-    grade: str = ""  # of the match with the current failure; '' where the task's words found it
-    why: str = ""
-
-
-class Strategy(NamedTuple):
-    """One strategy that may be shown."""
-
-    id: int
-    topic: str
-    insight: str
-
-
 def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
-    """Whether an agent's block carries prior reasoning: as asked, else by who it is and which try it is."""
+    """Whether an agent's block carries prior reasoning: as requested, else by agent and iteration."""
     if override is not None:
         return override
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
 def relevant_agents(agent: str) -> tuple[str, ...] | None:
-    """Whose reasoning an agent is handed; None is everybody's."""
+    """The agents whose reasoning an agent is given; None is all."""
     return _RELEVANT_AGENTS.get(agent)
 
 
 def prior_reasoning(
-    truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode
-) -> list[ReasoningEntry]:
+    truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode, *, is_long: bool
+) -> list[tuple[IncludedReasoning, ...]]:
     """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
+
+    Each entry is given as it is shown, and where it `is_long` and more can be shown, as it is shown longer.
 
     Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts: what an earlier one
     thought has been thought again since. What only the earlier one wrote down stays, and says which try it is of.
@@ -106,67 +79,95 @@ def prior_reasoning(
          ORDER BY {_PHASE_ORDER}, created_at DESC, id DESC
     """
     counts: dict[str, int] = {}
-    chosen: list[ReasoningEntry] = []
+    entries: list[tuple[IncludedReasoning, ...]] = []
     for id_, author, last_try in truth.execute(query, values):
         counts[author] = counts.get(author, 0) + 1
         if counts[author] <= MAX_ENTRIES_PER_AGENT:
-            chosen.append(_entry(truth, int(id_), int(last_try), mode))
-        if len(chosen) == MAX_ENTRIES:
+            entries.append(_entry(truth, id_, last_try, mode, is_long=is_long))
+        if len(entries) == MAX_ENTRIES:
             break
-    return chosen
+    return entries
 
 
-def _entry(truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode) -> ReasoningEntry:
+def _entry(
+    truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode, *, is_long: bool
+) -> tuple[IncludedReasoning, ...]:
+    """An entry as it is shown; one that a later try has not taken up again says which try it is of."""
     row = truth.execute(
         f"""
-        SELECT r.id, r.agent, r.phase, r.content, r.confidence, r.created_at, r.iteration, d.ruleset
+        SELECT r.agent, r.phase, r.content, r.confidence, r.iteration, d.ruleset
           FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
         """,
         (id_,),
     ).fetchone()
     assert row is not None, "an entry and its document are written together"
-    entry = ReasoningEntry(*row[:7])._replace(last_try=last_try)
-    return entry._replace(content=cleaned(entry.content, row[7], mode))
+    agent, phase, content, confidence, iteration, ruleset = row
+    content = cleaned(content, ruleset, mode)
+    of_try = f"(of try {iteration}, before try {last_try}) " if iteration < last_try else ""
+    limits = [MAX_REASONING_CHARS]
+    if is_long and len(content) > MAX_REASONING_CHARS:
+        limits.append(MAX_LONG_REASONING_CHARS)
+    return tuple(IncludedReasoning(id_, agent, phase, of_try + shorten(content, limit), confidence) for limit in limits)
 
 
 def errors_of_failure(
     truth: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
-) -> "tuple[list[Pattern], ErrorAnswer]":
+) -> "tuple[list[IncludedError], ErrorAnswer]":
     """The known errors that a failure is, and the whole answer. A refuted solution is none to pass on."""
-    from ctxrank.ranking.errors.answer import Asked, recognise  # the matcher's patterns take a while to load
+    from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
 
     answer = recognise(truth, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
-    patterns = [
-        Pattern(
-            fix.match.pattern_id, fix.error_type, fix.message, fix.solution, fix.match.confidence, fix.occurrences,
-            fix.match.state, fix.match.grade, " ".join(fix.match.why),
+    errors = [
+        IncludedError(
+            id=fix.match.pattern_id,
+            signature=_signature(fix.error_type, fix.message),
+            solution=fix.solution,
+            confidence=fix.match.confidence,
+            occurrences=fix.occurrences,
+            grade=fix.match.grade,
+            state=fix.match.state,
+            why=" ".join(fix.match.why),
         )
         for fix in answer.fixes
         if fix.match.state != "refuted"
-    ]  # fmt: skip
-    return patterns, answer
+    ]
+    return errors, answer
 
 
-def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[Pattern]:
-    """The patterns that a task's words have found (known_errors/relevance.py), in that order."""
+def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[IncludedError]:
+    """The known errors that a task's words have found (ranking/errors/relevance.py), in that order."""
     query = f"""
-        SELECT e.id, e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
+        SELECT e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
          WHERE e.id = ?
     """
-    patterns: list[Pattern] = []
+    errors: list[IncludedError] = []
     for id_ in ids:
         row = truth.execute(query, (id_,)).fetchone()
         if row is not None:
-            pattern = Pattern(*row[:7])
-            message, solution = (cleaned(text, row[7], mode) for text in (pattern.message, pattern.solution))
-            patterns.append(pattern._replace(message=message, solution=solution, why="Words of the task."))
-    return patterns
+            type_, message, solution, confidence, occurrences, state, ruleset = row
+            signature = _signature(type_, cleaned(message, ruleset, mode))
+            errors.append(
+                IncludedError(
+                    id=id_,
+                    signature=signature,
+                    solution=cleaned(solution, ruleset, mode),
+                    confidence=confidence,
+                    occurrences=occurrences,
+                    state=state,
+                    why="Words of the task.",
+                )
+            )
+    return errors
+
+
+def _signature(error_type: str, message: str) -> str:
+    return message if message.startswith(error_type) else f"{error_type}: {message}"
 
 
 def strategies(
     truth: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
-) -> list[Strategy]:
+) -> list[IncludedStrategy]:
     """The project's most helpful strategies that fit the language and framework; those that name none fit all."""
     query = f"""
         SELECT s.id, s.topic, s.insight, d.ruleset
@@ -176,6 +177,6 @@ def strategies(
          LIMIT ?
     """
     return [
-        Strategy(id_, topic, cleaned(insight, ruleset, mode))
+        IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
         for id_, topic, insight, ruleset in truth.execute(query, (project, lang, framework, MAX_STRATEGIES))
     ]

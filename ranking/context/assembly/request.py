@@ -1,8 +1,8 @@
-"""What an assembly is asked and what it answers."""
+"""The request of an assembly, and its answer."""
 
 from ctxrank.indexer.agents import AGENTS, fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.context.assembly.budget import Budget
+from ctxrank.ranking.context.assembly.shares import Budget
 from ctxrank.ranking.context.assembly.zones import Usage
 from ctxrank.ranking.formulas.explanation import Explanation
 
@@ -64,7 +64,10 @@ class IncludedLinked(NamedTuple):
 
 
 class IncludedPackage(NamedTuple):
-    """A package in the block; `label` says why it is there though it is not simply this agent's and group's."""
+    """A package in the block; `label` says why it is there though it is not simply this agent's and group's.
+
+    As material it is shown whole: the budget lowers its detail and takes passages away.
+    """
 
     id: int
     path: str
@@ -101,7 +104,7 @@ class IncludedReasoning(NamedTuple):
     phase: str
     content: str
     confidence: str | None
-    tokens: int
+    tokens: int = 0
 
 
 class IncludedError(NamedTuple):
@@ -112,14 +115,14 @@ class IncludedError(NamedTuple):
     solution: str
     confidence: float
     occurrences: int
-    tokens: int
+    tokens: int = 0
     grade: str = ""  # exact, template or near to the current failure; '' where the task's words found it
     state: str = ""
     why: str = ""
 
 
 class CurrentFailure(NamedTuple):
-    """The failure that the block was asked about: given, or the group's last one; and what it was answered with."""
+    """The current failure, given or the group's last one, and the outcome of looking it up."""
 
     source: str  # "given" or "last"
     outcome: str
@@ -133,7 +136,7 @@ class IncludedStrategy(NamedTuple):
     id: int
     topic: str
     insight: str
-    tokens: int
+    tokens: int = 0
 
 
 class Omitted(NamedTuple):
@@ -147,8 +150,9 @@ class Omitted(NamedTuple):
 class Assembly(NamedTuple):
     """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
 
-    `skills` is the checklist where it was asked for and has room, else ''. `receipt` is None where none could be
-    written; `shared_prefix_tokens` is how much of the text's beginning the group was given last time, too.
+    `skills` is the checklist where it was requested and has room, else ''. `is_complete` says that a larger budget
+    would add nothing. `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's
+    beginning the group was given last time, too.
     """
 
     outcome: str
@@ -174,6 +178,7 @@ class Assembly(NamedTuple):
     notes: tuple[str, ...]
     failure: CurrentFailure | None = None
     linked: tuple[IncludedLinked, ...] = ()
+    is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
 

@@ -1,8 +1,10 @@
-"""What an agent is told about its skills: a checklist for its block, and optional ones that its task speaks of.
+"""The skills of an agent: a checklist for its block, and the optional ones that its task mentions.
 
 checklist(skill_levels(truth, "developer"), "developer")       "### Skills Checklist …"
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
+
+import re
 
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
@@ -34,7 +36,7 @@ class _Topic(NamedTuple):
 
 # The words of the skills plan. Three of them begin other words, too: `rest` counts alone, so that no forest and no
 # restart is one, `api` as a part of a name (apis, apiVersion, APIKey, apiv2), so that no apiary is, and an author
-# is nobody who authenticates.
+# is not taken for authentication.
 _API = r"apis?(?:(?![^\W_])|(?=v?\d)|(?-i:(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z])))"
 _TOPICS = (
     _Topic("api-contract-validation", rf"{_API}|endpoint|route|rest(?:ful|api)?(?![^\W_])", "an API"),
@@ -73,8 +75,6 @@ def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     wanted = [topic for topic in _TOPICS if topic.skill in levels.optional]
     if not wanted or not task:
         return []
-    import re  # most blocks ask for no suggestion
-
     # A word begins after anything that is no letter or digit, and at the hump of a name: user_model, getAuthToken.
     begin = r"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     suggestions: list[Suggestion] = []
@@ -90,5 +90,5 @@ def _named(skills: tuple[str, ...]) -> str:
 
 
 def _name(skill: str) -> str:
-    """A name from a file that cannot leave the code span and the quotes it stands in."""
+    """A name from a file that cannot leave the code span and the quotes around it."""
     return one_line(skill).replace("`", "'").replace('"', "'")

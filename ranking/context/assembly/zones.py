@@ -14,6 +14,7 @@ Source: the context assembler's specification, steps 2c and 5.
 from enum import Enum
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import shorten
 
 
 class Zone(Enum):
@@ -63,7 +64,4 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
 
 def truncated(summary: str, zone: Zone) -> str:
     """A summary cut at a word to what the zone allows, with `...` where something is missing."""
-    limit = SUMMARY_CHARS[zone]
-    if len(summary) <= limit:
-        return summary
-    return summary[:limit].rsplit(" ", 1)[0] + "..."
+    return shorten(summary, SUMMARY_CHARS[zone])

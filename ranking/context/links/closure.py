@@ -5,7 +5,7 @@
               task ──► specs, decisions, norms    spec ──► specs, decisions, norms    decision ──► decisions
     T2    what else governs the same code: specs and norms whose patterns overlap those of a spec in T1, and
           artifacts that are annotated in a file that such a spec covers, or that is annotated with it
-    T3    what search finds: linked/search.py
+    T3    what search finds: links/search.py
 
 Links are followed from T0 and T1 only. A cycle ends where it comes back to an id that was reached. Deprecated and
 superseded artifacts stay where a link leads to them, with a warning; by T2 they never enter.
@@ -35,7 +35,7 @@ GAP = "…"
 _SHOWN_WAY = 4
 
 
-class Reached(NamedTuple):
+class LinkedArtifact(NamedTuple):
     """One artifact of a closure. `chain` are ids from the task to the artifact; `reason` says the last step."""
 
     node: Node
@@ -61,7 +61,7 @@ class Closure(NamedTuple):
     """What a task reaches, in the order in which a budget is spent."""
 
     task: str
-    reached: tuple[Reached, ...]
+    reached: tuple[LinkedArtifact, ...]
     missing: tuple[Missing, ...]
     warnings: tuple[str, ...]
 
@@ -71,7 +71,7 @@ def find_task(graph: Graph, wanted: str) -> Node:
     node = graph.nodes.get(wanted) or {id_.lower(): found for id_, found in graph.nodes.items()}.get(wanted.lower())
     tasks = [id_ for id_, found in graph.nodes.items() if found.type == "task"]
     if node is None:
-        from difflib import get_close_matches  # only for a typing error
+        from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
         near = get_close_matches(wanted.upper(), sorted(tasks), n=3)
         known = (
@@ -88,12 +88,12 @@ def find_task(graph: Graph, wanted: str) -> Node:
 
 def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: bool = True) -> Closure:
     """The closure of a task; `hops` bounds how many links are followed one after the other (None: all)."""
-    found: dict[str, Reached] = {task.id: Reached(task, 0, (task.id,), "the task")}
+    found: dict[str, LinkedArtifact] = {task.id: LinkedArtifact(task, 0, (task.id,), "the task")}
     missing = _follow(graph, found, hops)
     linked = [one for one in found.values() if one.tier == 1]
     governing = list(_governing(graph, found, [one for one in linked if one.node.type == "spec"]))
     identity = graph.identity if with_identity else None
-    first = [Reached(identity, 0, (identity.id,), "the identity")] if identity is not None else []
+    first = [LinkedArtifact(identity, 0, (identity.id,), "the identity")] if identity is not None else []
     warnings = [_warning(one) for one in linked if one.node.is_retired]
     return Closure(
         task.id, (*first, found[task.id], *_in_budget_order(linked), *_in_budget_order(governing)),
@@ -101,13 +101,13 @@ def reach(graph: Graph, task: Node, *, hops: int | None = None, with_identity: b
     )  # fmt: skip
 
 
-def _follow(graph: Graph, found: dict[str, Reached], hops: int | None) -> list[Missing]:
+def _follow(graph: Graph, found: dict[str, LinkedArtifact], hops: int | None) -> list[Missing]:
     """Add what links reach to `found`; returns the ids that lead nowhere."""
     missing: dict[str, Missing] = {}
     layer = list(found.values())
     depth = 0
     while layer and (hops is None or depth < hops):
-        following: list[Reached] = []
+        following: list[LinkedArtifact] = []
         for source in layer:
             for link in source.node.links:
                 target = graph.nodes.get(link.id)
@@ -115,7 +115,9 @@ def _follow(graph: Graph, found: dict[str, Reached], hops: int | None) -> list[M
                     if _could_be_followed(source.node, link):
                         missing.setdefault(link.id, Missing(link.id, source.node.id))
                 elif target.id not in found and is_followed(source.node, target):
-                    reached = Reached(target, 1, _extended(source.chain, target.id), f"linked from {source.node.id}")
+                    reached = LinkedArtifact(
+                        target, 1, _extended(source.chain, target.id), f"linked from {source.node.id}"
+                    )
                     found[target.id] = reached
                     following.append(reached)
         layer = following
@@ -140,14 +142,14 @@ def _could_be_followed(source: Node, link: Link) -> bool:
     return bool(followed) and (link.kind == "" or link.kind in (_LIST_OF[type_] for type_ in followed))
 
 
-def _governing(graph: Graph, found: dict[str, Reached], specs: list[Reached]) -> Iterator[Reached]:
+def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[LinkedArtifact]) -> Iterator[LinkedArtifact]:
     """T2: who else governs the code of these specs; first by patterns, then by annotations."""
-    globs: dict[str, Reached] = {}
+    globs: dict[str, LinkedArtifact] = {}
     for spec in specs:
         for glob in spec.node.globs:
             globs.setdefault(glob, spec)
     by_id = {spec.node.id: spec for spec in specs}
-    files: dict[str, Reached] = {}
+    files: dict[str, LinkedArtifact] = {}
     for annotation in graph.annotations:
         owner = by_id.get(annotation.id) or _owner_of(annotation.path, globs)
         if owner is not None:
@@ -155,7 +157,7 @@ def _governing(graph: Graph, found: dict[str, Reached], specs: list[Reached]) ->
     taken = set(found)
     table = GlobTable((glob, place) for place, glob in enumerate(globs))
     owners = list(globs.values())
-    by_pattern: list[Reached] = []
+    by_pattern: list[LinkedArtifact] = []
     for node in graph.nodes.values():
         if node.globs_json == "[]" or node.id in taken or node.is_retired or node.type not in ("spec", "norm"):
             continue
@@ -163,7 +165,7 @@ def _governing(graph: Graph, found: dict[str, Reached], specs: list[Reached]) ->
         if governed is not None:
             glob, owner = governed
             field = "scope" if node.type == "norm" else "paths"
-            by_pattern.append(Reached(node, 2, (*owner.chain, node.id), f"via {field}: {glob}"))
+            by_pattern.append(LinkedArtifact(node, 2, (*owner.chain, node.id), f"via {field}: {glob}"))
     by_pattern.sort(key=lambda one: one.node.id)
     yield from by_pattern
     taken.update(one.node.id for one in by_pattern)
@@ -174,16 +176,16 @@ def _governing(graph: Graph, found: dict[str, Reached], specs: list[Reached]) ->
             continue
         taken.add(named.id)
         reason = f"via annotation at {annotation.path}:{annotation.line}"
-        yield Reached(named, 2, (*owner.chain, named.id), reason)
+        yield LinkedArtifact(named, 2, (*owner.chain, named.id), reason)
 
 
-def _owner_of(path: str, globs: dict[str, Reached]) -> Reached | None:
+def _owner_of(path: str, globs: dict[str, LinkedArtifact]) -> LinkedArtifact | None:
     return next((owner for glob, owner in globs.items() if matches(glob, path)), None)
 
 
 def _overlapping(
-    node: Node, globs: GlobTable[int], owners: list[Reached], files: dict[str, Reached]
-) -> tuple[str, Reached] | None:
+    node: Node, globs: GlobTable[int], owners: list[LinkedArtifact], files: dict[str, LinkedArtifact]
+) -> tuple[str, LinkedArtifact] | None:
     """The node's first pattern that governs the specs' code, and the first spec whose code it is."""
     for glob in node.globs:
         places = [place for _, place in globs.overlapping(glob)]
@@ -195,12 +197,12 @@ def _overlapping(
     return None
 
 
-def _in_budget_order(reached: list[Reached]) -> list[Reached]:
+def _in_budget_order(reached: list[LinkedArtifact]) -> list[LinkedArtifact]:
     """Direct specs, transitive specs, norms, direct decisions, transitive decisions; each as it was reached."""
     return sorted(reached, key=_budget_class)  # sorting is stable
 
 
-def _budget_class(one: Reached) -> int:
+def _budget_class(one: LinkedArtifact) -> int:
     is_direct = len(one.chain) == _DIRECT
     if one.node.type == "spec":
         return 0 if is_direct else 1
@@ -209,6 +211,6 @@ def _budget_class(one: Reached) -> int:
     return 3 if is_direct else 4
 
 
-def _warning(one: Reached) -> str:
+def _warning(one: LinkedArtifact) -> str:
     instead = f" by {one.node.superseded_by}" if one.node.superseded_by else ""
     return f"{one.node.id} is {one.node.status}{instead}, and is linked from {one.chain[-2]}."

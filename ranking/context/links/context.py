@@ -7,19 +7,17 @@ The tree is brought in step first: a stat for each file, and nothing is read whe
 code are as `index`, `check` or `trace` last saw them, because looking for them walks the whole tree.
 """
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.annotations import is_looked_through
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
 from ctxrank.indexer.links.store import StoredTexts, stored_texts
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import Tree, require_tree
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.links.closure import Closure, Reached, find_task, reach
-from ctxrank.ranking.context.links.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.context.links.closure import Closure, LinkedArtifact, find_task, reach
+from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.ranking.context.prices import Prices
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.store.config import Config
 
 
 class ContextRequest(NamedTuple):
@@ -37,40 +35,37 @@ class ContextRequest(NamedTuple):
 
 
 class Material(NamedTuple):
-    """Everything that packing needs: who is reached, what search adds, and their texts; and where it is from.
+    """Everything that packing needs: what is reached, what search adds, and their texts; and where it is from.
 
     `seq` is the store's after the tree was brought in step: what changes later has a higher one.
     """
 
     tree: Tree
     seq: int
-
     graph: Graph
     closure: Closure
-    found: tuple[Reached, ...]
+    found: tuple[LinkedArtifact, ...]
     texts: dict[int, StoredTexts]
     annotated: dict[str, list[str]]
     notes: tuple[str, ...] = ()  # what the text may lack, and what to do about it
 
 
-def task_context(store: Store, request: ContextRequest, config: "Config | None" = None) -> LinkedPart:
+def task_context(store: Store, request: ContextRequest, config: Config | None = None) -> LinkedPart:
     """The context of a task. Raises NotFoundError with near ids, UsageError for a budget that is too small."""
     return pack_material(gather(store, request, config), request)
 
 
 def pack_material(material: Material, request: ContextRequest) -> LinkedPart:
     """What was gathered as one text within the request's budget."""
-    wanted = Wanted(request.limit, request.depth, request.form, has_search=request.with_search)
+    options = PackOptions(request.limit, request.depth, request.form, has_search=request.with_search)
     return pack_linked(
-        material.closure, material.texts, material.found, wanted, Prices(request.factor), material.annotated
+        material.closure, material.texts, material.found, options, Prices(request.factor), material.annotated
     )
 
 
-def gather(store: Store, request: ContextRequest, config: "Config | None" = None) -> Material:
+def gather(store: Store, request: ContextRequest, config: Config | None = None) -> Material:
     """What packing needs, read from the store after it was brought in step with the disk."""
     if config is None:
-        from ctxrank.indexer.store.config import load_config
-
         config = load_config(store)
     tree: Tree = require_tree(store.location, request.start)
     sync_tree(store, tree, config.redaction_mode)
@@ -85,9 +80,9 @@ def gather(store: Store, request: ContextRequest, config: "Config | None" = None
 
 
 def _found(
-    store: Store, graph: Graph, task: Node, closure: Closure, config: "Config"
-) -> tuple[tuple[Reached, ...], str]:
-    from ctxrank.ranking.context.links.search import find_more  # without search its modules are not needed
+    store: Store, graph: Graph, task: Node, closure: Closure, config: Config
+) -> tuple[tuple[LinkedArtifact, ...], str]:
+    from ctxrank.ranking.context.links.search import find_more  # noqa: PLC0415  not loaded without search
 
     taken = {one.node.id for one in closure.reached}
     if graph.identity is not None:
@@ -98,7 +93,7 @@ def _found(
 
 
 def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:
-    """Whether annotations can be known: nobody looked through the code yet."""
+    """A note where annotations cannot be known, because the code was never looked through."""
     has_code = any(one.node.globs_json != "[]" for one in closure.reached)
     if not has_code or is_looked_through(store.truth, tree):
         return ()

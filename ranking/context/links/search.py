@@ -18,7 +18,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import snapshot
 from ctxrank.indexer.store.facets import kind_facet
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.links.closure import Reached
+from ctxrank.ranking.context.links.closure import LinkedArtifact
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
 from ctxrank.ranking.retrieval.candidates.matcher import Scope
 from ctxrank.ranking.retrieval.degraded.readiness import beyond_healing, make_ready, recover
@@ -37,7 +37,7 @@ _TYPES = ("spec", "norm", "decision")
 class Found(NamedTuple):
     """What search adds, best first; `trouble` says why the index could not answer, if so."""
 
-    reached: tuple[Reached, ...]
+    reached: tuple[LinkedArtifact, ...]
     trouble: str = ""
 
 
@@ -70,7 +70,7 @@ def find_more(
                 raise  # a fresh index raises it as well: it is not the index
             readiness = recover(store, error, bound_ms=CATCH_UP_MS)
         else:
-            return Found(tuple(Reached(node, 3, (task.id, node.id), "found by search") for node in best))
+            return Found(tuple(LinkedArtifact(node, 3, (task.id, node.id), "found by search") for node in best))
     return Found((), beyond_healing(readiness).trouble.value)
 
 

@@ -1,4 +1,4 @@
-"""Links that are missing, as receipts tell it: what search finds again and again belongs into a list.
+"""Links that are missing, as receipts show it: what search finds again and again belongs into a list.
 
     for one in suggest(store, tree):
         one.id, one.into, one.sightings      DEC-CURRENCY-002 into TASK-042, seen 3 times
@@ -19,7 +19,6 @@ from ctxrank.indexer.records.receipts import Receipt, list_receipts
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.links.closure import reach
-from ctxrank.ranking.context.links.why import task_of
 
 MIN_SIGHTINGS = 2
 # Search fills whatever budget is left; only the head of what it found says something about the task.
@@ -60,14 +59,14 @@ def suggest(
     """What could be linked, the most seen first; of one task, or of all."""
     sync_tree(store, tree, mode)
     graph = load_graph(store.truth, tree)
-    receipts = [one for one in list_receipts(store.truth) if one.inputs.get("tree", ".") == tree.name and task_of(one)]
-    seen: dict[str, list[Sighting]] = {}
+    receipts = [one for one in list_receipts(store.truth) if one.inputs.get("tree", ".") == tree.name and one.task_id]
+    by_artifact: dict[str, list[Sighting]] = {}
     for one in sightings(receipts):
         if task is None or one.task.lower() == task.lower():
-            seen.setdefault(one.id, []).append(one)
+            by_artifact.setdefault(one.id, []).append(one)
     found = [
         suggestion
-        for id_, times in seen.items()
+        for id_, times in by_artifact.items()
         if len(times) >= least and id_ in graph.nodes and not graph.nodes[id_].is_retired
         for suggestion in _suggestions(graph, graph.nodes[id_], times)
     ]
@@ -76,16 +75,15 @@ def suggest(
 
 def sightings(receipts: Iterable[Receipt]) -> Iterator[Sighting]:
     """What search had among its best in each context; equal texts count once."""
-    told: set[tuple[str, str]] = set()
+    counted: set[tuple[str, str]] = set()
     for receipt in receipts:
-        task = task_of(receipt)
-        if (task, receipt.digest) in told:
+        if (receipt.task_id, receipt.digest) in counted:
             continue
-        told.add((task, receipt.digest))
+        counted.add((receipt.task_id, receipt.digest))
         # An artifact that is shown lowered may have two lines.
         best = dict.fromkeys(entry.id for entry in receipt.entries if entry.reason.startswith("T3"))
         for rank, id_ in enumerate(list(best)[:COUNTED_RANK], start=1):
-            yield Sighting(id_, task, rank, receipt.id)
+            yield Sighting(id_, receipt.task_id, rank, receipt.id)
 
 
 def make_patch(tree: Tree, suggestions: Iterable[Suggestion], mode: RedactionMode) -> Patch:
@@ -98,7 +96,7 @@ def make_patch(tree: Tree, suggestions: Iterable[Suggestion], mode: RedactionMod
         if one.path not in before:
             before[one.path] = after[one.path] = _text_of(tree, one.path)
         made = with_link(one.path, after[one.path], one.list, one.id)
-        # A diff shows what stands around the change.
+        # A diff shows what is around the change.
         if made is None or _shows_secret(unified_diff(one.path, before[one.path], made), mode):
             by_hand.append(one)
         else:

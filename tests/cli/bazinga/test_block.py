@@ -8,8 +8,8 @@ from bazinga_project import SESSION, Project, bazinga
 from builders import Answer
 from tables import each_row
 
+from ctxrank.cli.bazinga.records.context_block import context_budget
 from ctxrank.indexer.text.tokens import estimate_tokens
-from ctxrank.ranking.context.assembly.predecessor_block import context_budget
 
 WORDS = "The token refresh takes the lock of the session row and keeps it until the request is answered. "
 

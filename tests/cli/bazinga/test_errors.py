@@ -8,8 +8,8 @@ from bazinga_project import Project
 from builders import run_child, search_ids, start_child
 from tables import each_row
 
+from ctxrank.cli.bazinga.records.signature import masked, signature, signature_hash
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.predecessor.signature import masked, signature, signature_hash
 
 MESSAGE = "No module named 'foo.bar' at /home/u/app/src/x.py line 42"
 ERROR = ("shop", "ModuleNotFoundError", MESSAGE, "install it")

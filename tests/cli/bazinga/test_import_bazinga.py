@@ -10,11 +10,13 @@ from pathlib import Path
 import apsw
 import pytest
 from builders import found, make_store, save, write_file
+from exported import as_bytes, bring, exported, without_ids
 from predecessor import FOLDER, NOON, OTHER_SESSION, SESSION, PredecessorDb
 
+from ctxrank.cli.bazinga.database.importer import import_bazinga
+from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import DamagedError, UsageError
-from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.records.packages import Consumer, consume, consumers_of, get_package, list_packages
 from ctxrank.indexer.records.sessions import find_group, find_session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
@@ -76,6 +78,19 @@ def test_each_schema_comes_in_whole_and_once(tmp_path: Path, store: Store, schem
     assert second.is_noop and not second.skipped
     assert {kind: count.unchanged for kind, count in second.counts.items() if count.unchanged} == db.counts()
     assert contents(store) == before
+
+
+@pytest.mark.parametrize("schema", [6, 19])
+def test_its_rows_are_lines_that_any_export_could_have(tmp_path: Path, store: Store, schema: int) -> None:
+    db = PredecessorDb(tmp_path / "old.db", schema)
+    db.fill()
+    db.add_package(4, supersedes_id=1)
+    import_bazinga(store, db.path)
+    lines = [{"record": line.record, **line.values} for line in read_predecessor(db.path, busy_ms=0).lines]
+    header = {"format": "ctxrank-export", "version": 1, "store": "old", "exported_at": "2026-11-22", "ruleset": 1}
+    with make_store(tmp_path / "other") as other:
+        bring(other, as_bytes(header, *lines, {"record": "end", "counts": {}}))
+        assert without_ids(exported(other)) == without_ids(exported(store))
 
 
 def test_a_session_comes_with_its_project_times_and_requirements(store: Store, db: PredecessorDb) -> None:
@@ -297,6 +312,15 @@ def test_no_secret_comes_in_with_any_text(store: Store, db: PredecessorDb) -> No
     assert output == {"log": "a\nit says password=REDACTED there", "password": "REDACTED"}
 
 
+def test_no_secret_is_told_of_what_is_skipped(store: Store, db: PredecessorDb) -> None:
+    secret = fake_secret()
+    db.insert("task_groups", id=f"password={secret}", session_id="nowhere", name="x")
+    db.add_package(1, file_path=f"/etc/password={secret}.md", package_type=f"password={secret}")
+    report = import_bazinga(store, db.path)
+    assert [row.kind for row in report.skipped] == ["group", "package"]
+    assert secret.lower() not in repr(report).lower()
+
+
 def test_only_the_row_that_was_added_comes(store: Store, db: PredecessorDb) -> None:
     db.fill()
     import_bazinga(store, db.path)
@@ -386,7 +410,7 @@ def test_what_was_removed_here_does_not_come_back(store: Store, db: PredecessorD
 def test_an_interrupted_run_is_finished_by_the_next(
     store: Store, db: PredecessorDb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ctxrank.indexer.predecessor.package_import.CHUNK_ROWS", 1)
+    monkeypatch.setattr("ctxrank.indexer.exchange.import_lines.CHUNK_ROWS", 1)
     db.fill()
 
     def interrupt(done: int, total: int) -> None:

@@ -6,8 +6,8 @@ import pytest
 from bazinga_project import SESSION, Project, bazinga
 from tables import each_row
 
-from ctxrank.indexer.predecessor import views
-from ctxrank.indexer.predecessor.views import VIEWS
+from ctxrank.cli.bazinga.records import views
+from ctxrank.cli.bazinga.records.views import VIEWS
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from predecessor import SESSION, PredecessorDb
 
+from ctxrank.cli.bazinga.database.importer import import_bazinga
+from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
-from ctxrank.indexer.predecessor.importer import import_bazinga
-from ctxrank.indexer.predecessor.source import read_predecessor
 
 _ENDLESS = "WITH RECURSIVE more (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM more)"
 _INTERIOR = 0x05  # the first byte of a page of a table that only leads to other pages

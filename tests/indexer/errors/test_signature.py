@@ -6,7 +6,7 @@ from tables import each_row
 
 from ctxrank.indexer.errors.masks import MAX_WORDS, masked
 from ctxrank.indexer.errors.parse.units import error_units
-from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, predecessor_message, sign, terms_of
+from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 
 
 def signed(text: str) -> Signature:
@@ -91,11 +91,6 @@ def test_language_and_lint_are_read_from_the_output() -> None:
     signature = signed(text)
     assert (signature.language, signature.codes) == ("rust", ("clippy::len_zero",))
     assert signature.normaliser == NORMALISER_VERSION
-
-
-def test_the_predecessors_message_is_its_own() -> None:
-    message = "No module named 'foo.bar' at /home/u/app/src/x.py line 42"
-    assert predecessor_message(message) == "No module named '...' at .../x.py line N"
 
 
 @settings(max_examples=150)

@@ -19,8 +19,8 @@ from ctxrank.indexer.exchange import arrivals
 from ctxrank.indexer.exchange import lines as jsonl_lines
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.passages import read_passages
 from ctxrank.indexer.exchange.ledger import Entry, Ledger
-from ctxrank.indexer.exchange.passages import read_passages
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede

@@ -14,6 +14,7 @@ from files_left import bytes_left, reading, vocabulary
 from linked_builders import write_artifact
 from predecessor import SESSION, PredecessorDb
 
+from ctxrank.cli.bazinga.database.importer import import_bazinga
 from ctxrank.cli.click_commands import whole_cli
 from ctxrank.cli.main import COMMANDS, run
 from ctxrank.indexer.care.status import read_status
@@ -27,7 +28,6 @@ from ctxrank.indexer.fulltext import catch_up
 from ctxrank.indexer.links.annotations import sync_annotations
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import require_tree
-from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.privacy import erase, purge, secrets
 from ctxrank.indexer.privacy.purge import Forgot, forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets

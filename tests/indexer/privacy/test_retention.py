@@ -11,6 +11,7 @@ from index_contents import index_contents
 from predecessor import PredecessorDb
 from tables import each_row
 
+from ctxrank.cli.bazinga.database.importer import import_bazinga
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors import patterns
@@ -19,7 +20,6 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.predecessor.importer import import_bazinga
 from ctxrank.indexer.privacy.retention import prune_expired, prune_older
 from ctxrank.indexer.records import strategies
 from ctxrank.indexer.records.events import record_event

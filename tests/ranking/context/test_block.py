@@ -13,7 +13,12 @@ from tables import each_row
 
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import block
-from ctxrank.ranking.context.assembly.request import IncludedPassage
+from ctxrank.ranking.context.assembly.request import (
+    IncludedPackage,
+    IncludedPassage,
+    IncludedReasoning,
+    IncludedStrategy,
+)
 
 _EVIL = [
     "# Heading",
@@ -91,10 +96,11 @@ def test_a_passage_stands_in_a_fence_longer_than_any_run_of_backticks(text: str,
 
 @given(st.text(max_size=80))
 def test_whatever_is_quoted_stays_on_its_line(text: str) -> None:
+    package = IncludedPackage(1, text, "high", "research", "me", "", (), "title", 0, 0.0, "", "", 0, None)
     lines = (
-        block.package_title("high", text),
-        block.reasoning_entry(text, "risks", text),
-        block.strategy_entry(text, text),
+        block.package_title(package),
+        block.reasoning_entry(IncludedReasoning(1, text, "risks", text, None)),
+        block.strategy_entry(IncludedStrategy(1, text, text)),
         f"{block.quoted_line(text)}\n",
     )
     assert all(line.count("\n") == 1 and len(line.splitlines()) == 1 for line in lines)

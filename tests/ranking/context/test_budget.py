@@ -1,79 +1,125 @@
-"""The budget's laws, over any steps: it is hard, it is fair, and more of it never takes away."""
+"""The budget's laws, over any items: it is hard, it is fair, and more of it never takes away."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.ranking.context.assembly.budget import CLASSES, REASONING_TOKENS, Budget, Packed, Step, make_budget, pack
-
-_STEPS = st.lists(st.tuples(st.sampled_from(CLASSES), st.integers(0, 5), st.integers(1, 400)), max_size=40).map(
-    lambda parts: [Step(kind, key, "entry", cost) for kind, key, cost in parts]
+from ctxrank.ranking.context.assembly.shares import CLASSES, REASONING_TOKENS, Budget, make_budget
+from ctxrank.ranking.context.budget import (
+    NOT_SHOWN,
+    Item,
+    ItemClass,
+    Order,
+    Purchase,
+    cheapest_first,
+    fair_queue,
+    spend,
 )
+
 _HEADINGS = {"reasoning": 9, "errors": 7, "strategies": 5}
+
+
+def _item(kind: str, *costs: int, id_: str = "") -> Item:
+    """An item of a class, and what each of its levels costs beyond the level below."""
+    prices = tuple(sum(costs[: at + 1]) for at in range(len(costs)))
+    return Item(id_, tuple(f"level {at}" for at in range(len(costs))), prices, kind=kind)
+
+
+_ITEMS = st.lists(
+    st.tuples(st.sampled_from(CLASSES), st.lists(st.integers(1, 400), min_size=1, max_size=4)), max_size=20
+).map(lambda parts: [_item(kind, *costs) for kind, costs in parts])
 
 
 def _budget(limit: int, level: str = "medium") -> Budget:
     return make_budget("qa_expert", 10**6, level, total=limit)
 
 
-def _pack(limit: int, steps: list[Step], base: int = 0) -> Packed:
-    return pack(_budget(limit), base, steps, _HEADINGS)
+def _classes(budget: Budget, headings: dict[str, int] = _HEADINGS) -> dict[str, ItemClass]:
+    return {kind: ItemClass(budget.shares[kind], budget.caps.get(kind), headings.get(kind, 0)) for kind in CLASSES}
 
 
-@given(_STEPS, st.integers(0, 5000), st.integers(0, 100))
-def test_it_is_hard(steps: list[Step], limit: int, base: int) -> None:
-    packed = _pack(limit + base, steps, base)
-    assert packed.used == base + sum(packed.by_class.values()) <= limit + base
+def _order(items: list[Item], level: str = "medium", headings: dict[str, int] = _HEADINGS) -> Order:
+    return fair_queue(items, _classes(_budget(0, level), headings))
 
 
-@given(_STEPS, st.integers(0, 4000), st.integers(0, 2000))
-def test_a_larger_one_never_removes_anything(steps: list[Step], limit: int, more: int) -> None:
-    small, large = _pack(limit, steps), _pack(limit + more, steps)
-    assert large.taken[: len(small.taken)] == small.taken
+def _spend(limit: int, items: list[Item], base: int = 0) -> Purchase:
+    return spend(_order(items), base, limit)
 
 
-@given(_STEPS, st.integers(0, 4000))
-def test_every_step_is_taken_or_left(steps: list[Step], limit: int) -> None:
-    packed = _pack(limit, steps)
-    both = [step[:3] for step in (*packed.taken, *packed.left)]
-    assert sorted(both) == sorted(step[:3] for step in steps)
+@given(_ITEMS, st.integers(0, 5000), st.integers(0, 100))
+def test_it_is_hard(items: list[Item], limit: int, base: int) -> None:
+    purchase = _spend(limit + base, items, base)
+    assert purchase.used == base + sum(purchase.costs) <= limit + base
 
 
-@given(_STEPS, st.integers(0, 4000))
-def test_within_a_class_the_order_is_kept(steps: list[Step], limit: int) -> None:
-    packed = _pack(limit, steps)
+@given(_ITEMS, st.integers(0, 4000), st.integers(0, 2000))
+def test_a_larger_one_never_removes_anything(items: list[Item], limit: int, more: int) -> None:
+    small, large = _spend(limit, items), _spend(limit + more, items)
+    assert all(before <= after for before, after in zip(small.levels, large.levels, strict=True))
+    assert set(large.left) <= set(small.left)
+
+
+@given(_ITEMS, st.integers(0, 4000))
+def test_every_step_is_taken_or_left(items: list[Item], limit: int) -> None:
+    purchase = _spend(limit, items)
+    taken = [(place, at) for place, level in enumerate(purchase.levels) for at in range(level + 1)]
+    left = [(step.place, step.at) for step in purchase.left]
+    assert sorted(taken + left) == [(place, at) for place, item in enumerate(items) for at in range(len(item.levels))]
+    assert purchase.is_complete == (len(left) == len(_order(items).barred))
+
+
+@given(_ITEMS, st.integers(0, 4000))
+def test_within_a_class_the_order_is_kept_all_at_one_level_before_any_at_the_next(
+    items: list[Item], limit: int
+) -> None:
+    purchase = _spend(limit, items)
     for kind in ("packages", "errors", "strategies"):
-        wanted = [step.key for step in steps if step.kind == kind]
-        taken = [step.key for step in packed.taken if step.kind == kind]
-        assert wanted[: len(taken)] == taken
+        own = [place for place, item in enumerate(items) if item.kind == kind]
+        steps = sorted((at, place) for place in own for at in range(len(items[place].levels)))
+        taken = sorted((at, place) for place in own for at in range(purchase.levels[place] + 1))
+        assert steps[: len(taken)] == taken
 
 
 @given(st.integers(200, 3000), st.integers(1, 60))
 def test_no_class_starves_another(limit: int, cost: int) -> None:
     """All want more than there is: each has its share, but for one step."""
-    steps = [Step(kind, n, "entry", cost) for kind in CLASSES for n in range(limit // cost + 1)]
+    items = [_item(kind, cost) for kind in CLASSES for _ in range(limit // cost + 1)]
     budget = _budget(limit, "full")
-    packed = pack(budget, 0, steps)
+    purchase = spend(fair_queue(items, _classes(budget, {})), 0, limit)
     total = sum(budget.shares.values())
     for kind in CLASSES:
         share = min(budget.shares[kind] / total * limit, budget.caps.get(kind, limit))
-        assert packed.by_class[kind] > share - 2 * cost
+        used = sum(cost for item, cost in zip(items, purchase.costs, strict=True) if item.kind == kind)
+        assert used > share - 2 * cost
 
 
 def test_an_unused_share_flows_on() -> None:
-    steps = [Step("packages", n, "entry", 100) for n in range(10)]
-    assert _pack(1000, steps).used == 1000
+    assert _spend(1000, [_item("packages", 100) for _ in range(10)]).used == 1000
 
 
 def test_reasoning_never_gets_more_than_its_level() -> None:
-    steps = [Step("reasoning", n, "entry", 150) for n in range(20)]
+    items = [_item("reasoning", 150) for _ in range(20)]
     for level, cap in REASONING_TOKENS.items():
-        packed = pack(_budget(10**6, level), 0, steps)
-        assert packed.used == cap // 150 * 150
+        assert spend(_order(items, level, {}), 0, 10**6).used == cap // 150 * 150
 
 
 def test_an_entry_above_the_cap_does_not_block_the_next_and_leaves_it_the_heading() -> None:
-    packed = _pack(5000, [Step("reasoning", 0, "entry", 900), Step("reasoning", 1, "entry", 100)])
-    assert [(step.key, step.cost) for step in packed.taken] == [(1, 109)]
+    purchase = _spend(5000, [_item("reasoning", 900), _item("reasoning", 100)])
+    assert purchase.levels == (NOT_SHOWN, 0) and purchase.costs == (0, 109)
+
+
+def test_an_entry_above_the_cap_is_not_shown_at_a_higher_level_either() -> None:
+    """Paper: 500 and 400 are above the cap of 800 together; the 10 that would show the second longer would fit."""
+    purchase = _spend(5000, [_item("reasoning", 500), _item("reasoning", 400, 10)])
+    assert purchase.levels == (0, NOT_SHOWN)
+    assert [(step.place, step.at) for step in purchase.left] == [(1, 0), (1, 1)]
+
+
+def test_a_reserve_is_kept_until_the_last_level_in_any_order() -> None:
+    items = [Item("a", ("short", "whole"), (10, 30), reserve=4, kind="packages")]
+    for order in (_order(items), cheapest_first(items)):
+        assert order.price == 4
+        assert [step.cost for step in order.steps] == [10, 16]
+        assert spend(order, 0, 29).used == 14 and spend(order, 0, 30).used == 30
 
 
 def test_the_shares_are_the_specification_s_of_what_remains() -> None:
@@ -112,13 +158,19 @@ def test_the_shares_of_each_agent_are_the_specification_s() -> None:
 
 def test_where_all_want_more_than_there_is_each_class_gets_its_share() -> None:
     """Paper: shares .20 + .15 + .10 + .05 = .50, so of 500 tokens 200, 150, 100 and 50; skills have none."""
-    steps = [Step(kind, number, "entry", 10) for kind in CLASSES for number in range(100)]
-    packed = pack(make_budget("developer", 10**6, "full", total=500), 0, steps)
-    assert packed.by_class == {"packages": 200, "reasoning": 150, "errors": 100, "strategies": 50, "skills": 0}
+    items = [_item(kind, 10) for kind in CLASSES for _ in range(100)]
+    budget = make_budget("developer", 10**6, "full", total=500)
+    purchase = spend(fair_queue(items, _classes(budget, {})), 0, budget.limit)
+    by_class = {
+        kind: sum(cost for item, cost in zip(items, purchase.costs, strict=True) if item.kind == kind)
+        for kind in CLASSES
+    }
+    assert by_class == {"packages": 200, "reasoning": 150, "errors": 100, "strategies": 50, "skills": 0}
 
 
 def test_a_class_without_a_share_is_the_last_to_come() -> None:
     """Paper: 90 + 90, 5 for the heading of the strategies, and 10 where there is room."""
-    steps = [Step("skills", 0, "checklist", 10), Step("strategies", 0, "entry", 90), Step("packages", 0, "title", 90)]
-    assert [step.kind for step in _pack(195, steps).taken] == ["packages", "strategies", "skills"]
-    assert [step.kind for step in _pack(194, steps).taken] == ["packages", "strategies"]
+    items = [_item("skills", 10), _item("strategies", 90), _item("packages", 90)]
+    assert [items[step.place].kind for step in _order(items).steps] == ["packages", "strategies", "skills"]
+    assert _spend(195, items).levels == (0, 0, 0)
+    assert _spend(194, items).levels == (NOT_SHOWN, 0, 0)

@@ -15,8 +15,8 @@ from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, get_receip
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.replay import difference, replayed
-from ctxrank.ranking.context.assembly.why import why
+from ctxrank.ranking.context.replay import difference, replay_receipt
+from ctxrank.ranking.context.why import why
 
 SECRET = "ghp" + "_" + "a1B2" * 9
 
@@ -99,7 +99,7 @@ def test_the_first_block_of_a_group_shares_nothing_and_an_equal_one_all(store: S
 def test_a_replay_gives_the_same_bytes_though_its_packages_were_marked_since(store: Store) -> None:
     block = block_for(store, task="walrus")
     assert block_for(store, task="walrus").text != block.text
-    replay = replayed(store, get_receipt(store.truth, block.receipt or 0), Config())
+    replay = replay_receipt(store, get_receipt(store.truth, block.receipt or 0), Config())
     assert (replay.is_same, replay.text, replay.changes) == (True, block.text, ())
 
 
@@ -111,7 +111,7 @@ def test_a_replay_names_what_has_changed(store: Store) -> None:
     think(store, "developer", "completion", "done", created_at=2 * TODAY)
     learn(store, "Sleep.")
     write_file(store, "0.md", "other")
-    replay = replayed(store, receipt, Config(token_safety_margin=0.2))
+    replay = replay_receipt(store, receipt, Config(token_safety_margin=0.2))
     assert not replay.is_same
     changes = "\n".join(replay.changes)
     for change in (
@@ -125,7 +125,7 @@ def test_a_package_that_is_gone_is_named(store: Store) -> None:
     block_for(store, task="walrus", is_marking=False)
     receipt = newest(store)
     prune_older(store, TODAY - 5, kinds=("package",))
-    assert "package:7 is gone" in replayed(store, receipt, Config()).changes
+    assert "package:7 is gone" in replay_receipt(store, receipt, Config()).changes
 
 
 def test_two_receipts_differ_in_what_was_asked_and_in_what_came_of_it(store: Store) -> None:

@@ -16,8 +16,8 @@ from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import estimate_tokens
 from ctxrank.indexer.text.vocabulary import local_counter
-from ctxrank.ranking.context.assembly.replay import replayed
 from ctxrank.ranking.context.assembly.request import Assembly
+from ctxrank.ranking.context.replay import replay_receipt
 
 _MOST_FOR_A_HEADER = 60  # what a section of its own costs beside its text, and its entry in the footer
 TREE = Path(__file__).parents[3] / "fixtures" / "contextia"
@@ -108,7 +108,7 @@ def test_what_is_linked_is_on_the_receipt_and_is_replayed(billing: Store) -> Non
     receipt = get_receipt(billing.truth, block.receipt or 0)
     named = {entry.id for entry in receipt.entries}
     assert {"TASK-042", "SPEC-BILLING-001"} <= named
-    assert replayed(billing, receipt).is_same
+    assert replay_receipt(billing, receipt).is_same
 
 
 def test_agents_of_one_kind_on_one_task_share_all_but_the_end(billing: Store) -> None:

@@ -45,7 +45,7 @@ def context(store: Store, limit: int | None = None, **wanted: Any) -> LinkedPart
 
 
 def tiers(part: LinkedPart, tier: int) -> list[str]:
-    reached = [shown.reached for shown in part.shown] + [left.reached for left in part.omitted]
+    reached = [shown.artifact for shown in part.shown] + [left.artifact for left in part.omitted]
     return [one.node.id for one in reached if one.tier == tier]
 
 
@@ -106,10 +106,10 @@ def test_a_budget_is_kept_and_used(store: Store, limit: int) -> None:
 
 def test_a_tight_budget_shows_specs_before_decisions_and_names_the_rest(store: Store) -> None:
     part = context(store, 700, with_search=False)
-    shown = [one.reached.node.id for one in part.shown]
+    shown = [one.artifact.node.id for one in part.shown]
     assert shown == [*tiers(context(store), 0), *tiers(context(store), 1)][: len(shown)]
     assert "SPEC-CURRENCY-001" in shown and part.omitted
-    assert all(f"{one.reached.node.id} (" in part.text.rpartition("omitted: ")[2] for one in part.omitted)
+    assert all(f"{one.artifact.node.id} (" in part.text.rpartition("omitted: ")[2] for one in part.omitted)
 
 
 @pytest.mark.parametrize("form", ["compact", "markdown"])

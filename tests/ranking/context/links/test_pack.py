@@ -15,8 +15,8 @@ from ctxrank.indexer.links.store import StoredTexts
 from ctxrank.indexer.links.text import LEVELS, level_texts
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.indexer.text.vocabulary import local_counter
-from ctxrank.ranking.context.links.closure import Reached, reach
-from ctxrank.ranking.context.links.pack import LinkedPart, Wanted, pack_linked
+from ctxrank.ranking.context.links.closure import LinkedArtifact, reach
+from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.ranking.context.prices import Prices
 
 IDS = [f"{prefix}-{number}" for prefix in ("SPEC", "DEC", "NORM") for number in range(4)]
@@ -39,12 +39,12 @@ def counter() -> Callable[[str], int]:
     return found.count
 
 
-def found_in(graph: Graph) -> tuple[Reached, ...]:
+def found_in(graph: Graph) -> tuple[LinkedArtifact, ...]:
     """What is not reached, as if search had found it."""
     closure = reach(graph, graph.nodes["TASK-1"])
     taken = {one.node.id for one in closure.reached}
     return tuple(
-        Reached(node, 3, ("TASK-1", node.id), "found by search")
+        LinkedArtifact(node, 3, ("TASK-1", node.id), "found by search")
         for node in graph.nodes.values()
         if node.id not in taken
     )
@@ -61,18 +61,18 @@ def packed(
 ) -> LinkedPart:
     closure = reach(graph, graph.nodes["TASK-1"])
     found = found_in(graph) if search else ()
-    return pack_linked(closure, texts, found, Wanted(limit, depth, form), Prices(1.0))
+    return pack_linked(closure, texts, found, PackOptions(limit, depth, form), Prices(1.0))
 
 
 def state_of(part: LinkedPart) -> dict[str, int]:
-    return {shown.reached.node.id: LEVELS.index(shown.level) for shown in part.shown}
+    return {shown.artifact.node.id: LEVELS.index(shown.level) for shown in part.shown}
 
 
 def test_the_best_ten_that_were_found_may_be_whole_and_further_ones_no_more_than_their_first_section() -> None:
     graph = graph_of({"TASK-1": [], **{f"SPEC-{n:02}": [] for n in range(12)}})
-    levels = {one.reached.node.id: one.level for one in packed(graph, texts_of(graph), 100_000).shown}
+    levels = {one.artifact.node.id: one.level for one in packed(graph, texts_of(graph), 100_000).shown}
     assert [levels[f"SPEC-{n:02}"] for n in range(12)] == ["full"] * 10 + ["summary"] * 2
-    pointed = [one for one in packed(graph, texts_of(graph), None).shown if one.reached.tier == 3]
+    pointed = [one for one in packed(graph, texts_of(graph), None).shown if one.artifact.tier == 3]
     assert [one.level for one in pointed] == ["meta"] * 10
 
 
@@ -85,12 +85,12 @@ def test_everybody_is_shown_or_left_out_once_and_named(
         part = packed(graph, texts_of(graph, sizes), limit, form=form)
     except UsageError:
         return
-    everybody = [one.reached.node.id for one in part.shown] + [one.reached.node.id for one in part.omitted]
+    everybody = [one.artifact.node.id for one in part.shown] + [one.artifact.node.id for one in part.omitted]
     assert sorted(everybody) == sorted(graph.nodes)
     footer = part.text.partition("NOT SHOWN")[2]
     if "omitted: " in footer:
-        linked = [one for one in part.omitted if one.reached.tier < 3]
-        assert all(f"{one.reached.node.id} ({one.tokens})" in footer for one in linked)
+        linked = [one for one in part.omitted if one.artifact.tier < 3]
+        assert all(f"{one.artifact.node.id} ({one.tokens})" in footer for one in linked)
     for missing in part.missing:
         assert f"{missing.id} from {missing.source}" in part.text
 

@@ -13,13 +13,13 @@ from ranking_builders import block_for
 from ctxrank.cli.main import run
 from ctxrank.indexer.links.indexing import index_linked
 from ctxrank.indexer.records import receipts
-from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, list_receipts
+from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, Recording, list_receipts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.replay import difference, replayed
 from ctxrank.ranking.context.links.context import ContextRequest
-from ctxrank.ranking.context.links.receipt import Kept, MadeContext, keep_receipt, make_context
+from ctxrank.ranking.context.links.receipt import ContextDraft, make_context, record_context
+from ctxrank.ranking.context.replay import difference, replay_receipt
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         yield opened
 
 
-def context(store: Store, limit: int | None = None, **wanted: Any) -> tuple[MadeContext, Kept]:
+def context(store: Store, limit: int | None = None, **wanted: Any) -> tuple[ContextDraft, Recording]:
     made = make_context(store, ContextRequest("TASK-042", limit)._replace(**wanted))
-    return made, keep_receipt(store, made)
+    return made, record_context(store, made)
 
 
 def newest(store: Store) -> Receipt:
@@ -41,7 +41,7 @@ def newest(store: Store) -> Receipt:
 
 
 def changes(store: Store, receipt: Receipt, config: Config | None = None) -> str:
-    replay = replayed(store, receipt, config)
+    replay = replay_receipt(store, receipt, config)
     assert not replay.is_same
     return "\n".join(replay.changes)
 
@@ -56,7 +56,7 @@ def test_a_receipt_names_everybody_who_is_shown_and_everybody_who_is_not(store: 
         made.part.used,
     )
     included = {entry.id: entry.detail for entry in receipt.entries if entry.is_included}
-    assert included == {shown.reached.node.id: shown.level for shown in made.part.shown}
+    assert included == {shown.artifact.node.id: shown.level for shown in made.part.shown}
     left = {entry.id: entry.reason for entry in receipt.entries if not entry.is_included}
     assert left["DEC-CURRENCY-001"].endswith("dropped: 82 tokens do not fit the budget")
     assert left["DEC-CURRENCY-001"].startswith("T1 via TASK-042 > SPEC-CURRENCY-001; ")
@@ -119,13 +119,13 @@ def test_a_store_that_cannot_be_written_costs_no_context(store: Store) -> None:
 )  # fmt: skip
 def test_a_replay_gives_the_same_bytes(store: Store, wanted: dict[str, Any]) -> None:
     made, _ = context(store, **wanted)
-    replay = replayed(store, newest(store))
+    replay = replay_receipt(store, newest(store))
     assert (replay.is_same, replay.text, replay.changes) == (True, made.part.text, ())
 
 
 def test_a_replay_leaves_no_receipt(store: Store) -> None:
     context(store)
-    replayed(store, newest(store))
+    replay_receipt(store, newest(store))
     assert len(list_receipts(store.truth)) == 1
 
 

@@ -14,10 +14,10 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.links.indexing import index_linked
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.context.assembly.why import Why
 from ctxrank.ranking.context.links.context import ContextRequest
-from ctxrank.ranking.context.links.receipt import keep_receipt, make_context
-from ctxrank.ranking.context.links.why import why_linked
+from ctxrank.ranking.context.links.receipt import make_context, record_context
+from ctxrank.ranking.context.why import Why
+from ctxrank.ranking.context.why import why as why_from
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 def context(store: Store, **wanted: Any) -> Receipt:
     made = make_context(store, ContextRequest("TASK-042", with_search=False)._replace(**wanted))
-    return get_receipt(store.truth, keep_receipt(store, made).receipt or 0)
+    return get_receipt(store.truth, record_context(store, made).receipt or 0)
 
 
 def why(store: Store, id_: str, **wanted: Any) -> Why:
-    return why_linked(store, id_, context(store, **wanted))
+    return why_from(store, id_, context(store, **wanted))
 
 
 def test_what_is_shown_says_at_which_level_and_by_which_chain(store: Store) -> None:
@@ -113,7 +113,7 @@ def test_another_task_is_never_in_a_context(store: Store) -> None:
 def test_what_was_written_later_says_so(store: Store, tmp_path: Path) -> None:
     receipt = context(store)
     write_artifact(tmp_path, "DEC-LATE-001")
-    assert why_linked(store, "DEC-LATE-001", receipt).reasons[-1] == "it was written after this context was made"
+    assert why_from(store, "DEC-LATE-001", receipt).reasons[-1] == "it was written after this context was made"
 
 
 def test_an_unknown_id_is_not_found_and_near_ones_are_named(store: Store) -> None:
@@ -144,5 +144,5 @@ def test_an_assembly_with_a_task_answers_too(store: Store) -> None:
     save(store, "a.md")
     block_for(store, task_id="TASK-042")
     receipt = list_receipts(store.truth, limit=1)[0]
-    assert why_linked(store, "SPEC-BILLING-001", receipt).is_included
-    assert why_linked(store, "NORM-LOGGING-001", receipt).reasons[0] == "no artifact links to it"
+    assert why_from(store, "SPEC-BILLING-001", receipt).is_included
+    assert why_from(store, "NORM-LOGGING-001", receipt).reasons[0] == "no artifact links to it"

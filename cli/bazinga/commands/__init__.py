@@ -1,0 +1,1 @@
+"""The commands of `ctxrank bazinga`, a module for each family."""

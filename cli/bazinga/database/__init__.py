@@ -1,0 +1,1 @@
+"""The predecessor's database, read into the lines that `ctxrank export` writes."""

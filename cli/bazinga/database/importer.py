@@ -1,0 +1,87 @@
+"""Bringing in the predecessor's database: sessions, packages and what its agents learned.
+
+    import_bazinga(store, "/home/me/shop/bazinga/bazinga.db")
+
+The paths in it start from the store's root. Nothing there is written, nothing here is deleted, and a second run brings
+only what is new or changed there. A row that is changed there is written over what it became here; a session, pattern
+or strategy that was here before is joined as it is.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+
+from ctxrank.cli.bazinga.database.source import read_predecessor
+from ctxrank.indexer.exchange.import_lines import LineImport, Progress
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import ImportReport, ImportRun
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.store import Store
+
+SOURCE = "bazinga"
+SKILLS_CONFIG_FILE = "skills_config.json"
+_SKILLS_CONFIG_MAX_BYTES = 1_000_000
+
+# The order of the report.
+_KINDS = (
+    "session", "group", "package", "consumer", "supersession", "delivery", "reference", "reasoning", "error",
+    "strategy", "skill", "setting",
+)  # fmt: skip
+
+
+def import_bazinga(
+    store: Store,
+    db_path: str,
+    *,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    progress: Progress | None = None,
+) -> ImportReport:
+    """Bring in what is new or changed in a database of the predecessor, redacted on the way.
+
+    `progress` is told after each chunk how many packages of how many are in. Raises UsageError where
+    there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
+    """
+    source = read_predecessor(db_path, busy_ms=store.busy_ms)
+    records = LineImport(store, SOURCE, mode)
+    total = sum(line.record == "package" for line in source.lines)
+    done = 0
+
+    def tell(batch: list[Line]) -> None:
+        nonlocal done
+        if batch[0].record == "package":
+            done += len(batch)
+            if progress is not None:
+                progress(done, total)
+
+    records.bring(_lines(source.lines, records.run, db_path), tell)
+    report = records.finish(schema=source.schema)
+    return report._replace(counts={kind: report.counts[kind] for kind in _KINDS if kind in report.counts})
+
+
+def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]:
+    """The lines of the tables, and one of the settings beside them; what a report calls them holds no secret."""
+    texts = run.texts
+    for line in rows:
+        name = line.name if line.name.isdecimal() else texts.line(line.name)
+        values = line.values
+        if line.record == "error":
+            # A pattern's message is one line here. Redacted before it is joined: a rule may need the line's end.
+            values = {**values, "message": texts.line(str(values["message"]))}
+        yield line._replace(name=name, values=values)
+    yield from _skills_config(run, db_path)
+
+
+def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
+    """The predecessor's settings, a file beside its database; one that cannot be read is only noted."""
+    path = os.path.join(os.path.dirname(os.path.abspath(db_path)), SKILLS_CONFIG_FILE)
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_SKILLS_CONFIG_MAX_BYTES).decode("utf-8-sig")
+        value: object = json.loads(text)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        run.notes.append(f"{path} did not come in: {error}.")
+        return
+    yield Line(0, "setting", {"name": IMPORTED_SKILLS_CONFIG, "value": value}, name=SKILLS_CONFIG_FILE)

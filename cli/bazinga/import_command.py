@@ -1,0 +1,19 @@
+"""`ctxrank import bazinga`: the predecessor's database comes in."""
+
+from ctxrank.cli.declare import IMPORTED, Command, Path, argument, by_name
+
+_IMPORT = Command(
+    "bazinga",
+    "ctxrank.cli.bazinga.database.action:import_database",
+    """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
+
+    Artifacts are looked for from --root [default: PROJECT, where DB is PROJECT/bazinga/bazinga.db]. The database
+    is opened read-only, and everything is redacted on the way in. A second run brings only what is new.
+
+    Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
+    """,
+    (argument("database", type=Path(), metavar="DB"),),
+    answer=IMPORTED,
+)
+
+COMMANDS = by_name(_IMPORT)

@@ -1,0 +1,46 @@
+"""What an import did, as the reply of its command."""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Reply
+from ctxrank.indexer.exchange.run import ImportReport
+
+_SHOWN_SKIPPED = 10
+
+
+def import_reply(report: ImportReport) -> Reply:
+    """The report in both forms; in text, its notes and what was skipped are said on stderr."""
+    return Reply(lambda: _as_json(report), _lines(report), text_notes=tuple(_notes(report)))
+
+
+def _as_json(report: ImportReport) -> dict[str, object]:
+    return {
+        "schema": report.schema,
+        "complete": report.is_complete,
+        "is_noop": report.is_noop,
+        "counts": {kind: count._asdict() for kind, count in report.counts.items()},
+        "skipped": [row._asdict() for row in report.skipped],
+        "files_indexed": report.files_indexed,
+        "files_missing": report.files_missing,
+        "recounted": report.recounted,
+        "notes": list(report.notes),
+    }
+
+
+def _notes(report: ImportReport) -> Iterator[str]:
+    yield from report.notes
+    for row in report.skipped[:_SHOWN_SKIPPED]:
+        yield f"skipped {row.kind} {row.key}: {row.reason}"
+    if len(report.skipped) > _SHOWN_SKIPPED:
+        yield f"and {len(report.skipped) - _SHOWN_SKIPPED} more rows skipped; --json lists them."
+
+
+def _lines(report: ImportReport) -> Iterator[str]:
+    if report.is_noop:
+        unchanged = sum(count.unchanged for count in report.counts.values())
+        yield f"Nothing new: {unchanged} {'row is' if unchanged == 1 else 'rows are'} here already"
+        return
+    for kind, count in report.counts.items():
+        if any(count):
+            yield f"{kind:<14} {count.new} new, {count.updated} updated, {count.unchanged} unchanged"
+    yield f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing"

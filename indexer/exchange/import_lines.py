@@ -1,0 +1,110 @@
+"""The one way records come in from elsewhere: lines, each an object of a kind that `ctxrank export` writes.
+
+    records = LineImport(store, "jsonl:7c0e…", mode)
+    records.bring(lines, done)
+    report = records.finish(schema=1)
+
+Sessions and groups are joined by name, everything else by the ledger (see `ledger`), one for each source. Every
+text is redacted. A line that cannot be used is reported, and the rest comes in.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from ctxrank.indexer.exchange.arrivals import Arrivals
+from ctxrank.indexer.exchange.kinds.artifacts import ArtifactImport
+from ctxrank.indexer.exchange.kinds.designations import DesignationImport
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.packages import PackageImport
+from ctxrank.indexer.exchange.kinds.records import RecordImport
+from ctxrank.indexer.exchange.kinds.sessions import SessionImport
+from ctxrank.indexer.exchange.kinds.settings import bring_settings
+from ctxrank.indexer.exchange.lines import BadLine, Line
+from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.token_backfill import backfill_counts
+from ctxrank.indexer.text.lines import one_line
+
+# Lines of one kind that are brought in together hold no more than that, unless one alone does.
+_BATCH_BYTES = 4_000_000
+_SHOWN_CHARS = 40
+
+Progress = Callable[[int, int], None]
+
+
+class LineImport:
+    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind."""
+
+    def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
+        self.run = ImportRun(store, source, mode)
+        self.read: Counter[str] = Counter()
+        self._arrivals = Arrivals(self.run)
+        self._files = Files(self.run)
+        self._sessions = SessionImport(self._arrivals)
+        self._packages = PackageImport(self._arrivals, self._files)
+        self._records = RecordImport(self._arrivals)
+
+    def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
+        """Bring in what is new or changed; `done` is told of each batch of neighbouring lines of one kind."""
+        records, designations = self._records, DesignationImport(self._arrivals, self._packages)
+        writers: dict[str, Callable[[Iterable[Line]], None]] = {
+            "session": self._sessions.bring_sessions,
+            "group": self._sessions.bring_groups,
+            "package": self._packages.bring,
+            "consumer": designations.bring_consumers,
+            "delivery": designations.bring_deliveries,
+            "reasoning": records.bring_reasoning,
+            "error": records.bring_errors,
+            "failure": records.bring_failures,
+            "strategy": records.bring_strategies,
+            "skill": records.bring_skills,
+            "event": records.bring_events,
+            "artifact": ArtifactImport(self._arrivals, self._files).bring,
+            "setting": lambda batch: bring_settings(self._arrivals, batch),
+        }
+        for batch in self._batches(lines):
+            write = writers.get(batch[0].record)
+            if write is None:
+                for line in batch:
+                    name = one_line(line.record)[:_SHOWN_CHARS]
+                    self._arrivals.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
+            else:
+                write(batch)
+            done(batch)
+
+    def _batches(self, lines: Iterable[Line | BadLine]) -> Iterator[list[Line]]:
+        """Neighbouring lines of one kind; bad ones are reported."""
+        batch: list[Line] = []
+        size = 0
+        for line in lines:
+            if isinstance(line, BadLine):
+                self._arrivals.skip(line.shown, "unreadable", line.reason)
+                continue
+            self.read[line.record] += 1
+            if batch and (line.record != batch[0].record or len(batch) == CHUNK_ROWS or size >= _BATCH_BYTES):
+                yield batch
+                batch, size = [], 0
+            batch.append(line)
+            size += line.size_bytes
+        if batch:
+            yield batch
+
+    def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
+        """Link what names records that came later, and say what was done; `losses` are what the source lacks."""
+        self._packages.bring_links()
+        self._sessions.bring_references(self._packages.keys)
+        recounted = backfill_counts(self.run.store)
+        self.run.store.follow()
+        return ImportReport(
+            schema=schema,
+            counts=self.run.counts(),
+            skipped=self.run.skipped(),
+            files_indexed=len(self._files.indexed),
+            files_missing=len(self._files.missing),
+            recounted=recounted,
+            notes=(
+                *self.run.notes, *self._records.notes(), *self._files.notes(), *self._arrivals.notes(), *losses,
+            ),
+            is_complete=not losses,
+        )  # fmt: skip

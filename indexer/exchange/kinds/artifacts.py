@@ -1,0 +1,101 @@
+"""Imported files that no package points to.
+
+One that is here is indexed as it is. One that is not becomes an artifact that is missing, with the passages
+it was exported with: a scan reads it as soon as it is there.
+"""
+
+import os
+from collections.abc import Iterable
+
+from ctxrank.indexer.beneath import contained_path, portable_path
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.arrivals import Arrivals
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import Written
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.blocklist import refuse_path
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Change
+
+ARTIFACT = "artifact"
+NOT_HERE = "the file was not here when it was imported"
+
+
+class _Artifact(NamedTuple):
+    """A file, and what it is now if it is here."""
+
+    path: str
+    title: str
+    size_bytes: int
+    created_at: int
+    passages: tuple[StoredPassage, ...]
+    prepared: artifacts.PreparedFile | None
+
+
+class ArtifactImport:
+    """Brings in files that are found as themselves."""
+
+    def __init__(self, arrivals: Arrivals, files: Files) -> None:
+        self._arrivals = arrivals
+        self._files = files
+        self._run = arrivals.run
+
+    def bring(self, lines: Iterable[Line]) -> None:
+        """One that is known here stays as it is; the index keeps it in step."""
+        self._arrivals.bring(
+            ARTIFACT, lines, identity=("path",), prepare=self._prepare, write=self._write,
+            weight=lambda row: 0 if row.prepared is None else row.prepared.file.size_bytes,
+        )  # fmt: skip
+
+    def _prepare(self, fields: Fields, key: str) -> _Artifact:
+        path = portable_path(fields.text("path"))
+        try:
+            contained_path(self._run.store.location.root, path)
+        except UsageError as error:
+            raise UsageError(error.message.removesuffix(".")) from error
+        title = fields.text("title", os.path.basename(path))
+        stored, prepared = self._files.find(path)
+        return _Artifact(
+            stored, title, fields.number("size_bytes", default=0), fields.moment("created_at"),
+            read_passages(fields, title), prepared,
+        )  # fmt: skip
+
+    def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
+        refuse_path(change.connection, row.path)
+        root = self._run.root_id(change)
+        known = artifacts.artifact_at(change.connection, root, row.path)
+        if known is not None and (known.state != "missing" or (row.prepared is None and known.id != target)):
+            return Written(known.id, is_change=False)
+        if row.prepared is not None:
+            artifact_id = artifacts.record(change, root, row.prepared)
+            artifacts.refresh_owners(change, artifact_id, row.prepared)
+            return Written(artifact_id)
+        if known is None and target is not None:
+            return Written(target, is_change=False)  # removed here
+        if known is not None and artifacts.package_owners(change.connection, known.id):
+            return Written(known.id, is_change=False)
+        artifact_id = known.id if known is not None else _make_missing(change, root, row)
+        document_id = documents.put(
+            change,
+            documents.Document(
+                kind=ARTIFACT, number=artifact_id, title=row.title, body="", path=row.path, created_at=row.created_at,
+                ruleset=RULESET_VERSION,
+            ),
+        )  # fmt: skip
+        put_passages(change, document_id, row.path, row.passages)
+        return Written(artifact_id)
+
+
+def _make_missing(change: Change, root: int, row: _Artifact) -> int:
+    change.connection.execute(
+        "INSERT INTO artifacts (root_id, path, state, reason, size_bytes, indexed_at)"
+        " VALUES (?, ?, 'missing', ?, ?, ?)",
+        (root, row.path, NOT_HERE, row.size_bytes, now_us()),
+    )
+    return change.connection.last_insert_rowid()

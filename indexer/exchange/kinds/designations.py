@@ -1,0 +1,112 @@
+"""Imported consumers and deliveries that are lines of their own: the package that each belongs to came before.
+
+An export has them within their package; a store that numbers them by themselves is brought in row by row, so that
+one that is new or changed leaves its package alone.
+"""
+
+from collections.abc import Iterable
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.arrivals import Arrivals
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.packages import Delivery, PackageImport, put_delivery, read_delivery
+from ctxrank.indexer.exchange.ledger import row_key
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import Written
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records import packages
+from ctxrank.indexer.store.store import Change
+
+CONSUMER, DELIVERY = "consumer", "delivery"
+
+
+class _Consumer(NamedTuple):
+    """For whom an exported package is, pending while `consumed_at` is None."""
+
+    package: int
+    consumer: packages.Consumer
+
+
+class _Delivery(NamedTuple):
+    """An agent was shown an exported package."""
+
+    package: int
+    session: str
+    delivery: Delivery
+
+
+class DesignationImport:
+    """Brings in who a package is for and who was shown it, by the package's exported id."""
+
+    def __init__(self, arrivals: Arrivals, imported: PackageImport) -> None:
+        self._arrivals = arrivals
+        self._run = arrivals.run
+        self._packages = imported
+
+    def bring_consumers(self, lines: Iterable[Line]) -> None:
+        """Designations and consumptions; what was taken here meanwhile stays taken."""
+        self._arrivals.bring(
+            CONSUMER, lines, identity=lambda line: self._key(line, ("id",)), prepare=self._prepare_consumer,
+            write=self._write_consumer,
+        )  # fmt: skip
+
+    def _key(self, line: Line, identity: tuple[str, ...]) -> str:
+        """The ledger's key: what tells it from others of its package, and the package's key."""
+        package = Fields(line.values, self._run.texts).number("package", least=1)
+        key = self._packages.keys.get(package)
+        if key is None:
+            raise UsageError(f"its package {package} is not there")
+        return row_key(None, key, *(line.values.get(name) for name in identity))
+
+    def _prepare_consumer(self, fields: Fields, key: str) -> _Consumer:
+        consumed_at = fields.optional_moment("consumed_at")
+        consumer = packages.Consumer(fields.agent("agent"), fields.optional_number("iteration"), consumed_at)
+        return _Consumer(fields.number("package", least=1), consumer)
+
+    def _write_consumer(self, change: Change, row: _Consumer, target: int | None) -> Written:
+        connection, consumer = change.connection, row.consumer
+        if target is not None:
+            connection.execute(
+                "UPDATE package_consumers SET iteration = ?, consumed_at = ? WHERE id = ? AND consumed_at IS NULL",
+                (consumer.iteration, consumer.consumed_at, target),
+            )
+            return Written(target, is_change=bool(connection.changes()))
+        package_id, session_id = self._package_here(change, row.package)
+        query = """
+            SELECT c.id FROM package_consumers AS c JOIN packages AS p ON p.id = c.package_id
+             WHERE p.session_id = ? AND p.id = ? AND c.agent = ? AND c.iteration IS ? AND c.consumed_at IS ?
+        """
+        twin = self._arrivals.twin(change, CONSUMER, session_id, query, (package_id, *consumer))
+        if twin is not None:
+            return Written(twin, is_change=False)
+        connection.execute(
+            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
+            (package_id, *consumer),
+        )
+        return Written(self._arrivals.claim(CONSUMER, connection.last_insert_rowid()))
+
+    def _package_here(self, change: Change, exported_id: int) -> tuple[int, int]:
+        """The ids of a package and of its session. Raises UsageError where it is not here."""
+        package_id = self._packages.target(exported_id)
+        if package_id is None:
+            raise UsageError(f"its package {exported_id} did not come in")
+        found = change.connection.execute("SELECT session_id FROM packages WHERE id = ?", (package_id,)).fetchone()
+        if found is None:
+            raise UsageError(f"its package {exported_id} was removed here")
+        return package_id, int(found[0])
+
+    def bring_deliveries(self, lines: Iterable[Line]) -> None:
+        """Who was shown which package; of two moments the later stays."""
+        identity = ("session", "group", "agent", "iteration")
+        self._arrivals.bring(
+            DELIVERY, lines, identity=lambda line: self._key(line, identity), prepare=self._prepare_delivery,
+            write=self._write_delivery,
+        )  # fmt: skip
+
+    def _prepare_delivery(self, fields: Fields, key: str) -> _Delivery:
+        return _Delivery(fields.number("package", least=1), fields.word("session"), read_delivery(fields))
+
+    def _write_delivery(self, change: Change, row: _Delivery, target: int | None) -> Written:
+        session_id = self._arrivals.session_id(change, row.session)
+        package_id, _ = self._package_here(change, row.package)
+        return Written(package_id, is_change=put_delivery(self._run, change, package_id, session_id, row.delivery))

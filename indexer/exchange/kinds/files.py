@@ -1,0 +1,62 @@
+"""The files that imported records point to: read and prepared outside of any transaction, and counted."""
+
+import os
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+
+from ctxrank.indexer.beneath import contained_path
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.run import ImportRun
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.read import FileText, read_text_file
+
+# Packages that share a file are mostly neighbours.
+_FILES_REMEMBERED = 32
+
+
+class Files:
+    """The files below the root: `indexed` and `missing` hold each once, however many records point to it."""
+
+    def __init__(self, run: ImportRun) -> None:
+        self.indexed: set[str] = set()
+        self.missing: set[str] = set()
+        self._run = run
+        self._root = run.store.location.root
+        self._remembered: OrderedDict[str, artifacts.PreparedFile | None] = OrderedDict()
+        self._unreadable: dict[str, str] = {}
+        self._outside = 0
+
+    def find(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
+        """The path as it is stored, and the file if there is one inside the root that has a text."""
+        try:
+            inside = contained_path(self._root, path)
+        except UsageError:
+            self._outside += 1
+            return self._run.texts.line(path), None
+        shown = self._run.texts.line(inside)
+        if shown != inside:
+            self._unreadable[shown] = "the path holds a secret, or what no terminal shows"
+            return shown, None
+        if inside not in self._remembered:
+            self._remembered[inside] = self._prepare(inside)
+            if len(self._remembered) > _FILES_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return inside, self._remembered[inside]
+
+    def notes(self) -> Iterator[str]:
+        """What a person should know about files that were not indexed."""
+        if self._outside:
+            yield f"{self._outside} paths lead out of {self._root} through links: they came in without their files."
+        for reason, count in sorted(Counter(self._unreadable.values()).items()):
+            yield f"{count} files are not indexed: {reason}."
+
+    def _prepare(self, path: str) -> artifacts.PreparedFile | None:
+        read = read_text_file(os.path.join(self._root, path))
+        if isinstance(read, FileText):
+            self.indexed.add(path)
+            return artifacts.prepare(path, read, self._run.mode)
+        if read.reason == "vanished":
+            self.missing.add(path)
+        else:
+            self._unreadable[path] = read.reason
+        return None

@@ -1,0 +1,303 @@
+"""Imported packages with their consumers, deliveries and versions.
+
+A file that is here speaks for itself: it is read, and the exported passages are left alone. Of one that is
+not here the exported passages are kept, and a later scan that finds it replaces them: the file of a package
+without an artifact is awaited.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+
+from ctxrank.indexer.beneath import portable_path
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
+from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.files import Files
+from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
+from ctxrank.indexer.exchange.ledger import digest_of
+from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records import packages
+from ctxrank.indexer.records.sessions import is_session_wide
+from ctxrank.indexer.redaction.engine import RULESET_VERSION
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.store import Change
+
+PACKAGE, SUPERSESSION = "package", "supersession"
+
+_IDENTITY = ("id", "session", "path", "created_at")
+
+
+class Delivery(NamedTuple):
+    """An agent was shown a package, at an iteration of a group or of the session."""
+
+    group: str | None
+    agent: str
+    iteration: int
+    delivered_at: int
+
+
+class _Package(NamedTuple):
+    """A package, and its file if that is here."""
+
+    new: packages.NewPackage
+    title: str
+    size_bytes: int | None
+    is_replaced: bool
+    version: int
+    consumers: tuple[packages.Consumer, ...]
+    deliveries: tuple[Delivery, ...]
+    passages: tuple[StoredPassage, ...] | None  # None where the line says nothing of them
+    prepared: artifacts.PreparedFile | None
+
+    @property
+    def created_at(self) -> int:
+        """Its moment, which every exported package has."""
+        assert self.new.created_at is not None, "the moment was read from the line"
+        return self.new.created_at
+
+
+class _Link(NamedTuple):
+    """A package and the one that replaces it, by exported ids; `is_main` is the one it names itself."""
+
+    line: Line
+    old: int
+    new: int
+    is_main: bool
+    is_said_by_old: bool  # as an export says it; rows of another store may know only what they replace
+
+
+class PackageImport:
+    """Brings in packages, and who replaces whom once all are here."""
+
+    def __init__(self, arrivals: Arrivals, files: Files) -> None:
+        self.keys: dict[int, str] = {}  # of the ledger, by exported id
+        self._arrivals = arrivals
+        self._files = files
+        self._run = arrivals.run
+        self._links: list[_Link] = []
+        self._replaced: dict[int, int] = {}
+
+    def bring(self, lines: Iterable[Line]) -> None:
+        """Packages as if nothing replaced them; links are remembered."""
+        lines = list(lines)
+        for line in lines:
+            self._remember(line)
+        self._arrivals.bring(
+            PACKAGE, lines, identity=_IDENTITY, prepare=self._prepare, write=self._write,
+            without=("supersedes", "superseded_by"), weight=_weight,
+        )  # fmt: skip
+
+    def _remember(self, line: Line) -> None:
+        fields = Fields(line.values, self._run.texts)
+        try:
+            id_, old = fields.number("id", least=1), fields.optional_number("supersedes", least=1)
+            new = fields.optional_number("superseded_by", least=1)
+            self.keys[id_] = key_of(line, _IDENTITY)
+        except (UsageError, RecursionError):
+            return  # said where the package is prepared
+        if old is not None:
+            self._replaced[id_] = old
+            if "superseded_by" not in line.values:
+                self._links.append(_Link(line, old, id_, is_main=True, is_said_by_old=False))
+        if new is not None:
+            self._links.append(_Link(line, id_, new, is_main=False, is_said_by_old=True))
+
+    def _prepare(self, fields: Fields, key: str) -> _Package:
+        fields.number("id", least=1)
+        fields.optional_number("supersedes", least=1)
+        is_replaced = fields.optional_number("superseded_by", least=1) is not None
+        group = fields.optional_word("group")
+        group = None if is_session_wide(group) else group
+        scope = fields.choice("scope", packages.SCOPES, "global")
+        title = fields.text("title", "")
+        new = packages.NewPackage(
+            session=fields.word("session"), group=group, type=fields.choice("type", packages.PACKAGE_TYPES),
+            path=fields.text("path"), producer=fields.agent("producer"), summary=fields.line("summary"),
+            priority=fields.choice("priority", packages.PRIORITIES, "medium"),
+            scope="global" if group is None else scope, created_at=fields.moment("created_at"),
+        )  # fmt: skip
+        package = _Package(
+            new, title, fields.optional_number("size_bytes"), is_replaced, fields.number("version", least=1, default=1),
+            tuple(
+                packages.Consumer(
+                    item.agent("agent"), item.optional_number("iteration"), item.optional_moment("consumed_at")
+                )
+                for item in fields.objects("consumers")
+            ),
+            tuple(read_delivery(item) for item in fields.objects("deliveries")),
+            read_passages(fields, title) if fields.has("passages") else None, None,
+        )  # fmt: skip
+        if self._run.ledger.entry(PACKAGE, key) is not None:
+            return package  # it is here: its file is the index's business
+        portable_path(new.path)
+        path, prepared = self._files.find(fields.raw("path"))
+        return package._replace(new=new._replace(path=path), prepared=prepared)
+
+    def _write(self, change: Change, row: _Package, target: int | None) -> Written:
+        if target is not None:
+            return self._revise(change, row, target)
+        session_id = self._arrivals.session_id(change, row.new.session)
+        query = """
+            SELECT id FROM packages
+             WHERE session_id = ? AND path = ? AND created_at = ? AND type = ? AND producer = ? AND summary = ?
+        """
+        identity = (row.new.path, row.created_at, row.new.type, row.new.producer, row.new.summary)
+        twin = self._arrivals.twin(change, PACKAGE, session_id, query, identity)
+        if twin is not None:
+            return Written(twin, is_change=False)
+        saved = packages.insert(
+            change, row.new, session_id, root=self._run.root_id(change), prepared=row.prepared,
+            consumers=row.consumers, supersede_same_path=False,
+        )  # fmt: skip
+        # Of a package that was replaced, the file that is here is not the one it was saved from.
+        change.connection.execute(
+            "UPDATE packages SET version = ?1, size_bytes = iif(?2, coalesce(?3, size_bytes), coalesce(size_bytes, ?3))"
+            " WHERE id = ?4",
+            (row.version, row.is_replaced, row.size_bytes, saved.id),
+        )
+        if row.prepared is None:
+            self._put_exported(change, saved.id, row)
+        for delivery in row.deliveries:
+            put_delivery(self._run, change, saved.id, session_id, delivery)
+        return Written(self._arrivals.claim(PACKAGE, saved.id))
+
+    def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
+        """Title and passages as they were exported, for a package whose file is not here."""
+        connection = change.connection
+        document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
+        if row.title and row.title != os.path.basename(row.new.path):  # which insert has given it
+            documents.move(change, document_id, path=row.new.path, title=row.title)
+        artifact_id = connection.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).get
+        if artifact_id is not None and row.passages:
+            artifacts.release(change, artifact_id)
+            # No rules are as old as this: the scan reads the file as soon as it can.
+            connection.execute("UPDATE artifacts SET ruleset = 0 WHERE id = ? AND state = 'stale'", (artifact_id,))
+        put_passages(change, document_id, row.new.path, row.passages or ())
+
+    def _revise(self, change: Change, row: _Package, package_id: int) -> Written:
+        """Write what changed in the source over the package it became; its path and file are ours by now."""
+        query = """
+            SELECT p.session_id, p.path, p.superseded_by, p.created_at, d.id, d.title, a.state
+              FROM packages AS p
+              JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+              LEFT JOIN artifacts AS a ON a.id = p.artifact_id
+             WHERE p.id = ?
+        """
+        found = change.connection.execute(query, (package_id,)).fetchone()
+        if found is None:
+            return Written(package_id, is_change=False)  # removed here
+        session_id, path, superseded_by, created_at, document_id, title, state = found
+        new = row.new
+        group_id = self._run.group_id(change, session_id, new.group, created_at)
+        change.connection.execute(
+            "UPDATE packages SET group_id = ?, type = ?, producer = ?, priority = ?, scope = ?, summary = ?,"
+            " size_bytes = coalesce(size_bytes, ?), version = max(version, ?) WHERE id = ?",
+            (
+                group_id, new.type, new.producer, new.priority, new.scope, new.summary, row.size_bytes, row.version,
+                package_id,
+            ),
+        )  # fmt: skip
+        documents.put(
+            change,
+            documents.Document(
+                kind=PACKAGE, number=package_id, title=title, body=new.summary, path=path, session_id=session_id,
+                group_id=group_id or 0, agent=new.producer, type=new.type, priority=new.priority,
+                superseded_by=superseded_by, created_at=created_at, ruleset=RULESET_VERSION,
+            ),
+        )  # fmt: skip
+        documents.pass_on_facets(change, document_id)
+        if row.passages is not None and state in (None, "missing") and superseded_by is None:
+            put_passages(change, document_id, path, row.passages)
+        _put_consumers(change, package_id, row.consumers)
+        for delivery in row.deliveries:
+            put_delivery(self._run, change, package_id, session_id, delivery)
+        return Written(package_id)
+
+    def bring_links(self) -> None:
+        """Who replaces whom; the one that a package names itself comes last, and so stays named."""
+        links = [link._replace(is_main=self._replaced.get(link.new) == link.old) for link in self._links]
+        links.sort(key=lambda link: (link.is_main, link.line.number))
+        self._run.bring(SUPERSESSION, self._incoming_links(links), self._write_link)
+
+    def _incoming_links(self, links: list[_Link]) -> Iterator[Incoming[_Link]]:
+        for link in links:
+            old_key, new_key = self.keys.get(link.old, ""), self.keys.get(link.new, "")
+            key, digest = (old_key, new_key) if link.is_said_by_old else (f"new:{new_key}", old_key)
+            yield Incoming(key, link.line.shown, digest_of((digest,)), link)
+
+    def _write_link(self, change: Change, link: _Link, target: int | None) -> Written:
+        old_id, new_id = self.target(link.old), self.target(link.new)
+        if old_id is None or new_id is None:
+            verb = "that replaces it" if link.is_said_by_old else "it replaces"
+            raise UsageError(f"the package {verb} is not there")
+        known = change.connection.execute("SELECT superseded_by FROM packages WHERE id = ?", (old_id,)).fetchone()
+        if known is not None and known[0] == new_id:
+            return Written(new_id, is_change=False)
+        try:
+            packages.link_versions(change, old_id, new_id)
+        except NotFoundError as error:
+            raise UsageError(error.message) from error
+        return Written(new_id)
+
+    def target(self, exported_id: int) -> int | None:
+        """The package here that an exported one became."""
+        key = self.keys.get(exported_id)
+        return None if key is None else self._run.ledger.target(PACKAGE, key)
+
+
+def read_delivery(fields: Fields) -> Delivery:
+    """Who was shown a package, as a line or an item of a package's line says it. Raises UsageError."""
+    return Delivery(
+        fields.optional_word("group"), fields.agent("agent"), fields.number("iteration"), fields.moment("delivered_at")
+    )
+
+
+def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: int, delivery: Delivery) -> bool:
+    """Record who was shown a package; False where that is recorded already, at this moment or a later one."""
+    group_id = run.group_id(change, session_id, delivery.group, delivery.delivered_at)
+    change.connection.execute(
+        """
+        INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at
+            WHERE excluded.delivered_at > delivered_at
+        """,
+        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at),
+    )
+    return bool(change.connection.changes())
+
+
+def _put_consumers(change: Change, package_id: int, exported: tuple[packages.Consumer, ...]) -> None:
+    """Add designations and consumptions that are not here; what was taken here stays taken."""
+    connection = change.connection
+    here = packages.consumers_of(connection, package_id)
+    for consumer in exported:
+        same_agent = [row for row in here if row.agent == consumer.agent]
+        if consumer.consumed_at is None:
+            if same_agent:
+                continue
+        elif any(row.iteration == consumer.iteration and row.consumed_at is not None for row in same_agent):
+            continue
+        elif pending := next((row for row in same_agent if row.consumed_at is None), None):
+            connection.execute(
+                """
+                UPDATE package_consumers SET iteration = ?, consumed_at = ?
+                 WHERE id = (SELECT id FROM package_consumers
+                              WHERE package_id = ? AND agent = ? AND consumed_at IS NULL ORDER BY id LIMIT 1)
+                """,
+                (consumer.iteration, consumer.consumed_at, package_id, consumer.agent),
+            )
+            here[here.index(pending)] = consumer
+            continue
+        connection.execute(
+            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
+            (package_id, *consumer),
+        )
+        here.append(consumer)
+
+
+def _weight(row: _Package) -> int:
+    return 0 if row.prepared is None else row.prepared.file.size_bytes

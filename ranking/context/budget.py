@@ -1,0 +1,183 @@
+"""Budget: what a limit of tokens buys of the items that could be shown, and in which order it is spent.
+
+    order = fair_queue(items, classes)            or cheapest_first(items, admitted=2)
+    bought = spend(order, base=120, limit=4000)
+    bought.levels[place]                          the level of an item, NOT_SHOWN where it is left out
+
+An *item* can be shown at one of several levels, the lowest first: a title, with its summary, with a passage … A *step*
+raises one item by one level and costs the difference of their prices. An *order* is the sequence of all steps, and does
+not depend on the limit. `spend` takes steps from its beginning until the next one does not fit. Hence, in any order:
+
+* the limit is hard;
+* a larger limit never removes or lowers an item: it buys a longer prefix of the same sequence;
+* what does not fit is lowered before it is dropped: a level is a later step than the level below.
+"""
+
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+NOT_SHOWN = -1
+
+
+class Item(NamedTuple):
+    """Something that could be shown: its id as receipts name it, and the price of the whole item at each level.
+
+    `reserve` is kept free as long as the item is not at its last level: the price of its entry in a footer.
+    `kind` is its class, where classes have shares.
+    """
+
+    id: str
+    levels: tuple[str, ...]
+    prices: tuple[int, ...]
+    reserve: int = 0
+    kind: str = ""
+
+    def price(self, at: int) -> int:
+        """The price of the item at a level, with what is reserved for it; of an item that is NOT_SHOWN, too."""
+        shown = self.prices[at] if at >= 0 else 0
+        return shown + (self.reserve if at < len(self.levels) - 1 else 0)
+
+
+class Step(NamedTuple):
+    """The item at `place` is raised to its level `at`."""
+
+    cost: int
+    place: int
+    at: int
+
+
+class ItemClass(NamedTuple):
+    """A class of a fair queue: its share, what it never exceeds, and what its first item costs in addition."""
+
+    share: float
+    cap: int | None = None
+    heading: int = 0
+
+
+class Order(NamedTuple):
+    """All steps in the sequence in which they are taken; `price` is what the items cost at their `start`."""
+
+    start: tuple[int, ...]  # the level of each item before the first step
+    price: int
+    steps: tuple[Step, ...]
+    barred: tuple[Step, ...] = ()  # never taken, whatever the limit: above the cap of their class
+
+
+class Purchase(NamedTuple):
+    """What a limit buys: the level of each item, and what its steps cost; the steps that are left, in order."""
+
+    levels: tuple[int, ...]
+    costs: tuple[int, ...]
+    used: int
+    left: tuple[Step, ...] = ()
+    is_complete: bool = False  # a larger limit buys nothing more
+
+
+def spend(order: Order, base: int, limit: int | None) -> Purchase:
+    """Take steps until the next one does not fit into the limit (None: no limit); `base` tokens are spent already."""
+    levels, costs = list(order.start), [0] * len(order.start)
+    used = base + order.price
+    taken = 0
+    for step in order.steps:
+        if limit is not None and used + step.cost > limit:
+            break
+        used += step.cost
+        levels[step.place] = step.at
+        costs[step.place] += step.cost
+        taken += 1
+    left = (*order.barred, *order.steps[taken:])
+    return Purchase(tuple(levels), tuple(costs), used, left, taken == len(order.steps))
+
+
+def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order:
+    """Each class in proportion to its share: the steps of all classes, merged by virtual finish time.
+
+        F(step) = (cost of the class's steps up to and with this one) / share of the class
+
+    Within a class first all items get their lowest level, then all get the next one. Source: weighted fair queueing
+    (Demers, Keshav and Shenker 1989, section 2). It follows that
+
+    * no class can starve another: at any limit each has about its share;
+    * an unused share flows on, because a class without further steps leaves the rest to the others;
+    * a class without a share comes after everything else: it is the first to go.
+
+    Ties go by the order of `classes`. A step above its class's cap is barred with all later ones of its item.
+    """
+    queue: list[tuple[float, Step]] = []
+    barred: list[Step] = []
+    for kind, class_ in classes.items():
+        spent = 0
+        dropped: set[int] = set()
+        for step in level_by_level(items, kind):
+            if not spent:
+                step = step._replace(cost=step.cost + class_.heading)
+            if step.place in dropped or (class_.cap is not None and spent + step.cost > class_.cap):
+                dropped.add(step.place)
+                barred.append(step)
+                continue
+            spent += step.cost
+            queue.append((spent / class_.share if class_.share else inf, step))
+    queue.sort(key=_finish_time)  # sorting is stable: ties stay as they were queued
+    start = (NOT_SHOWN,) * len(items)
+    return Order(start, _price_of(items, start), tuple(step for _, step in queue), tuple(barred))
+
+
+def cheapest_first(items: Sequence[Item], *, admitted: int = 0) -> Order:
+    """The cheapest step that is available, again and again; `items` are in budget priority, which decides ties.
+
+    For a limit that is also *filled*, so that no single step still fits, this is the only order there is. Let the limit
+    grow by one token at a time: as soon as any available step fits it must be taken (filled), and it must not be taken
+    back (a larger limit never removes). So the next step is the cheapest one, and only ties are free. Priority is in
+    what is available:
+
+    * items are admitted, at their lowest level, strictly in budget priority: only the next one is available;
+    * a higher level is available once its item has the level below.
+
+    In any other order (all levels of the first item before those of the second, say) either a step that would fit is
+    passed by to save for a more expensive one, or what was bought with the remainder has to be given back. The price of
+    the rule is that the longest texts are raised last. The first `admitted` items start at their lowest level.
+    """
+    start = tuple(0 if place < admitted else NOT_SHOWN for place in range(len(items)))
+    return Order(start, _price_of(items, start), tuple(_cheapest_steps(items, admitted)))
+
+
+def _finish_time(entry: tuple[float, Step]) -> float:
+    return entry[0]
+
+
+def _price_of(items: Sequence[Item], levels: Sequence[int]) -> int:
+    return sum(item.price(at) for item, at in zip(items, levels, strict=True))
+
+
+def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:
+    """The steps of a class: its items by turns, one level each."""
+    own = [(place, item) for place, item in enumerate(items) if item.kind == kind]
+    for at in range(max((len(item.levels) for _, item in own), default=0)):
+        for place, item in own:
+            if at < len(item.levels):
+                yield _step(item, place, at)
+
+
+def _cheapest_steps(items: Sequence[Item], admitted: int) -> Iterator[Step]:
+    waiting: list[Step] = []  # sorted by cost, then budget priority, then level
+
+    def offer(place: int, at: int) -> None:
+        if place < len(items) and at < len(items[place].levels):
+            insort(waiting, _step(items[place], place, at))
+
+    for place in range(admitted):
+        offer(place, 1)
+    offer(admitted, 0)
+    while waiting:
+        step = waiting.pop(0)
+        yield step
+        offer(step.place, step.at + 1)
+        if step.at == 0:
+            offer(step.place + 1, 0)
+
+
+def _step(item: Item, place: int, at: int) -> Step:
+    return Step(item.price(at) - item.price(at - 1), place, at)

@@ -1,0 +1,230 @@
+"""Replay: a block or a context made again from its receipt, and what has changed since where the bytes differ.
+
+replay_receipt(store, get_receipt(store.truth, 12)).is_same
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.graph import load_graph
+from ctxrank.indexer.links.store import KIND, tree_id
+from ctxrank.indexer.links.tree import Tree, find_tree
+from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.digests import digest_of
+from ctxrank.ranking.context.assembly import receipt as assembly_receipt
+from ctxrank.ranking.context.assembly.assemble import make_assembly
+from ctxrank.ranking.context.assembly.material import FILE_STATES
+from ctxrank.ranking.context.links import receipt as context_receipt
+from ctxrank.ranking.context.links.receipt import NEWEST, make_context
+
+_MAX_NAMED = 20  # changes of one kind that are named one by one
+
+
+class Replay(NamedTuple):
+    """The text as it would be now, and why it is another one; `changes` is empty where `is_same`."""
+
+    is_same: bool
+    text: str
+    changes: tuple[str, ...]
+
+
+class Difference(NamedTuple):
+    """How two receipts differ: inputs as (name, one, other), entries that were added, removed, or changed."""
+
+    inputs: tuple[tuple[str, str, str], ...]
+    added: tuple[Entry, ...]
+    removed: tuple[Entry, ...]
+    changed: tuple[tuple[Entry, Entry], ...]
+
+
+class _Remake(NamedTuple):
+    """What a receipt would hold now; `tree` is where its linked artifacts are, if it has any."""
+
+    text: str
+    inputs: dict[str, str]
+    entries: tuple[Entry, ...]
+    tree: Tree | None
+
+
+def replay_receipt(store: Store, receipt: Receipt, config: Config | None = None) -> Replay:
+    """Make the text of a receipt again; nothing is marked and no receipt is left.
+
+    Raises NotFoundError for a session that is gone, DamagedError for a receipt of an assembly that cannot be read.
+    """
+    if receipt.kind == CONTEXT:
+        try:
+            now = _remade_context(store, receipt, config)
+        except CtxrankError as error:  # the task is gone, or it has outgrown the budget
+            return Replay(is_same=False, text="", changes=(f"it cannot be made again: {error.message}",))
+    else:
+        now = _remade_assembly(store, receipt, config)
+    if digest_of(now.text) == receipt.digest:
+        return Replay(is_same=True, text=now.text, changes=())
+    return Replay(is_same=False, text=now.text, changes=tuple(_changes(store, receipt, now)))
+
+
+def _remade_context(store: Store, receipt: Receipt, config: Config | None) -> _Remake:
+    draft = make_context(store, context_receipt.request_of(store, receipt), config)
+    inputs, entries = context_receipt.inputs_of(store, draft), context_receipt.entries_of(draft.part)
+    return _Remake(draft.part.text, dict(inputs), tuple(entries), draft.material.tree)
+
+
+def _remade_assembly(store: Store, receipt: Receipt, config: Config | None) -> _Remake:
+    result, made_from = make_assembly(store, assembly_receipt.request_of(receipt), config)
+    assert made_from is not None, "the session of a receipt is there: receipts go with it"
+    inputs, entries = assembly_receipt.inputs_of(made_from, result), assembly_receipt.entries_of(result)
+    tree = find_tree(store.location) if "task_id" in receipt.inputs else None  # the one that is found from here
+    return _Remake(result.text, dict(inputs), tuple(entries), tree)
+
+
+def difference(one: Receipt, other: Receipt) -> Difference:
+    """How a second receipt differs from a first."""
+    mine, theirs = ({entry.id: entry for entry in receipt.entries} for receipt in (one, other))
+    return Difference(
+        inputs=tuple(_changed_inputs(one.inputs, other.inputs)),
+        added=tuple(entry for id_, entry in theirs.items() if id_ not in mine),
+        removed=tuple(entry for id_, entry in mine.items() if id_ not in theirs),
+        changed=tuple((entry, theirs[id_]) for id_, entry in mine.items() if id_ in theirs and theirs[id_] != entry),
+    )
+
+
+def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    for name in sorted(before.keys() | after.keys()):
+        one, other = before.get(name, ""), after.get(name, "")
+        if one != other:
+            yield name, one, other
+
+
+def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
+    """Everything that is not what it was: settings and program, documents, artifacts, files, and the index's state."""
+    for name, before, after in _changed_inputs(receipt.inputs, now.inputs):
+        if name != NEWEST:
+            yield f"{name} was {before or 'not set'}, is {after or 'not set'}"
+    if receipt.kind != CONTEXT:
+        yield from _named(list(_changed_documents(store, receipt)), "documents")
+    artifacts = {} if now.tree is None else dict(_changed_artifacts(store, receipt, now.tree))
+    yield from _named([f"{id_} is {what}" for id_, what in artifacts.items()], "artifacts")
+    if receipt.kind == CONTEXT:
+        yield from _otherwise_reached(receipt, now.entries, artifacts)
+    else:
+        yield from _changed_files(receipt, now.entries)
+    yield from _changed_elsewhere(store, receipt, artifacts)
+
+
+def _named(changes: Sequence[str], what: str) -> Iterator[str]:
+    yield from changes[:_MAX_NAMED]
+    if len(changes) > _MAX_NAMED:
+        yield f"and {len(changes) - _MAX_NAMED} more {what} changed"
+
+
+def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
+    """What the session, or the project's memory, has new or changed since the receipt."""
+    rows = store.truth.execute(
+        """
+        SELECT d.kind, d.record_id, d.created_at > :moment, d.superseded_by
+          FROM documents AS d
+         WHERE d.seq > :seq AND d.record_id IS NOT NULL AND d.kind <> 'artifact' AND d.kind <> 'skill'
+           AND (d.session_id = (SELECT id FROM sessions WHERE name = :session) OR d.kind IN ('error', 'strategy'))
+         ORDER BY d.seq
+        """,
+        {"seq": receipt.seq, "session": receipt.session, "moment": receipt.created_at},
+    )
+    for kind, number, is_new, superseded_by in rows:
+        what = f"superseded by package:{superseded_by}" if superseded_by else "new" if is_new else "changed"
+        yield f"{kind}:{number} is {what}"
+    for entry in receipt.entries:
+        kind, _, number = entry.id.partition(":")
+        known = store.truth.execute(
+            "SELECT 1 FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
+        ).fetchone()
+        if number and known is None:
+            yield f"{entry.id} is gone"
+
+
+def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[tuple[str, str]]:
+    """Artifacts of the tree that were written since, and those that the receipt names and that are gone."""
+    rows = store.truth.execute(
+        """
+        SELECT l.name, l.id > :newest
+          FROM linked_artifacts AS l
+          JOIN documents AS d ON d.kind = :kind AND d.record_id = l.id
+         WHERE l.tree_id = :tree AND l.name <> '' AND d.seq > :seq
+         ORDER BY d.seq
+        """,
+        {
+            "newest": int(receipt.inputs[NEWEST]) if NEWEST in receipt.inputs else None, "kind": KIND,
+            "seq": receipt.seq, "tree": tree_id(store.truth, tree),
+        },
+    )  # fmt: skip
+    for name, is_new in rows:
+        yield name, "new or changed" if is_new is None else "new" if is_new else "changed"
+    nodes = load_graph(store.truth, tree).nodes
+    for entry in receipt.entries:
+        if entry.id not in nodes and ":" not in entry.id and "-" in entry.id and (entry.is_included or entry.tokens):
+            yield entry.id, "gone"
+
+
+def _otherwise_reached(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
+    """Where the artifacts are the same: tokens were counted since, or annotations in code were added or removed."""
+    before = {entry.id: entry for entry in receipt.entries}
+    now = {entry.id: entry for entry in entries}
+    counted = [
+        id_ for id_, entry in now.items()
+        if id_ in before and id_ not in changed and _state(entry) == _state(before[id_]) and entry != before[id_]
+    ]  # fmt: skip
+    if counted and not changed:
+        yield f"the tokens of {len(counted)} artifacts were counted anew, of {counted[0]} for one"
+    for id_ in sorted(before.keys() | now.keys()):
+        one, other = before.get(id_), now.get(id_)
+        if id_ not in changed and "annotation" in _way(one) + _way(other) and _way(one) != _way(other):
+            yield f"annotations in code: {id_} was {_way(one) or 'not reached'}, is {_way(other) or 'not reached'}"
+
+
+def _state(entry: Entry) -> tuple[bool, str]:
+    return entry.is_included, entry.detail
+
+
+def _way(entry: Entry | None) -> str:
+    return "" if entry is None else entry.reason.partition(";")[0]
+
+
+def _changed_files(receipt: Receipt, entries: Sequence[Entry]) -> Iterator[str]:
+    """Packages whose file is not what it was: the reason in the block says so."""
+    before = {entry.id: entry.reason for entry in receipt.entries if entry.is_included}
+    for entry in entries:
+        if entry.is_included and entry.id in before:
+            for word in FILE_STATES.values():
+                if (word in entry.reason) != (word in before[entry.id]):
+                    yield (
+                        f"{entry.id}: {word}" if word in entry.reason else f"{entry.id}: its file is as it was indexed"
+                    )
+
+
+def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, str]) -> Iterator[str]:
+    """Documents that could not be in the text, but that count in how rare its words are."""
+    is_context = receipt.kind == CONTEXT
+    if not (receipt.inputs.get("with search") == "True" if is_context else "task" in receipt.inputs):
+        return
+    count: int = store.truth.execute(
+        """
+        SELECT (SELECT count(*) FROM documents
+                 WHERE seq > :seq AND (kind <> :linked OR :counts_linked)
+                   AND (:session IS NULL OR session_id IS NOT (SELECT id FROM sessions WHERE name = :session)))
+             + (SELECT count(*) FROM tombstones WHERE seq > :seq)
+        """,
+        # Linked artifacts are named one by one where the text was of a task of theirs.
+        {
+            "seq": receipt.seq, "session": receipt.session, "linked": KIND,
+            "counts_linked": not is_context and "task_id" not in receipt.inputs,
+        },
+    ).get  # fmt: skip
+    if is_context:
+        count -= sum(what == "gone" for what in artifacts.values())
+        what = "another document" if count == 1 else f"{count} other documents"
+    else:
+        what = "a document of other sessions" if count == 1 else f"{count} documents of other sessions"
+    if count > 0:
+        yield f"{what} changed since: how rare words are has moved"
