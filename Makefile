@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
+.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ slow: $(STAMP) ## run the tests that take long
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
 	$(PYTEST) --cov --cov-report=term
+
+mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that the tests notice; AREA=errors for one area
+	$(BIN)/python tests/mutants.py $(if $(AREA),--area $(AREA))
 
 check: static test slow ## everything: format, lint, types, import contract, all tests
 

@@ -148,7 +148,7 @@ def _prepared(folder: str, path: str, text: str) -> artifacts.PreparedFile:
     os.makedirs(os.path.dirname(full), exist_ok=True)
     with open(full, "w", encoding="utf-8") as file:
         file.write(text)
-    read = read_text_file(full)
+    read = read_text_file(folder, path)
     assert isinstance(read, FileText), "the file was just written, as text"
     return artifacts.prepare(path, read, RedactionMode.PATTERN_ONLY)
 

@@ -7,10 +7,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ctxrank.indexer.links.artifact import Link
+from ctxrank.indexer.links.artifact import LevelTexts, Link
 from ctxrank.indexer.links.graph import Graph, Node
 from ctxrank.indexer.links.store import StoredTexts
-from ctxrank.indexer.links.text import LevelTexts
 from ctxrank.indexer.links.tree import Tree, require_tree
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.links.annotations import Governor, trace_path
 from ctxrank.indexer.links.check import CheckReport, check_tree, counted
 from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.sync import sync_tree
-from ctxrank.indexer.links.trace import Governor, trace_path
 from ctxrank.indexer.links.tree import require_tree
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import Page
@@ -62,7 +62,7 @@ def trace(call: Call, path: str) -> Reply:
         wanted = contained_path(tree.folder, wanted)
         sync_tree(store, tree, load_config(store).redaction_mode)
         graph = load_graph(store.truth, tree)
-    text = read_text_file(os.path.join(tree.folder, wanted))
+    text = read_text_file(tree.folder, wanted)
     governors, unknown = trace_path(graph, wanted, text.text if isinstance(text, FileText) else "")
     for id_ in unknown:
         call.note(f"{wanted} names {id_}, which does not exist.")

@@ -1,12 +1,11 @@
 """The truth against the disk: are the files that it knows still there, still the same, still where they were?"""
 
-import hashlib
 import os
 from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import is_inside, sha256_beneath
 from ctxrank.indexer.care.finding import Finding, ok, warn
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
@@ -91,14 +90,9 @@ def _state(folder: str, file: _Known) -> str:
         info = os.stat(path)
         if file.stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
             return "same"
-        return "same" if _sha256(path) == file.sha256 else "changed"
+        return "same" if sha256_beneath(folder, file.path) == file.sha256 else "changed"
     except OSError:
         return "gone"
-
-
-def _sha256(path: str) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, str]:
@@ -109,7 +103,7 @@ def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, st
     for entry in walk(folder) if lost else ():
         if isinstance(entry, FoundFile) and entry.size_bytes in sizes and entry.path not in known:
             try:
-                digest = _sha256(os.path.join(folder, entry.path))
+                digest = sha256_beneath(folder, entry.path)
             except OSError:
                 continue
             if digest in wanted:
@@ -148,8 +142,8 @@ def _passages(truth: apsw.Connection, location: Location, mode: RedactionMode) -
 
 def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:
     """The passages of a file as it is now; none where it cannot be read."""
-    full = os.path.join(location.project, path)
-    file = read_text_file(full) if is_inside(location.project, full) else None
+    is_beneath = is_inside(location.project, os.path.join(location.project, path))
+    file = read_text_file(location.project, path) if is_beneath else None
     return {passage.text for passage in prepare(path, file, mode).passages} if isinstance(file, FileText) else set()
 
 

@@ -6,17 +6,21 @@ that commit and was written since. Elsewhere, the files that were written since.
 
 import os
 import subprocess
+import sys
 
+from ctxrank.indexer.files.walk import FoundFile, Selection, Skipped, walk
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_NAMES = 200
 _MAX_FILES_SEEN = 20_000
 _GIT_SECONDS = 10
-# What a run itself writes, and nobody fixes anything in.
-_SKIPPED = (
+# What a run itself writes, and no person edits.
+_SKIPPED_FOLDERS = frozenset((
     ".git", ".hg", ".svn", ".ctxrank", "node_modules", "__pycache__", ".venv", "venv", "target", "dist", "build",
     ".tox", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".gradle", ".idea",
-)  # fmt: skip
+))  # fmt: skip
+# Ignore files are git's, and outside a git tree they say nothing about what a person edits.
+_EVERY_FILE = Selection(skipped=frozenset(), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(), max_bytes=sys.maxsize)
 _SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
 
 
@@ -50,7 +54,11 @@ def changes_between(root: str, tree: Tree, since_us: int, until_us: int) -> Tree
     if not tree.commit:
         return _written_in(root, span)
     names = dict.fromkeys([*_differing(root, tree.commit), *tree.differing])
-    found = sorted(name for name in names if _is_of_interest(name) and _is_changed(root, name, tree, span))
+    found = sorted(
+        name
+        for name in names
+        if _is_of_interest(name) and _is_written(root, name, span, if_gone=name not in tree.missing)
+    )
     return TreeChanges(tuple(found[:MAX_NAMES]), len(found) <= MAX_NAMES)
 
 
@@ -62,31 +70,33 @@ def _differing(root: str, commit: str) -> list[str]:
     ]
 
 
-def _is_changed(root: str, name: str, tree: Tree, span: range) -> bool:
+def _is_written(root: str, name: str, span: range, *, if_gone: bool = False) -> bool:
+    """Whether a file was written in a span of time, and the answer for one that is no longer there."""
     try:
         return os.lstat(os.path.join(root, name)).st_mtime_ns in span
     except OSError:
-        return name not in tree.missing
+        return if_gone
 
 
 def _written_in(root: str, span: range) -> TreeChanges:
     """By the clock of the file system; what was removed leaves no trace there."""
     found: list[str] = []
-    seen = 0
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        for name in sorted(files):
-            seen += 1
-            path = os.path.relpath(os.path.join(folder, name), root)
-            if _is_of_interest(path) and _is_changed(root, path, Tree(missing=(path,)), span):
-                found.append(path)
+    for seen, entry in enumerate(walk(root, selection=_EVERY_FILE), start=1):
         if seen > _MAX_FILES_SEEN or len(found) > MAX_NAMES:
             return TreeChanges(tuple(sorted(found)[:MAX_NAMES]), False)
-    return TreeChanges(tuple(sorted(found)), True)
+        if not _is_of_interest(entry.path):
+            continue
+        if isinstance(entry, Skipped):  # a link has a time of its own
+            is_written = not os.path.isdir(os.path.join(root, entry.path)) and _is_written(root, entry.path, span)
+        else:
+            is_written = isinstance(entry, FoundFile) and entry.mtime_ns in span
+        if is_written:
+            found.append(entry.path)
+    return TreeChanges(tuple(sorted(found)[:MAX_NAMES]), len(found) <= MAX_NAMES)
 
 
 def _is_of_interest(name: str) -> bool:
-    return not name.endswith(_SKIPPED_ENDS) and not set(name.split("/")[:-1]) & set(_SKIPPED)
+    return not name.endswith(_SKIPPED_ENDS) and _SKIPPED_FOLDERS.isdisjoint(name.split("/")[:-1])
 
 
 def _git(root: str, *arguments: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Artifacts in the truth: a file's row, and the passages its owners are searched by.
+"""Artifacts in the primary database: a file's row, and the passages its owners are searched by.
 
 An artifact that packages point to is found as those packages, each of which owns its passages; one that
 no package points to is found as itself.
@@ -10,14 +10,14 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.read import FileText
-from ctxrank.indexer.files.walk import FoundFile
+from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import Passage, split_passages
 
-if TYPE_CHECKING:  # whoever reads packages counts no tokens
+if TYPE_CHECKING:  # reading packages counts no tokens
     from ctxrank.indexer.text.tokens import TokenCounter
 
 _TITLE_MAX_CHARS = 200
@@ -85,7 +85,7 @@ def _title(path: str, text: str) -> str:
 
 
 def root_name(root: str, project_root: str) -> str:
-    """What a root folder is called in the truth; the project's own root is '.', wherever it lies."""
+    """What a root folder is called in the primary database; the project's own root is '.', wherever it lies."""
     real = os.path.realpath(root)
     return "." if real == os.path.realpath(project_root) else real
 
@@ -120,13 +120,13 @@ def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifac
 def packaged_ids(connection: apsw.Connection) -> set[int]:
     """The artifacts that a package points to."""
     query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
-    return {int(row[0]) for row in connection.execute(query)}
+    return {id_ for (id_,) in connection.execute(query)}
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:
     """The paths of current packages whose file could not be indexed yet."""
     query = "SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL"
-    return {str(row[0]) for row in connection.execute(query)}
+    return {path for (path,) in connection.execute(query)}
 
 
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
@@ -153,32 +153,27 @@ def record(change: Change, root: int, prepared: PreparedFile) -> int:
     return int(row[0])
 
 
-def record_skipped(change: Change, root: int, found: FoundFile, reason: str, sha256: str, read_at: int) -> int:
+def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
     change.connection.execute(
         """
-        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, sha256, ruleset, indexed_at)
+        INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, ruleset)
         VALUES (?, ?, 'skipped', ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (root_id, path) DO UPDATE
            SET state = excluded.state, reason = excluded.reason, size_bytes = excluded.size_bytes,
                mtime_ns = excluded.mtime_ns, inode = excluded.inode, sha256 = excluded.sha256, encoding = '',
                ruleset = excluded.ruleset, indexed_at = excluded.indexed_at
         """,
-        (
-            root, found.path, reason, found.size_bytes, found.mtime_ns, found.inode, sha256, RULESET_VERSION, read_at,
-        ),
-    )  # fmt: skip
-    known = artifact_at(change.connection, root, found.path)
-    assert known is not None, "the row was written in the statement before"
-    return known.id
+        (root, path, reason, *stamp, sha256, RULESET_VERSION),
+    )
 
 
-def restat(change: Change, artifact_id: int, found: FoundFile, read_at: int) -> None:
+def restamp(change: Change, artifact_id: int, stamp: FileStamp) -> None:
     """The same bytes with another stat, or read again: nothing that can be found has changed."""
     change.connection.execute(
         "UPDATE artifacts SET state = 'indexed', reason = '', size_bytes = ?, mtime_ns = ?, inode = ?,"
         " indexed_at = ? WHERE id = ?",
-        (found.size_bytes, found.mtime_ns, found.inode, read_at, artifact_id),
+        (*stamp, artifact_id),
     )
 
 
@@ -259,7 +254,7 @@ def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> O
 def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
-    A kept passage whose lines only moved is not a change of the feed: the index holds no line numbers.
+    A kept passage whose lines only moved is no entry of the change log: the index holds no line numbers.
     Returns how many were written.
     """
     written = 0
@@ -312,13 +307,13 @@ def release(change: Change, artifact_id: int) -> None:
 
 
 def withdraw(change: Change, artifact_id: int) -> None:
-    """Remove every passage of a file, whoever owns it. Packages that point to it keep their summaries."""
+    """Remove every passage of a file, of all its owners. Packages that point to it keep their summaries."""
     release(change, artifact_id)
     for owner in package_owners(change.connection, artifact_id):
         documents.remove_owned(change, owner.document_id)
 
 
-def forget(change: Change, artifact_id: int) -> None:
+def remove(change: Change, artifact_id: int) -> None:
     """The file is gone: no passage of it stays findable."""
     withdraw(change, artifact_id)
     query = "SELECT 1 FROM packages WHERE artifact_id = ? LIMIT 1"

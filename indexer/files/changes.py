@@ -1,4 +1,4 @@
-"""What has changed: the files on disk against the artifacts the truth knows, by their stat alone.
+"""What has changed: the files on disk against the artifacts that the primary database knows, by their stat alone.
 
     known \\ disk    same stat     other stat    not there    cannot be looked at
     indexed         unchanged     to read       gone         stale
@@ -11,12 +11,12 @@ Nothing here opens a file or writes: a second run over an unchanged tree ends he
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.files.artifacts import Artifact
-from ctxrank.indexer.files.stamps import CLOCK_TICK_US, COARSE_CLOCK_TICK_US
-from ctxrank.indexer.files.walk import FoundFile, Skipped, examine
+from ctxrank.indexer.files.stamps import compare_stats, is_unchanged
+from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, Unreadable, examine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 
@@ -24,7 +24,7 @@ LINK_OUT = "a link out of the tree"
 
 
 class Target(NamedTuple):
-    """A file that has to be read, and the artifact it is to the truth, if any."""
+    """A file that has to be read, and the artifact that is known of it, if any."""
 
     found: FoundFile
     known: Artifact | None
@@ -44,7 +44,7 @@ class Changes(NamedTuple):
 
 def compare(
     root: str,
-    entries: Iterable[FoundFile | Skipped],
+    entries: Iterable[Entry],
     known: dict[str, Artifact],
     *,
     followed: set[int],
@@ -56,35 +56,50 @@ def compare(
     what packages point to often lies in an ignored folder. `awaited` are paths to be taken in for the
     same reason although they are no artifacts yet.
     """
-    changes = Changes([], [], [], [], [], [], [])
-    unseen = dict(known)
-    missed = dict.fromkeys(path for path in awaited if path not in known)
-    reported: dict[str, Skipped] = {}
-    for entry in entries:
-        if isinstance(entry, FoundFile):
-            _place(changes, entry, unseen.pop(entry.path, None))
-            if missed:
-                missed.pop(entry.path, None)
-        else:
-            reported[entry.path] = entry
+    awaited = [path for path in awaited if path not in known]
+    reported: dict[str, Skipped | Unreadable] = {}
+    seen: set[str] = set()
+    files = _files(entries, reported, seen if awaited else None)
+    to_read, same, unseen = compare_stats(files, known, _is_same)
+    changes = Changes([Target(*pair) for pair in to_read], [], [], [], [], [], [])
+    for found, artifact in same:
+        _place_same(changes, found, artifact)
     outside = _Outside(root)
     for artifact in unseen.values():
         _place_unseen(changes, root, artifact, artifact.id in followed, reported, outside)
-    for path in missed:
+    for path in dict.fromkeys(awaited):
         try:
-            entry = examine(root, path)
+            entry = None if path in seen else examine(root, path)
         except OSError:
             continue
         if isinstance(entry, FoundFile) and not outside.holds(path):
-            _place(changes, entry, None)
-    changes.skipped.extend(reported.values())
+            changes.to_read.append(Target(entry, None))
+    changes.skipped.extend(Skipped(*one) for one in reported.values())
     return changes
 
 
-def _place(changes: Changes, found: FoundFile, known: Artifact | None) -> None:
-    if known is None or known.state == "missing" or not _has_same_stat(found, known):
-        changes.to_read.append(Target(found, known))
-    elif known.state == "indexed":
+def _files(
+    entries: Iterable[Entry], reported: dict[str, Skipped | Unreadable], seen: set[str] | None
+) -> Iterator[FoundFile]:
+    """The files among the entries of a walk; what is none goes into `reported`."""
+    for entry in entries:
+        if isinstance(entry, FoundFile):
+            if seen is not None:
+                seen.add(entry.path)
+            yield entry
+        else:
+            reported[entry.path] = entry
+
+
+def _is_same(found: FoundFile, known: Artifact) -> bool:
+    """Whether the stat proves that the bytes are the same, and they were redacted by today's rules."""
+    return (
+        known.state != "missing" and known.ruleset == RULESET_VERSION and is_unchanged(known, known.indexed_at, found)
+    )
+
+
+def _place_same(changes: Changes, found: FoundFile, known: Artifact) -> None:
+    if known.state == "indexed":
         changes.unchanged.append(found.path)
     elif known.state == "stale":
         changes.back.append(Target(found, known))
@@ -92,29 +107,12 @@ def _place(changes: Changes, found: FoundFile, known: Artifact | None) -> None:
         changes.skipped.append(Skipped(found.path, known.reason))
 
 
-def _has_same_stat(found: FoundFile, known: Artifact) -> bool:
-    """Whether the stat proves that the bytes are the same, and they were redacted by today's rules."""
-    return (
-        found.mtime_ns == known.mtime_ns
-        and found.size_bytes == known.size_bytes
-        and found.inode == known.inode
-        and known.ruleset == RULESET_VERSION
-        and not _could_hide_an_edit(known)
-    )
-
-
-def _could_hide_an_edit(known: Artifact) -> bool:
-    """Whether the file could have been written again, after it was read, in the same tick of the clock."""
-    tick_us = CLOCK_TICK_US if known.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US
-    return known.mtime_ns // 1000 + tick_us >= known.indexed_at
-
-
 def _place_unseen(
     changes: Changes,
     root: str,
     known: Artifact,
     is_followed: bool,
-    reported: dict[str, Skipped],
+    reported: dict[str, Skipped | Unreadable],
     outside: "_Outside",
 ) -> None:
     """An artifact that the walk did not find as a file: deleted, hidden, passed over, or out of sight."""
@@ -128,15 +126,17 @@ def _place_unseen(
     except OSError as error:
         _place_stale(changes, known, error.strerror or str(error))
         return
-    if not (is_followed or was_reported or _is_in_unreadable_folder(root, known.path, reported)):
+    if not (is_followed or was_reported or _is_in_unreadable_folder(known.path, reported)):
         if known.state != "missing":
             changes.gone.append(known)  # hidden by an ignore file that was not there before
     elif outside.holds(known.path):
         _place_unfit(changes, known, LINK_OUT)
-    elif isinstance(entry, FoundFile):
-        _place(changes, entry, known)
-    else:
+    elif not isinstance(entry, FoundFile):
         _place_unfit(changes, known, entry.reason)
+    elif _is_same(entry, known):
+        _place_same(changes, entry, known)
+    else:
+        changes.to_read.append(Target(entry, known))
 
 
 def _place_stale(changes: Changes, known: Artifact, reason: str) -> None:
@@ -151,13 +151,12 @@ def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
     changes.skipped.append(Skipped(known.path, reason))
 
 
-def _is_in_unreadable_folder(root: str, path: str, reported: dict[str, Skipped]) -> bool:
-    """Whether the walk could not enter a folder above; a link to a folder is none."""
+def _is_in_unreadable_folder(path: str, reported: dict[str, Skipped | Unreadable]) -> bool:
+    """Whether the walk could not enter a folder above."""
     folder = os.path.dirname(path) if reported else ""
     while folder:
         if folder in reported:
-            place = os.path.join(root, folder)
-            return os.path.isdir(place) and not os.path.islink(place)
+            return isinstance(reported[folder], Unreadable)
         folder = os.path.dirname(folder)
     return False
 

@@ -1,6 +1,6 @@
 """A file's text and the hash of its bytes, taken in one look that saw the file at rest.
 
-    match read_text_file("/home/me/shop/artifacts/auth.md"):
+    match read_text_file("/home/me/shop", "artifacts/auth.md"):
         case FileText(text=text, sha256=sha256): ...     # text with "\\n" between its lines
         case ReadSkip(reason): ...                       # "binary", "vanished", "permission denied", …
 
@@ -12,10 +12,11 @@ import codecs
 import errno
 import hashlib
 import os
-import stat
 
+from ctxrank.indexer.beneath import Root, read_open_file
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE, FoundFile
 from ctxrank.indexer.light_typing import NamedTuple
 
 # How often a file that changes under our eyes is read before we leave it to the next run.
@@ -28,14 +29,12 @@ SAMPLE_SIZE = 8192
 MAX_CONTROL_SHARE = 0.05
 
 # Western text has an accent here and there. Cyrillic or Japanese in an old encoding is mostly high bytes,
-# and would be read as letters that nobody wrote.
+# and would be read as letters that are not in it.
 MAX_HIGH_SHARE = 0.3
 
 # So many well-formed characters for each broken one make a file UTF-8 with a wound (a log cut inside a
 # character, two programs writing to one file) and not another encoding.
 SOUND_PER_BROKEN = 4
-
-_READ_SIZE = 1024 * 1024
 
 # UTF-32 before UTF-16: the little-endian mark of one begins with that of the other.
 _BYTE_ORDER_MARKS = (
@@ -47,24 +46,14 @@ _BYTE_ORDER_MARKS = (
 )
 
 _HIGH_BYTES = bytes(range(0x80, 0x100))
-# All below the space but what does stand in text: backspace, tab, line and form feeds, return, escape.
+# All below the space but what texts have: backspace, tab, line and form feeds, return, escape.
 _CONTROL_BYTES = bytes(set(range(0x20)) - set(b"\b\t\n\v\f\r\x1b")) + b"\x7f"
-
-# Windows lacks several of these. Without O_NONBLOCK a named pipe put where a file was would hold us for ever.
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 class FileText(NamedTuple):
     """What a file says. `sha256` and `size_bytes` are of its bytes as they lie on the disk.
 
-    `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD stands for what was broken UTF-8.
+    `encoding` is Python's name of the codec; in `utf-8-replace`, U+FFFD replaces what was broken UTF-8.
     `read_at` is the moment before the first byte was read: what is written later may not be in the text.
     """
 
@@ -76,12 +65,28 @@ class FileText(NamedTuple):
     encoding: str
     read_at: int
 
+    @property
+    def stamp(self) -> FileStamp:
+        """What is kept of the file as it was read."""
+        return FileStamp(self.size_bytes, self.mtime_ns, self.inode, self.read_at)
+
 
 class ReadSkip(NamedTuple):
     """Why a file has no text for us; with the hash of its bytes where these could be read."""
 
     reason: str
     sha256: str | None = None
+
+
+class Reading(NamedTuple):
+    """A file that was read again; `outcome` is None where its bytes are those that were known.
+
+    `sha256` is '' where they could not be read.
+    """
+
+    stamp: FileStamp
+    sha256: str
+    outcome: FileText | ReadSkip | None
 
 
 class _Bytes(NamedTuple):
@@ -106,40 +111,42 @@ class _Decoded(NamedTuple):
     encoding: str
 
 
-def read_text_file(path: str) -> FileText | ReadSkip:
-    """Read one file; a link is refused, and a file that keeps changing is left to the next run."""
+def read_text_file(folder: str, path: str) -> FileText | ReadSkip:
+    """Read one file beneath a folder; a link is refused, and a file that keeps changing is left to the next run."""
+    with Root(folder) as root:
+        return read_text(root, path)
+
+
+def read_text(root: Root, path: str) -> FileText | ReadSkip:
+    """The same for one of many files beneath a root."""
     for _ in range(MAX_TRIES):
         try:
-            seen = _read_bytes(path)
+            seen = _read_bytes(root, path)
         except OSError as error:
             return ReadSkip(_reason_of(error))
-        if isinstance(seen, ReadSkip):
-            return seen
         if seen.is_at_rest:
             return _as_text(seen)
     return ReadSkip("kept changing while it was read")
 
 
-def _read_bytes(path: str) -> _Bytes | ReadSkip:
-    """The bytes with their hash, in one pass. Opened anew for each try: it may have been replaced."""
+def read_changed(root: Root, found: FoundFile, known_sha256: str | None) -> Reading:
+    """Read a file that a walk found, and say whether its bytes are the known ones (None: it was never read)."""
     read_at = now_us()
-    descriptor = os.open(path, _OPEN_FLAGS)
+    outcome = read_text(root, found.path)
+    stamp = outcome.stamp if isinstance(outcome, FileText) else found.stamp(read_at)
+    sha256 = outcome.sha256 or ""
+    return Reading(stamp, sha256, None if sha256 == known_sha256 else outcome)
+
+
+def _read_bytes(root: Root, path: str) -> _Bytes:
+    """The bytes with their hash. Opened again for each try: the file may have been replaced. Raises OSError."""
+    read_at = now_us()
+    file = root.open(path)
     try:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            return ReadSkip("not a regular file")
-        digest = hashlib.sha256()
-        chunks: list[bytes] = []
-        size = 0
-        while chunk := os.read(descriptor, _READ_SIZE):
-            size += len(chunk)
-            if size > MAX_FILE_BYTES:
-                return ReadSkip(TOO_LARGE)
-            digest.update(chunk)
-            chunks.append(chunk)
-        return _Bytes(b"".join(chunks), digest.hexdigest(), read_at, before, os.fstat(descriptor))
+        data = read_open_file(file, MAX_FILE_BYTES)
+        return _Bytes(data, hashlib.sha256(data).hexdigest(), read_at, file.stat, os.fstat(file.descriptor))
     finally:
-        os.close(descriptor)
+        os.close(file.descriptor)
 
 
 def _reason_of(error: OSError) -> str:
@@ -149,8 +156,10 @@ def _reason_of(error: OSError) -> str:
         return "permission denied"
     if error.errno == errno.ELOOP:  # what O_NOFOLLOW says
         return "a link"
-    if error.errno == errno.ENXIO:
-        return "not a regular file"  # a socket
+    if error.errno == errno.ENXIO:  # a socket, and what `Root.open` says
+        return "not a regular file"
+    if error.errno == errno.EFBIG:
+        return TOO_LARGE
     return error.strerror or str(error)
 
 
@@ -195,7 +204,7 @@ def _wounded_utf8(data: bytes) -> _Decoded | None:
 
 
 def _western(data: bytes) -> _Decoded | None:
-    """Western European text as Windows wrote it, or None where it would be letters that nobody wrote.
+    """Western European text as Windows wrote it, or None where it would be letters that are not in the file.
 
     Latin-1 needs no try of its own: what it adds to this code page is control characters.
     """

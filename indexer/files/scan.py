@@ -1,4 +1,4 @@
-"""Bring the truth up to date with the files on disk, reading only what has changed.
+"""Bring the primary database up to date with the files on disk, reading only what has changed.
 
     report = index_artifacts(store)                     # the whole root
     report = index_artifacts(store, ["docs", "a.md"])   # a part of it
@@ -14,14 +14,15 @@ import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import Root, is_inside
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
-from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
-from ctxrank.indexer.files.walk import FoundFile, Skipped, walk
+from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, walk
 from ctxrank.indexer.fulltext.background import Companion, companion
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.blocklist import Forgotten
@@ -68,10 +69,10 @@ def index_artifacts(
     is_dry_run: bool = False,
     progress: Progress | None = None,
 ) -> IndexReport:
-    """Index what is new or changed below `paths`, and forget what is gone.
+    """Index what is new or changed below `paths`, and remove what is gone.
 
     Without paths that is the whole root, and what is known of every other root. A dry run gives the
-    same report and undoes its writes. `progress` is told after each chunk how many files of how many
+    same report and undoes its writes. `progress` is called after each chunk with how many files of how many
     have been read. Raises UsageError for a path outside the root, LockedError.
     """
     starts = tuple(dict.fromkeys(_start(store.location.root, path) for path in paths))
@@ -130,30 +131,22 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     return roots
 
 
-class _Looked(NamedTuple):
-    """A file that was read; the outcome None is the bytes that are known."""
+class _Draft(NamedTuple):
+    """A file that was read; what it says is prepared for the store, unless its bytes are the known ones."""
 
     target: Target
-    read_at: int
-    outcome: PreparedFile | ReadSkip | None
+    reading: Reading
+    prepared: PreparedFile | None
 
 
-def _look(folder: str, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Looked:
+def _draft(root: Root, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Draft:
     """Read one file and, if its bytes are not the known ones, prepare it for the store."""
     found, known = target
-    read_at = now_us()
-    file = read_text_file(os.path.join(folder, found.path))
-    if not isinstance(file, FileText):
-        return _Looked(target, read_at, file)
-    seen = Target(FoundFile(found.path, file.size_bytes, file.mtime_ns, file.inode), known)
-    if (
-        known is not None
-        and known.sha256 == file.sha256
-        and known.state in ("indexed", "stale")
-        and known.ruleset == RULESET_VERSION
-    ):
-        return _Looked(seen, file.read_at, None)
-    return _Looked(seen, file.read_at, artifacts.prepare(found.path, file, mode, counter))
+    is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
+    reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
+    if not isinstance(reading.outcome, FileText):
+        return _Draft(target, reading, None)
+    return _Draft(target, reading, artifacts.prepare(found.path, reading.outcome, mode, counter))
 
 
 def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
@@ -185,7 +178,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._progress = progress
         self._project = store.location.project
-        self._forgotten = Forgotten(store.truth)
+        self._blocklist = Forgotten(store.truth)
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._added: list[str] = []
@@ -198,8 +191,8 @@ class _Scan:
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
         """Compare one root with the disk; None where its folder cannot be looked at."""
-        truth = self._store.truth
-        known = artifacts.known_artifacts(truth, root.id) if root.id is not None else {}
+        database = self._store.truth
+        known = artifacts.known_artifacts(database, root.id) if root.id is not None else {}
         try:
             os.scandir(root.folder).close()
         except OSError as error:
@@ -209,25 +202,25 @@ class _Scan:
                     assert root.id is not None, "a root with artifacts has an id"
                     artifacts.mark_root_stale(change, root.id, f"the folder: {error.strerror or error}")
             return None
-        packaged = artifacts.packaged_ids(truth)
+        packaged = artifacts.packaged_ids(database)
         if not root.is_main:
             return compare(root.folder, (), known, followed={artifact.id for artifact in known.values()})
-        self._awaited = artifacts.awaited_paths(truth)
+        self._awaited = artifacts.awaited_paths(database)
         for artifact in known.values():
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
         if not starts or "" in starts:
-            entries = self._not_forgotten(walk(root.folder))
+            entries = self._not_purged(walk(root.folder))
             return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
         within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
         awaited = [path for path in self._awaited if _is_below(path, starts)]
-        entries = self._not_forgotten(_walk_all(root.folder, starts, [*within, *awaited]))
+        entries = self._not_purged(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
 
-    def _not_forgotten(self, entries: Iterable[FoundFile | Skipped]) -> Iterator[FoundFile | Skipped]:
+    def _not_purged(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Without the files that were purged: of those the store knows nothing, and the report says why."""
         for entry in entries:
-            if not self._forgotten.holds_path(entry.path):
+            if not self._blocklist.holds_path(entry.path):
                 yield entry
             elif isinstance(entry, FoundFile):
                 self._skipped.append(Skipped(entry.path, "purged"))
@@ -237,13 +230,14 @@ class _Scan:
         self._unchanged += len(changes.unchanged) + len(changes.back)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(changes.to_read):
-            looked = [_look(root.folder, target, self._mode, self.counter) for target in chunk]
+            with Root(root.folder) as opened:
+                drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
-                forgotten = Forgotten(change.connection)  # a purge may have come between
-                for one in looked:
-                    if not forgotten.holds_path(root.shown(one.target.found.path)):
-                        self._apply(change, root, root_id, one)
+                blocklist = Forgotten(change.connection)  # a purge may have come between
+                for draft in drafts:
+                    if not blocklist.holds_path(root.shown(draft.target.found.path)):
+                        self._apply(change, root, root_id, draft)
             self._files += len(chunk)
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size
@@ -262,37 +256,37 @@ class _Scan:
             with self._transaction() as change:
                 for found, known in changes.back:
                     assert known is not None, "only an artifact can be stale"
-                    artifacts.restat(change, known.id, found, known.indexed_at)
+                    artifacts.restamp(change, known.id, found.stamp(known.indexed_at))
                 for artifact, reason in changes.stale:
                     artifacts.mark_stale(change, artifact.id, reason)
                 for artifact, reason in changes.unfit:
                     artifacts.withdraw(change, artifact.id)
-                    no_file = FoundFile(artifact.path, *_NO_STAT)
-                    artifacts.record_skipped(change, artifact.root_id, no_file, reason, "", now_us())
+                    no_file = FileStamp(*_NO_STAT, read_at=now_us())
+                    artifacts.record_skipped(change, artifact.root_id, artifact.path, no_file, reason, "")
         moved = {old for old, _ in self._moved} if root.is_main else set[str]()
         gone = [artifact for artifact in changes.gone if artifact.path not in moved]
         for first in range(0, len(gone), _GONE_CHUNK):
             with self._transaction() as change:
                 for artifact in gone[first : first + _GONE_CHUNK]:
-                    artifacts.forget(change, artifact.id)
+                    artifacts.remove(change, artifact.id)
         self._removed += [root.shown(artifact.path) for artifact in gone if artifact.state != "skipped"]
 
-    def _apply(self, change: Change, root: _Root, root_id: int, looked: _Looked) -> None:
-        (found, known), read_at, outcome = looked
-        if outcome is None:
-            assert known is not None, "the bytes were compared with those of an artifact"
-            artifacts.restat(change, known.id, found, read_at)
-            self._unchanged += 1
-        elif isinstance(outcome, PreparedFile):
-            self._apply_text(change, root, root_id, outcome, known)
-        else:
+    def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
+        (found, known), (stamp, sha256, outcome), prepared = draft
+        if prepared is not None:
+            self._apply_text(change, root, root_id, prepared, known)
+        elif isinstance(outcome, ReadSkip):
             self._skipped.append(Skipped(root.shown(found.path), outcome.reason))
-            if outcome.sha256 is not None:  # the bytes were read, and they are no text
+            if sha256:  # the bytes were read, and they are no text
                 if known is not None:
                     artifacts.withdraw(change, known.id)
-                artifacts.record_skipped(change, root_id, found, outcome.reason, outcome.sha256, read_at)
+                artifacts.record_skipped(change, root_id, found.path, stamp, outcome.reason, sha256)
             elif known is not None and known.state == "indexed":
                 artifacts.mark_stale(change, known.id, outcome.reason)
+        else:
+            assert known is not None, "the bytes were compared with those of an artifact"
+            artifacts.restamp(change, known.id, stamp)
+            self._unchanged += 1
 
     def _apply_text(
         self, change: Change, root: _Root, root_id: int, prepared: PreparedFile, known: Artifact | None
@@ -333,7 +327,7 @@ class _Scan:
 
     @contextlib.contextmanager
     def _transaction(self) -> Generator[Change, None, None]:
-        """A write to the truth; a dry run makes it and takes it back, so that its report is the real one."""
+        """A write to the primary database; a dry run makes it and takes it back, so that its report is the real one."""
         with contextlib.suppress(_Undone), self._store.write() as change:
             yield change
             if self._is_dry_run:
@@ -376,7 +370,7 @@ def _is_below(path: str, starts: tuple[str, ...]) -> bool:
     return any(path == start or path.startswith(start + "/") for start in starts)
 
 
-def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[FoundFile | Skipped]:
+def _walk_all(root: str, starts: tuple[str, ...], known: list[str]) -> Iterator[Entry]:
     """What lies below each path a person named, each file once; a path that says nothing gets a reason."""
     seen: set[str] = set()
     for start in starts:

@@ -1,6 +1,31 @@
-"""What a stat proves about a file that was read before: that it is still the same, or nothing."""
+"""What a stat proves about a file that was read before: that it still has the same bytes, or nothing.
 
-from ctxrank.indexer.light_typing import NamedTuple
+    compare_stats(found, known, is_same)     found  = FoundFile(path, size, mtime, inode) of a walk
+                                             known  = what is stored of each path
+                                             answer = which to read, which are unchanged, which are gone
+
+Nothing here opens a file: of an unchanged tree only the stats are looked at.
+"""
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Protocol, TypeVar
+
+    from ctxrank.indexer.files.walk import FoundFile
+
+    class HasStat(Protocol):
+        """A file with what its stat says."""
+
+        @property
+        def size_bytes(self) -> int: ...
+        @property
+        def mtime_ns(self) -> int: ...
+        @property
+        def inode(self) -> int: ...
+
+    Known = TypeVar("Known")
 
 # Two writes within one tick of the file system's clock leave the same mtime. The kernel's tick is 1 to
 # 10 ms; FAT's is 2 s, and such a file system shows no part of a second.
@@ -16,10 +41,37 @@ class FileStamp(NamedTuple):
     inode: int
     read_at: int = 0
 
-    def proves(self, now: "FileStamp") -> bool:
+    def proves(self, now: "HasStat") -> bool:
         """Whether the file that was read with this stamp still has the same bytes, if it looks like `now`."""
-        if (self.size_bytes, self.mtime_ns, self.inode) != (now.size_bytes, now.mtime_ns, now.inode):
-            return False
+        return is_unchanged(self, self.read_at, now)
+
+
+def is_unchanged(before: "HasStat", read_at: int, now: "HasStat") -> bool:
+    """Whether a file that was read at a moment, and looked like `before`, still has the same bytes."""
+    return (
+        before.mtime_ns == now.mtime_ns
+        and before.size_bytes == now.size_bytes
+        and before.inode == now.inode
         # It could have been written again, after it was read, in the same tick of the clock.
-        tick_us = CLOCK_TICK_US if self.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US
-        return self.mtime_ns // 1000 + tick_us < self.read_at
+        and before.mtime_ns // 1000 + (CLOCK_TICK_US if before.mtime_ns % 1_000_000_000 else COARSE_CLOCK_TICK_US)
+        < read_at
+    )
+
+
+def compare_stats(
+    found: "Iterable[FoundFile]", known: "Mapping[str, Known]", is_same: "Callable[[FoundFile, Known], bool]"
+) -> "tuple[list[tuple[FoundFile, Known | None]], list[tuple[FoundFile, Known]], dict[str, Known]]":
+    """Compare what a walk found with what is known of each path: (to read, unchanged, not found).
+
+    What has to be read comes with what is known of it, None for a new file.
+    """
+    to_read: list[tuple[FoundFile, Known | None]] = []
+    unchanged: list[tuple[FoundFile, Known]] = []
+    unseen = dict(known)
+    for file in found:
+        before = unseen.pop(file.path, None)
+        if before is not None and is_same(file, before):
+            unchanged.append((file, before))
+        else:
+            to_read.append((file, before))
+    return to_read, unchanged, unseen

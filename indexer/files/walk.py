@@ -4,6 +4,9 @@
         match entry:
             case FoundFile(path=path): ...        # "artifacts/auth/token refresh.md"
             case Skipped(path, reason): ...       # "artifacts/agent.sock", "a socket"
+            case Unreadable(path, reason): ...    # "artifacts/private", "Permission denied"
+
+    walk(root, ".contextia/work/tasks", Selection(skipped=frozenset(), ignore_files=(), suffixes=(".md",)))
 
 What `.gitignore`, `.git/info/exclude` and `.ctxrankignore` hide is simply not there. A `Skipped` is
 something a person may have expected to be indexed, and the reason why it is not. Ignore files above
@@ -11,28 +14,27 @@ the root are not read: the root is where this program's world ends.
 """
 
 import os
-import re
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from operator import itemgetter
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.files.ignore import IgnoreRules
 
 # Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds and crowds out the rest.
 MAX_FILE_BYTES = 16 * 1024 * 1024
+TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our own, linked
-# artifacts (they have a reader of their own: linked/reading.py), and other people's code. `.git` is a plain file in a
+# artifacts (they have a reader of their own: links/reading.py), and other people's code. `.git` is a plain file in a
 # linked worktree, so the kind is not asked.
 ALWAYS_SKIPPED = frozenset(
     {".git", ".ctxrank", ".contextia", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"}
 )
-
-# In the order in which they speak: the later one wins, so `!name` in ours brings back what git ignores.
-IGNORE_FILES = (".gitignore", ".ctxrankignore")
-
-TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 
 
 class FoundFile(NamedTuple):
@@ -43,133 +45,202 @@ class FoundFile(NamedTuple):
     mtime_ns: int
     inode: int
 
+    def stamp(self, read_at: int = 0) -> FileStamp:
+        """What is kept of a file that looked like this and was read at a moment (0: it was not)."""
+        return FileStamp(self.size_bytes, self.mtime_ns, self.inode, read_at)
+
 
 class Skipped(NamedTuple):
-    """Something that is there and is not indexed; bytes that are not UTF-8 stand in `path` as `\\xff`."""
+    """Something that is there and is not indexed; bytes that are not UTF-8 are `\\xff` in `path`."""
 
     path: str
     reason: str
 
 
-# The ways to write "whatever its name".
-_EVERY_NAME = frozenset({"*", "**", "/**", "**/*", "/**/*", "**/**"})
+class Unreadable(NamedTuple):
+    """A folder or file that may not be looked at now: what is known of it, or below it, is not gone."""
 
-_Search = Callable[[str], re.Match[str] | None]
-
-
-class _Rules(NamedTuple):
-    """The ignore patterns written in one folder, last first, and those of the folders above it."""
-
-    prefix: str
-    patterns: list[tuple[_Search, bool]]
-    above: "_Rules | None"
+    path: str
+    reason: str
 
 
-def walk(root: str, start: str = "") -> Iterator[FoundFile | Skipped]:
+class Selection(NamedTuple):
+    """Which entries a walk meets.
+
+    `skipped` are names of files and folders, `skipped_folders` of folders alone; neither is reported. Of
+    `ignore_files` the later one wins, so `!name` in ours brings back what git ignores; with () not even
+    `.git/info/exclude` is asked. `suffixes` are the ends of files' names in lower case, () for any.
+    """
+
+    skipped: frozenset[str] = ALWAYS_SKIPPED
+    skipped_folders: frozenset[str] = frozenset()
+    ignore_files: tuple[str, ...] = (".gitignore", ".ctxrankignore")
+    is_deep: bool = True
+    suffixes: tuple[str, ...] = ()
+    max_bytes: int = MAX_FILE_BYTES
+
+
+Entry = FoundFile | Skipped | Unreadable
+
+_INDEXED = Selection()
+
+
+def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterator[Entry]:
     """Every file below `start` (a folder or a file, relative to `root`), in the code point order of paths.
 
     Links are never followed. Raises UsageError where `start` points out of the tree.
     """
     parts = _parts_of(start)
-    rules = _exclude_rules(root)
+    rules = _rules_of_repository(root) if selection.ignore_files else None
     # The folders above `start` are opened only for their ignore files and to see that none of them is a link.
     folder = ""
     for depth, name in enumerate(parts):
-        if name in ALWAYS_SKIPPED:
+        if name in selection.skipped:
             return
-        rules = _rules_here(root, folder, _ignore_files_in(root, folder), rules)
+        if selection.ignore_files:
+            rules = _rules_in_folder(root, folder, selection.ignore_files, rules)
         path = folder + name
         try:
             info = os.lstat(os.path.join(root, path))
         except OSError as error:
-            yield Skipped(_printable(path), error.strerror or str(error))
+            yield _out_of_sight(_printable(path), error)
             return
         is_folder = stat.S_ISDIR(info.st_mode)
-        if rules is not None and _is_ignored(path + "/" if is_folder else path, rules):
+        if rules is not None and rules.hides(path + "/" if is_folder else path):
             return
         if not is_folder:
             is_last = depth == len(parts) - 1
-            yield _judge(root, path, info) if is_last or _is_link(info) else Skipped(path, "not a folder")
+            if is_last or stat.S_ISLNK(info.st_mode):
+                if not selection.suffixes or name.lower().endswith(selection.suffixes):
+                    yield _judge(root, path, info, selection.max_bytes)
+            else:
+                yield Skipped(path, "not a folder")
             return
         if not _is_utf8(name):
             yield Skipped(_printable(path), "name is not valid UTF-8")
             return
         folder = path + "/"
-    yield from _walk_folder(root, folder, rules)
+    yield from _walk_folder(root, folder, rules, selection)
 
 
 def examine(root: str, path: str) -> FoundFile | Skipped:
     """One file by its path, whether or not the ignore files hide it. Raises OSError."""
-    return _judge(root, path, os.lstat(os.path.join(root, path)))
+    return _judge(root, path, os.lstat(os.path.join(root, path)), MAX_FILE_BYTES)
 
 
-def _walk_folder(root: str, top: str, rules: _Rules | None) -> Iterator[FoundFile | Skipped]:
+def _walk_folder(root: str, top: str, rules: "IgnoreRules | None", selection: Selection) -> Iterator[Entry]:
     """The files below one folder; `top` is "" or ends with a slash.
 
     The stack holds, for each open folder, what is left of it. A loop and not a recursion, so that a deep
     tree costs no stack frames and each file passes through one generator only.
     """
     try:
-        stack = [_open_folder(root, top, rules)]
+        stack = [_open_folder(root, top, rules, selection)]
     except OSError as error:
-        yield Skipped(top.rstrip("/") or ".", error.strerror or str(error))
+        yield _out_of_sight(top.rstrip("/") or ".", error)
         return
     while stack:
         entries, folder, rules = stack[-1]
         for key, entry in entries:
-            path = folder + key
-            if rules is not None and _is_ignored(path, rules):
+            if entry is not None:
+                yield entry
                 continue
-            if not key.isascii() and not _is_utf8(key):
-                yield Skipped(_printable(path.rstrip("/")), "name is not valid UTF-8")
-                continue
-            if key[-1] == "/":
-                try:
-                    stack.append(_open_folder(root, path, rules))
-                except OSError as error:
-                    yield Skipped(path[:-1], error.strerror or str(error))
-                    continue
-                break
             try:
-                info = entry.stat(follow_symlinks=False)
+                stack.append(_open_folder(root, folder + key, rules, selection))
+                break
             except OSError as error:
-                yield Skipped(path, error.strerror or str(error))
-                continue
-            yield _judge(root, path, info)
+                yield _out_of_sight(folder + key[:-1], error)
         else:
             stack.pop()
 
 
-_Entries = Iterator[tuple[str, os.DirEntry[str]]]
+_Entries = list[tuple[str, Entry | None]]
 
 
-def _open_folder(root: str, folder: str, rules: _Rules | None) -> tuple[_Entries, str, _Rules | None]:
-    """A folder's entries in order, and the rules that hold inside it.
+def _open_folder(
+    root: str, folder: str, rules: "IgnoreRules | None", selection: Selection
+) -> "tuple[Iterator[tuple[str, Entry | None]], str, IgnoreRules | None]":
+    """A folder's entries in order, None for a folder, and the rules that hold inside it.
 
     A folder's key ends with a slash, so that the order of entries is the order of whole paths:
     `a.md` comes before `a/b.md`, because `.` comes before `/`.
     """
-    keyed: list[tuple[str, os.DirEntry[str]]] = []
-    ignore_files: list[str] = []
+    entries, has_ignore_file = _list_folder(root, folder, rules, selection)
+    if has_ignore_file:
+        above, rules = rules, _rules_in_folder(root, folder, selection.ignore_files, rules)
+        if rules is not above:
+            entries, _ = _list_folder(root, folder, rules, selection)
+    entries.sort(key=itemgetter(0))
+    return iter(entries), folder, rules
+
+
+def _list_folder(root: str, folder: str, rules: "IgnoreRules | None", selection: Selection) -> tuple[_Entries, bool]:
+    """A folder's entries as these rules leave them, and whether it has an ignore file of its own.
+
+    Each is looked at where the system lists it: to come back to it in another order costs a fifth more.
+    """
+    found: _Entries = []
+    has_ignore_file = False
+    skipped, suffixes, ignore_files = selection.skipped, selection.suffixes, selection.ignore_files
+    max_bytes = selection.max_bytes
     with os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
             name = entry.name
-            if name in ALWAYS_SKIPPED:
+            if name in skipped:
                 continue
-            if name in IGNORE_FILES and entry.is_file(follow_symlinks=False):
-                ignore_files.append(name)
-            keyed.append((name + "/" if entry.is_dir(follow_symlinks=False) else name, entry))
-    keyed.sort(key=itemgetter(0))
-    return iter(keyed), folder, _rules_here(root, folder, ignore_files, rules)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder:
+                if not selection.is_deep or name in selection.skipped_folders:
+                    continue
+                name += "/"
+            elif suffixes and not name.lower().endswith(suffixes):
+                continue
+            elif name in ignore_files:
+                has_ignore_file = True
+            path = folder + name
+            if rules is not None and rules.hides(path):
+                continue
+            if not name.isascii() and not _is_utf8(name):
+                found.append((name, Skipped(_printable(path.rstrip("/")), "name is not valid UTF-8")))
+            elif is_folder:
+                found.append((name, None))
+            else:
+                found.append((name, _look_at(root, path, entry, max_bytes)))
+    return found, has_ignore_file
 
 
-def _judge(root: str, path: str, info: os.stat_result) -> FoundFile | Skipped:
+def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> Entry:
+    """What something that is not a folder is."""
+    try:
+        info = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return _out_of_sight(path, error)
+    if stat.S_ISREG(info.st_mode) and info.st_size <= max_bytes:  # nearly all
+        return FoundFile(path, info.st_size, info.st_mtime_ns, info.st_ino)
+    return _judge(root, path, info, max_bytes)
+
+
+def _rules_of_repository(root: str) -> "IgnoreRules | None":
+    from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
+
+    return ignore.rules_of_repository(root)
+
+
+def _rules_in_folder(
+    root: str, folder: str, names: tuple[str, ...], above: "IgnoreRules | None"
+) -> "IgnoreRules | None":
+    from ctxrank.indexer.files import ignore  # noqa: PLC0415  as above
+
+    return ignore.rules_in_folder(root, folder, names, above)
+
+
+def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:
     """What is to be done with something that is not a folder."""
     mode = info.st_mode
     if stat.S_ISREG(mode):
         if not path.isascii() and not _is_utf8(path):
             return Skipped(_printable(path), "name is not valid UTF-8")
-        if info.st_size > MAX_FILE_BYTES:
+        if info.st_size > max_bytes:
             return Skipped(path, TOO_LARGE)
         return FoundFile(path, info.st_size, info.st_mtime_ns, info.st_ino)
     if stat.S_ISLNK(mode):
@@ -181,6 +252,12 @@ def _judge(root: str, path: str, info: os.stat_result) -> FoundFile | Skipped:
     return Skipped(path, "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "not a regular file")
 
 
+def _out_of_sight(path: str, error: OSError) -> Skipped | Unreadable:
+    """Something that vanished a moment ago, or that may not be looked at."""
+    is_gone = isinstance(error, FileNotFoundError | NotADirectoryError)
+    return (Skipped if is_gone else Unreadable)(path, error.strerror or str(error))
+
+
 def _why_not_linked(root: str, path: str) -> str:
     target = os.path.realpath(os.path.join(root, path))
     real_root = os.path.realpath(root)
@@ -189,10 +266,6 @@ def _why_not_linked(root: str, path: str) -> str:
     if not os.path.lexists(target) or os.path.islink(target):  # a link still: it leads to itself
         return "a link to nothing"
     return "a link; its target is indexed itself"
-
-
-def _is_link(info: os.stat_result) -> bool:
-    return stat.S_ISLNK(info.st_mode)
 
 
 def _parts_of(start: str) -> list[str]:
@@ -216,105 +289,3 @@ def _is_utf8(name: str) -> bool:
 
 def _printable(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
-
-
-def _is_ignored(path: str, rules: _Rules) -> bool:
-    """Whether the nearest folder whose patterns say anything about this entry hides it.
-
-    A folder's path ends with a slash. Only the entry itself is asked about: the folders above it have
-    been asked already, and what is below an ignored folder is never reached, not even by a `!` (as in git).
-    """
-    here: _Rules | None = rules
-    while here is not None:
-        name = path[len(here.prefix) :]
-        for search, hides in here.patterns:
-            # pathspec's expression for `a` also finds the start of `a/b`, and then ends at the slash: that
-            # speaks of the folder, which an earlier answer has already let in.
-            if (found := search(name)) and found.end() == len(name):
-                return hides
-        here = here.above
-    return False
-
-
-def _rules_here(root: str, folder: str, ignore_files: list[str], above: _Rules | None) -> _Rules | None:
-    """The rules that hold in a folder: those above it, unless its own ignore files say more."""
-    lines: list[str] = []
-    for name in IGNORE_FILES:
-        if name in ignore_files:
-            lines += _lines_of(os.path.join(root, folder, name))
-    patterns = _compile(lines)
-    return _Rules(folder, patterns, above) if patterns else above
-
-
-def _exclude_rules(root: str) -> _Rules | None:
-    """What `.git/info/exclude` says, which yields to every ignore file in the tree.
-
-    In a linked worktree `.git` is a file that names a folder, and that folder's `commondir` names the
-    repository which all its worktrees share.
-    """
-    git = os.path.join(root, ".git")
-    if os.path.isfile(git):
-        git = os.path.join(root, _first_line(git).removeprefix("gitdir: "))
-        git = os.path.join(git, _first_line(os.path.join(git, "commondir")))
-    patterns = _compile(_lines_of(os.path.join(git, "info", "exclude")))
-    return _Rules("", patterns, None) if patterns else None
-
-
-def _ignore_files_in(root: str, folder: str) -> list[str]:
-    """The ignore files of one folder; a link is none (git does not follow one either)."""
-    names: list[str] = []
-    for name in IGNORE_FILES:
-        path = os.path.join(root, folder, name)
-        if os.path.isfile(path) and not os.path.islink(path):
-            names.append(name)
-    return names
-
-
-def _first_line(path: str) -> str:
-    return "".join(_lines_of(path)[:1])
-
-
-def _lines_of(path: str) -> list[str]:
-    """A file's lines as git cuts them; none where it cannot be read (reading it as a document says why)."""
-    try:
-        with open(path, encoding="utf-8-sig", errors="surrogateescape", newline="") as file:
-            return [line.removesuffix("\r") for line in file.read().split("\n")]
-    except OSError:
-        return []
-
-
-def _compile(lines: Iterable[str]) -> list[tuple[_Search, bool]]:
-    """What each pattern searches for, and whether it hides that; the last one first, since it wins."""
-    wanted = [line for line in lines if line.strip() and line[0] != "#"]
-    if not wanted:
-        return []
-    from pathspec import GitIgnoreSpec  # 25 ms of start-up that a tree without ignore files does not need
-
-    compiled: list[tuple[_Search, bool]] = []
-    for line in reversed(wanted):
-        try:
-            spec = GitIgnoreSpec.from_lines([_as_pathspec_reads_it(line)])
-        except (ValueError, re.error):
-            continue  # git lets a bad line match nothing; here it must not lose the good ones
-        for pattern in spec.patterns:
-            # pathspec's types leave open whether it matches str or bytes; made from lines of str, it is str.
-            regex = cast("re.Pattern[str] | None", pattern.regex)  # pyright: ignore[reportUnknownMemberType]
-            if regex is not None and pattern.include is not None:
-                compiled.append((regex.search, pattern.include))
-    return compiled
-
-
-def _as_pathspec_reads_it(line: str) -> str:
-    """The same pattern in the form that says to pathspec what it says to git.
-
-    pathspec takes `notes/**` for the folder as well as for all that is in it, and `*` for one letter; which
-    of the two it is decides whether a later `!notes/keep.md` is ever reached.
-    """
-    if not line.endswith("\\ "):
-        line = line.rstrip(" ")
-    sign = "!" if line[0] == "!" else ""
-    pattern = line.removeprefix("!")
-    slash = "/" if pattern.endswith("/") else ""
-    if pattern.removesuffix("/") in _EVERY_NAME:
-        return sign + "?*" + slash
-    return line + "*" + slash if pattern.endswith("/**/") else line + "/*" if pattern.endswith("/**") else line

@@ -8,36 +8,45 @@
 
 They are looked for in the files that `index` would walk, without prose (Markdown and the like), and kept with the
 stat of each file, so that a second run reads only what changed.
+
+    trace_path(graph, "src/billing/invoice.py", text)
+        SPEC-BILLING-001    via paths: src/billing/**
+        NORM-ERROR-001      via scope: src/**
+        DEC-BILLING-003     via annotation at line 12
 """
 
-import os
 import re
 from functools import cache
 
 import apsw
 
-from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.files.stamps import FileStamp, compare_stats
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, FoundFile, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import ID
-from ctxrank.indexer.links.store import make_tree_id, shown_path, tree_id
+from ctxrank.indexer.links.graph import Graph, Node
+from ctxrank.indexer.links.store import Annotation, make_tree_id, shown_path, tree_id
 from ctxrank.indexer.links.tree import Tree
+from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.globs import matches
 
 TAGS = ("spec", "decision", "norm", "test")
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".html", ".json", ".lock", ".svg", ".csv")
 _COMMENT = ("#", "//", "--", ";", "/*")
 _CHUNK_FILES = 500
+_TYPE_ORDER = ("spec", "norm", "decision", "task", "identity")
 _LINE_CHARS = 2000  # a longer line is minified or data
 
 
-class Annotation(NamedTuple):
-    """One named artifact at one line of a file; `path` is relative to the tree's folder."""
+class Governor(NamedTuple):
+    """An artifact that governs a file, with every reason; `line` is that of the first annotation, 0 for none."""
 
-    path: str
+    node: Node
+    reasons: tuple[str, ...]
     line: int
-    tag: str
-    id: str
-    part: str = ""
 
 
 class AnnotationScan(NamedTuple):
@@ -63,95 +72,81 @@ def find_annotations(path: str, text: str) -> list[Annotation]:
     return found
 
 
+def trace_path(graph: Graph, path: str, text: str) -> tuple[tuple[Governor, ...], tuple[str, ...]]:
+    """Who governs a file of this path and text, by type and id; and the ids it names that do not exist."""
+    reasons: dict[str, list[str]] = {}
+    lines: dict[str, int] = {}
+    unknown: dict[str, None] = {}
+    for node in graph.nodes.values():
+        field = "scope" if node.type == "norm" else "paths"
+        if node.type in ("spec", "norm"):
+            reasons[node.id] = [f"via {field}: {glob}" for glob in node.globs if matches(glob, path)]
+    for annotation in find_annotations(path, text):
+        if annotation.id not in graph.nodes:
+            unknown[annotation.id] = None
+            continue
+        kind = "" if annotation.tag == graph.nodes[annotation.id].type else f" (@{annotation.tag})"
+        reasons.setdefault(annotation.id, []).append(f"via annotation at line {annotation.line}{kind}")
+        lines.setdefault(annotation.id, annotation.line)
+    found = [
+        Governor(graph.nodes[id_], tuple(dict.fromkeys(said)), lines.get(id_, 0))
+        for id_, said in reasons.items()
+        if said
+    ]
+    found.sort(key=lambda one: (one.node.is_retired, _TYPE_ORDER.index(one.node.type), one.node.id))
+    return tuple(found), tuple(unknown)
+
+
 def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> AnnotationScan:
-    """Look through the code of a tree, reading only what changed, and forget what is gone.
+    """Look through the code of a tree, reading only what changed, and remove what is gone.
 
-    `starts` are the folders or files where annotations are looked for; none means the whole tree.
+    `starts` are patterns of the files where annotations are looked for; none means the whole tree.
     """
-    from ctxrank.indexer.clock import now_us
-    from ctxrank.indexer.files.walk import FoundFile, walk
-    from ctxrank.indexer.privacy.blocklist import Forgotten
-
-    forgotten = Forgotten(store.truth)
+    blocklist = Forgotten(store.truth)
+    found = [entry for entry in walk(tree.folder) if isinstance(entry, FoundFile)]
+    files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
+    code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
     known = _known(store.truth, tree_id(store.truth, tree))
-    paths: list[str] = []
-    pending: list[tuple[str, FileStamp, list[Annotation]]] = []
-    unseen = dict(known)
-    read = 0
-    for entry in walk(tree.folder):
-        if not isinstance(entry, FoundFile) or forgotten.holds_path(shown_path(tree, entry.path)):
-            continue
-        paths.append(entry.path)
-        if entry.path.lower().endswith(_PROSE) or not _is_wanted(entry.path, starts):
-            continue
-        stamp = FileStamp(entry.size_bytes, entry.mtime_ns, entry.inode)
-        before = unseen.pop(entry.path, None)
-        if before is not None and before.proves(stamp):
-            continue
-        moment = now_us()
-        text = _code(os.path.join(tree.folder, entry.path))
-        read += 1
-        pending.append((entry.path, stamp._replace(read_at=moment), find_annotations(entry.path, text)))
-        if len(pending) == _CHUNK_FILES:
-            _write(store, tree, pending)
-            pending = []
-    if pending:
-        _write(store, tree, pending)
-    if unseen:
+    to_read, _, gone = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
+    for first in range(0, len(to_read), _CHUNK_FILES):
+        with Root(tree.folder) as root:
+            drafts = [_draft(root, file) for file, _ in to_read[first : first + _CHUNK_FILES]]
+        with store.write() as change:
+            number = make_tree_id(change, tree)
+            for draft in drafts:
+                _write_file(change, number, *draft)
+    if gone:
         with store.write() as change:
             change.connection.executemany(
                 "DELETE FROM annotated_files WHERE tree_id = ? AND path = ?",
-                [(tree_id(store.truth, tree), path) for path in unseen],
+                [(tree_id(store.truth, tree), path) for path in gone],
             )
-    return AnnotationScan(tuple(paths), read)
+    return AnnotationScan(tuple(file.path for file in files), len(to_read))
 
 
-def stored_annotations(truth: apsw.Connection, tree_number: int) -> tuple[Annotation, ...]:
-    """All annotations of a tree, by path and line."""
-    query = """
-        SELECT f.path, a.line, a.tag, a.name, a.part
-          FROM annotations AS a
-          JOIN annotated_files AS f ON f.id = a.file_id
-         WHERE f.tree_id = ?
-         ORDER BY f.path, a.line, a.rowid
-    """
-    return tuple(Annotation(*row) for row in truth.execute(query, (tree_number,)))
-
-
-def is_looked_through(truth: apsw.Connection, tree: Tree) -> bool:
-    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
-    query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
-    return truth.execute(query, (tree_id(truth, tree),)).fetchone() is not None
-
-
-def _known(truth: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
+def _known(database: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
     query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
-    return {row[0]: FileStamp(*row[1:]) for row in truth.execute(query, (tree_number,))}
+    return {row[0]: FileStamp(*row[1:]) for row in database.execute(query, (tree_number,))}
 
 
 def _is_wanted(path: str, starts: tuple[str, ...]) -> bool:
-    from ctxrank.indexer.links.globs import matches
-
     return not starts or any(matches(start, path) for start in starts)
 
 
-def _code(path: str) -> str:
+def _draft(root: Root, file: FoundFile) -> tuple[str, FileStamp, list[Annotation]]:
+    """What is stored of one file of code."""
+    read_at = now_us()
+    return file.path, file.stamp(read_at), find_annotations(file.path, _code(root, file.path))
+
+
+def _code(root: Root, path: str) -> str:
     """A file's text, or '' for one that holds no annotation, is no text or cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            data = file.read()
+        data = root.read(path, MAX_FILE_BYTES)
     except OSError:
         return ""
     is_code = any(b"@" + tag.encode() in data for tag in TAGS) and b"\0" not in data[:8192]
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n") if is_code else ""
-
-
-def _write(store: Store, tree: Tree, files: list[tuple[str, FileStamp, list[Annotation]]]) -> None:
-    with store.write() as change:
-        number = make_tree_id(change, tree)
-        for path, stamp, annotations in files:
-            _write_file(change, number, path, stamp, annotations)
 
 
 def _write_file(change: Change, number: int, path: str, stamp: FileStamp, annotations: list[Annotation]) -> None:

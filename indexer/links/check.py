@@ -3,19 +3,20 @@
 Each rule is a function from what is stored to findings; how severe a finding is, `.contextia/config.yaml` says.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.annotations import Annotation, sync_annotations
+from ctxrank.indexer.links.annotations import sync_annotations
 from ctxrank.indexer.links.config import LinkedConfig, load_linked_config
 from ctxrank.indexer.links.frontmatter import Problem
-from ctxrank.indexer.links.globs import GlobTable, covered, matches
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
-from ctxrank.indexer.links.store import tree_id
+from ctxrank.indexer.links.store import Annotation, tree_id
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import Tree
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.globs import GlobTable, covered, matches
 
 MAX_IDENTITY_TOKENS = 800
 
@@ -84,8 +85,6 @@ def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PAT
 
 
 def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
-    import json
-
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs, problems, tokens
           FROM linked_artifacts JOIN linked_texts ON linked_id = id
@@ -207,11 +206,12 @@ def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
 def _missing_links(world: _World) -> Iterator[tuple[str, Problem]]:
     """A norm that governs a spec's code, and is not linked from it."""
     norms = (node for node in world.of_type("norm") if not node.is_retired)
-    scopes = GlobTable((scope, norm.id) for norm in norms for scope in norm.globs)
+    scopes = [(scope, norm.id) for norm in norms for scope in norm.globs]
+    table = GlobTable(scope for scope, _ in scopes)
     for spec in world.of_type("spec"):
         said = {link.id for link in spec.links}
         for path in spec.globs if not spec.is_retired else ():
-            for scope, norm in scopes.overlapping(path):
+            for scope, norm in (scopes[place] for place in table.overlapping(path)):
                 if norm not in said:
                     said.add(norm)
                     message = f"the scope '{scope}' of {norm} covers '{path}', and {spec.id} does not link to it"

@@ -6,7 +6,7 @@
     annotations:
       paths: [src/**, lib/**]
 
-The same keys are taken at the top as well. Keys that we do not know belong to somebody else and are left alone.
+The same keys are taken at the top as well. Unknown keys belong to other programs and are ignored.
 """
 
 import os
@@ -47,7 +47,7 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
     path = os.path.join(tree.folder, FOLDER, "config.yaml")
     values: object = None
     if os.path.lexists(path):
-        from ctxrank.indexer.store.config_file import read_config_file  # loads the YAML parser
+        from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  loads the YAML parser
 
         values, _ = read_config_file(path, within=tree.folder)
     top = values if isinstance(values, dict) else {}

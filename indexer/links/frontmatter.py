@@ -2,7 +2,7 @@
 
     read_frontmatter("---\\nid: SPEC-A-1\\nlinks: [DEC-A-1]\\n---\\n# Title\\n")
         values    {"id": "SPEC-A-1", "links": ["DEC-A-1"]}
-        lines     {"id": 2, "links": 3, "links.0": 3}      where each value stands in the file, from 1
+        lines     {"id": 2, "links": 3, "links.0": 3}      the line of each value in the file, from 1
         body      "# Title\\n", which begins at line 5
 
 Values are built from the parser's events and not by a YAML constructor: there are no dates, numbers, tags or
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 
 
 class Frontmatter(NamedTuple):
-    """What stands between the fences, and the rest; where it cannot be read, `values` is empty or partial."""
+    """What is between the fences, and the rest; where it cannot be read, `values` is empty or partial."""
 
     values: dict[str, object]
     lines: dict[str, int]
@@ -60,7 +60,7 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[dict[str, object], dic
     builder = _Builder(first_line)
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         return {}, {}, (_malformed(first_line, f"the frontmatter is larger than {MAX_BYTES // 1024} KiB"),)
-    import yaml  # 25 ms that a call on an unchanged tree does not pay
+    import yaml  # noqa: PLC0415  25 ms that a file without frontmatter does not pay
 
     loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

@@ -1,4 +1,4 @@
-"""The linked artifacts of one tree in memory: who they are and whom they name, without their texts.
+"""The linked artifacts of one tree in memory: which there are and which they name, without their texts.
 
 graph = load_graph(store.truth, tree)
 graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
@@ -9,9 +9,8 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.links.annotations import Annotation, stored_annotations
 from ctxrank.indexer.links.artifact import IDENTITY_ID, RETIRED, Link
-from ctxrank.indexer.links.store import tree_id
+from ctxrank.indexer.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.indexer.links.tree import Tree
 
 
@@ -60,16 +59,16 @@ class Graph(NamedTuple):
         return named or next((node for node in self.nodes.values() if node.type == "identity"), None)
 
 
-def load_graph(truth: apsw.Connection, tree: Tree) -> Graph:
+def load_graph(database: apsw.Connection, tree: Tree) -> Graph:
     """The graph of a tree as it is stored; empty for a tree that was never read."""
-    number = tree_id(truth, tree)
+    number = tree_id(database, tree)
     query = """
         SELECT id, path, name, type, title, status, superseded_by, links, globs
           FROM linked_artifacts WHERE tree_id = ? AND name <> '' AND type <> ''
          ORDER BY path DESC
     """
-    nodes = {row[2]: Node(*row) for row in truth.execute(query, (number,))}
-    return Graph(nodes, stored_annotations(truth, number))
+    nodes = {row[2]: Node(*row) for row in database.execute(query, (number,))}
+    return Graph(nodes, stored_annotations(database, number))
 
 
 def _plain_links(text: str) -> tuple[Link, ...]:
@@ -80,7 +79,7 @@ def _plain_links(text: str) -> tuple[Link, ...]:
     for item in text[2:-2].split("], ["):
         kind, _, rest = item.partition(", ")
         id_, _, line = rest.partition(", ")
-        # No text holds a quotation mark, so one that stands between two is whole.
+        # No text holds a quotation mark, so one between two of them is whole.
         if not (_is_quoted(kind) and _is_quoted(id_) and line.isdecimal()):
             return ()
         links.append(Link(kind[1:-1], id_[1:-1], int(line)))
@@ -98,7 +97,7 @@ def _parsed_links(text: str) -> list[tuple[str, str, int]]:
 def _parsed(text: str) -> list[object]:
     if text == "[]":
         return []
-    import json  # a millisecond that a call for help does not pay
+    import json  # noqa: PLC0415  a millisecond that most graphs do not need
 
     value: list[object] = json.loads(text)
     return value

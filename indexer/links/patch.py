@@ -5,11 +5,12 @@
           specs: [SPEC-A]
           decisions: [DEC-A]
 
-Lines are edited where they stand, so that comments and order stay. Whatever was done is read again by the parser
+Lines are edited in place, so that comments and order stay. Every result is read again by the parser
 that reads artifacts: a result that says anything else than one link more is refused.
 """
 
 import re
+from difflib import unified_diff as compared
 
 from ctxrank.indexer.links.artifact import LINK_KINDS
 from ctxrank.indexer.links.reading import parse_artifact
@@ -37,8 +38,6 @@ def with_link(path: str, text: str, kind: str, id_: str) -> str | None:
 
 def unified_diff(path: str, before: str, after: str) -> str:
     """What `git apply` and `patch -p1` take; '' where nothing differs."""
-    from difflib import unified_diff as compared
-
     tab = "\t" if " " in path else ""
     lines = compared(_lines(before), _lines(after), f"a/{path}{tab}", f"b/{path}{tab}")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
@@ -100,7 +99,7 @@ def _value(line: str) -> str:
 
 
 def _end_of(head: list[str], at: int) -> int:
-    """The line behind all that belongs to a key: deeper lines, and items of a list that stand as deep as it."""
+    """The line after all that belongs to a key: deeper lines, and items of a list that are as deep as it."""
     depth = len(head[at]) - len(head[at].lstrip())
     end = at + 1
     for place in range(at + 1, len(head)):
@@ -115,7 +114,7 @@ def _end_of(head: list[str], at: int) -> int:
 
 
 def _appended(head: list[str], at: int, id_: str) -> list[str]:
-    """A list with one item more, whether it stands in brackets, in lines, or is one text."""
+    """A list with one item more, whether it is in brackets, in lines, or one text."""
     value, end = _value(head[at]), _end_of(head, at)
     name, _, rest = head[at].partition(":")
     if value.startswith("["):

@@ -44,7 +44,7 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
     id_ = reader.text("id") or (IDENTITY_ID if is_identity else "")
     type_ = _type_of(place, reader.text("type"), id_)
     if not type_:
-        return LinkedArtifact(path, "", "", "", "", "", (), (), (), "", ())  # a README, say: no artifact
+        return LinkedArtifact(path)  # a README, say: no artifact
     if is_identity and not re.fullmatch(ID, id_):
         id_ = IDENTITY_ID
     elif id_ and not re.fullmatch(ID, id_):
@@ -57,9 +57,18 @@ def parse_artifact(path: str, text: str) -> LinkedArtifact:
         problems += _missing(type_, matter.values, reader, status)
     successor = re.search(ID, reader.text("superseded_by"))
     return LinkedArtifact(
-        path, id_, type_, title, status, successor[0] if successor else "", _links(reader), _globs(type_, reader),
-        reader.fields(status), matter.body, tuple(problems),
-    )  # fmt: skip
+        path=path,
+        id=id_,
+        type=type_,
+        title=title,
+        status=status,
+        superseded_by=successor[0] if successor else "",
+        links=_links(reader),
+        globs=_globs(type_, reader),
+        fields=reader.fields(status),
+        body=matter.body,
+        problems=tuple(problems),
+    )
 
 
 def _type_of(place: str, declared: str, id_: str) -> str:
@@ -111,7 +120,7 @@ def _globs(type_: str, reader: "_Reader") -> tuple[str, ...]:
 
 
 def _heading(body: str) -> str:
-    """The first `# ` heading, which stands in for a missing title."""
+    """The first `# ` heading, which replaces a missing title."""
     line = next((line for line in body.split("\n")[:40] if line.startswith("# ")), "")
     return one_line(line[2:])
 

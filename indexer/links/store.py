@@ -1,4 +1,4 @@
-"""Linked artifacts in the truth: a file's row, the document it is searched by, and the graph that is read from them."""
+"""Linked artifacts in the primary database: a file's row, the document it is searched by, and annotations in code."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -6,15 +6,12 @@ from math import ceil
 import apsw
 
 from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.links.text import LevelTexts
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact
 from ctxrank.indexer.links.tree import Tree
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
-
-if TYPE_CHECKING:  # only writing needs it
-    from ctxrank.indexer.links.artifact import LinkedArtifact
 
 KIND = "linked"
 _LEVELS = 3
@@ -30,11 +27,21 @@ class KnownFile(NamedTuple):
     ruleset: int
 
 
+class Annotation(NamedTuple):
+    """One named artifact at one line of a file; `path` is relative to the tree's folder."""
+
+    path: str
+    line: int
+    tag: str
+    id: str
+    part: str = ""
+
+
 class StoredTexts(NamedTuple):
     """An artifact's texts with their token counts, and who counted.
 
-    Behind three estimates stand three cautious counts, so that a budget is kept without a look at the texts; those that
-    an older version wrote have none.
+    Three estimates are followed by three cautious counts, so that a budget is kept without a look at the texts; those
+    that an older version wrote have none.
     """
 
     texts: LevelTexts
@@ -47,9 +54,9 @@ class StoredTexts(NamedTuple):
         return self.tokens[:_LEVELS] if self.counter != ESTIMATE else self.tokens[_LEVELS:]
 
 
-def tree_id(truth: apsw.Connection, tree: Tree) -> int:
+def tree_id(database: apsw.Connection, tree: Tree) -> int:
     """The id of a tree; 0 for one that the store does not know."""
-    row = truth.execute("SELECT id FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
+    row = database.execute("SELECT id FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -59,28 +66,28 @@ def make_tree_id(change: Change, tree: Tree) -> int:
     return tree_id(change.connection, tree)
 
 
-def seen_files(truth: apsw.Connection, tree: Tree) -> str:
+def scan_state(database: apsw.Connection, tree: Tree) -> str:
     """By which rules the tree's files were read, and below it, if that proves them unchanged, what they look like.
 
     '' where nothing was read yet.
     """
-    row = truth.execute("SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
+    row = database.execute("SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
     return str(row[0]) if row else ""
 
 
-def remember_files(change: Change, tree: Tree, seen: str) -> None:
-    """Keep that text, for `seen_files`."""
-    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (seen, tree.name))
+def keep_scan_state(change: Change, tree: Tree, state: str) -> None:
+    """Keep that text, for `scan_state`."""
+    change.connection.execute("UPDATE linked_trees SET scan_state = ? WHERE path = ?", (state, tree.name))
 
 
-def known_files(truth: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
+def known_files(database: apsw.Connection, tree_number: int) -> dict[str, KnownFile]:
     """All rows of a tree by path."""
     query = """
         SELECT id, path, size_bytes, mtime_ns, inode, read_at, sha256, ruleset FROM linked_artifacts WHERE tree_id = ?
     """
     return {
         row[1]: KnownFile(row[0], row[1], FileStamp(*row[2:6]), row[6], row[7])
-        for row in truth.execute(query, (tree_number,))
+        for row in database.execute(query, (tree_number,))
     }
 
 
@@ -96,15 +103,15 @@ def record(
     change: Change,
     tree: Tree,
     tree_number: int,
-    artifact: "LinkedArtifact",
+    artifact: LinkedArtifact,
     texts: LevelTexts,
     stamp: FileStamp,
     sha256: str,
 ) -> None:
     """Write an artifact's row and its document."""
-    import json
+    import json  # noqa: PLC0415  a query writes nothing
 
-    from ctxrank.indexer.store import documents  # a query writes none
+    from ctxrank.indexer.store import documents  # noqa: PLC0415  as above
 
     change.connection.execute(
         """
@@ -149,13 +156,13 @@ def record(
 
 
 def estimated_counts(texts: Iterable[str]) -> str:
-    """What is stored of the levels' texts before anybody has counted them: estimates, then cautious counts."""
+    """What is stored of the levels' texts before they are counted: estimates, then cautious counts."""
     texts = list(texts)
     return " ".join(str(count) for count in (*map(estimate_tokens, texts), *map(ceil, map(cautious_tokens, texts))))
 
 
-def forget(change: Change, number: int) -> None:
-    """The file is gone, from the truth and so from the index."""
+def remove(change: Change, number: int) -> None:
+    """The file is gone, from the primary database and so from the index."""
     _remove_document(change, number)
     change.connection.execute("DELETE FROM linked_artifacts WHERE id = ?", (number,))
 
@@ -165,7 +172,7 @@ def shown_path(tree: Tree, path: str) -> str:
     return path if tree.name == "." else f"{tree.folder}/{path}"
 
 
-def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, StoredTexts]:
+def stored_texts(database: apsw.Connection, numbers: list[int]) -> dict[int, StoredTexts]:
     """The texts of these rows."""
     query = """
         SELECT linked_id, meta, summary, full, tokens, token_counter
@@ -173,12 +180,30 @@ def stored_texts(truth: apsw.Connection, numbers: list[int]) -> dict[int, Stored
     """
     return {
         row[0]: StoredTexts(LevelTexts(*row[1:4]), tuple(map(int, row[4].split())), row[5])
-        for row in truth.execute(query, (f"[{','.join(map(str, numbers))}]",))
+        for row in database.execute(query, (f"[{','.join(map(str, numbers))}]",))
     }
 
 
+def stored_annotations(database: apsw.Connection, tree_number: int) -> tuple[Annotation, ...]:
+    """All annotations of a tree, by path and line."""
+    query = """
+        SELECT f.path, a.line, a.tag, a.name, a.part
+          FROM annotations AS a
+          JOIN annotated_files AS f ON f.id = a.file_id
+         WHERE f.tree_id = ?
+         ORDER BY f.path, a.line, a.rowid
+    """
+    return tuple(Annotation(*row) for row in database.execute(query, (tree_number,)))
+
+
+def is_looked_through(database: apsw.Connection, tree: Tree) -> bool:
+    """Whether the code of a tree was ever looked through; code in which nothing was annotated counts."""
+    query = "SELECT 1 FROM annotated_files WHERE tree_id = ? LIMIT 1"
+    return database.execute(query, (tree_id(database, tree),)).fetchone() is not None
+
+
 def _remove_document(change: Change, number: int) -> None:
-    from ctxrank.indexer.store import documents
+    from ctxrank.indexer.store import documents  # noqa: PLC0415  a query removes nothing
 
     row = change.connection.execute(
         "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (KIND, number)

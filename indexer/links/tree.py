@@ -1,6 +1,6 @@
 """Where a tree of linked artifacts is, and which files it holds.
 
-    find_tree(store, "/home/me/shop/src")    Tree(folder="/home/me/shop", name=".")    its .contextia is beside src
+    find_tree(store, "/home/me/shop/src")    Tree(folder="/home/me/shop", name=".")    its .contextia is next to src
 
 A tree is named by the folder that holds `.contextia`; '.' is the project's own folder, so that a project may be
 moved. Nothing is followed out of it: a link is not an artifact.
@@ -8,16 +8,19 @@ moved. Nothing is followed out of it: a link is not an artifact.
 
 import os
 import stat
+import sys
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.walk import FoundFile, Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import FOLDER
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
 _PLACES = ("system/specs", "system/norms", "system/rationale", "work/tasks")
-_MARKDOWN = (".md", ".markdown")
+# An ignore file does not hide an artifact. One that is too large to be read is met, so that `check` names it.
+_ALL = Selection(skipped=frozenset(), ignore_files=(), suffixes=(".md", ".markdown"), max_bytes=sys.maxsize)
+_DIRECT = _ALL._replace(is_deep=False)
 
 
 class Tree(NamedTuple):
@@ -25,20 +28,6 @@ class Tree(NamedTuple):
 
     folder: str
     name: str
-
-
-class TreeFile(NamedTuple):
-    """A file that may be an artifact; `path` is relative to the tree's folder, with `/`."""
-
-    path: str
-    size_bytes: int
-    mtime_ns: int
-    inode: int
-
-    @property
-    def stamp(self) -> FileStamp:
-        """What its stat says."""
-        return FileStamp(self.size_bytes, self.mtime_ns, self.inode)
 
 
 def find_tree(location: Location, start: str | None = None) -> Tree | None:
@@ -78,14 +67,20 @@ def known_trees(store: Store) -> list[Tree]:
     return [tree for tree in trees if os.path.isdir(tree.folder)]
 
 
-def list_files(tree: Tree) -> list[TreeFile]:
-    """Every file that may be an artifact, in path order."""
-    top = f"{FOLDER}/"
-    found: list[TreeFile] = []
-    for folder in ("system", "work"):  # what lies beside the places is an artifact if it says so
-        _list_folder(tree.folder, f"{top}{folder}", found, is_deep=False)
-    for place in _PLACES:
-        _list_folder(tree.folder, f"{top}{place}", found, is_deep=True)
+def list_files(tree: Tree) -> list[FoundFile]:
+    """Every file that may be an artifact, in path order. Raises CtxrankError for what may not be looked at."""
+    # What lies directly in the two folders is an artifact if it says so.
+    starts = [(f"{FOLDER}/{name}", _DIRECT) for name in ("system", "work")]
+    starts += [(f"{FOLDER}/{name}", _ALL) for name in _PLACES]
+    found: list[FoundFile] = []
+    for start, selection in starts:
+        for entry in walk(tree.folder, start, selection):
+            if isinstance(entry, FoundFile):
+                # What a terminal would obey is no name for an artifact.
+                if entry.path.isprintable() or entry.path.rpartition("/")[2].isprintable():
+                    found.append(entry)
+            elif isinstance(entry, Unreadable):  # what cannot be looked at is not gone
+                raise CtxrankError(f"{entry.path} cannot be read: {entry.reason}.", "Check its permissions.")
     return sorted(found)
 
 
@@ -94,27 +89,3 @@ def _holds_tree(folder: str) -> bool:
         return stat.S_ISDIR(os.lstat(os.path.join(folder, FOLDER)).st_mode)
     except OSError:
         return False
-
-
-def _list_folder(root: str, folder: str, found: list[TreeFile], *, is_deep: bool) -> None:
-    waiting = [folder]
-    while waiting:
-        here = waiting.pop()
-        try:
-            place = os.path.join(root, here)
-            if os.path.islink(place):
-                continue
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    name = entry.name
-                    # No UTF-8, or what a terminal would obey, is no name for an artifact.
-                    is_named = name.lower().endswith(_MARKDOWN) and name.isprintable()
-                    if is_named and entry.is_file(follow_symlinks=False):
-                        info = entry.stat(follow_symlinks=False)
-                        found.append(TreeFile(f"{here}/{name}", info.st_size, info.st_mtime_ns, info.st_ino))
-                    elif is_deep and entry.is_dir(follow_symlinks=False):
-                        waiting.append(f"{here}/{name}")
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError as error:  # what cannot be looked at is not gone
-            raise CtxrankError(f"{here} cannot be read: {error.strerror}.", "Check its permissions.") from error

@@ -97,7 +97,7 @@ def save_package(
     """
     checked = _checked(new)
     path = contained_path(store.location.root, new.path)
-    read = read_text_file(os.path.join(store.location.root, path))
+    read = read_text_file(store.location.root, path)
     prepared = artifacts.prepare(path, read, mode) if isinstance(read, FileText) else None
     notes: list[str] = []
     if not isinstance(read, FileText):

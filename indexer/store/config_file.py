@@ -1,15 +1,15 @@
 """Reading one configuration file: YAML or JSON, by a safe loader, at most 256 KiB."""
 
+import errno
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Hashable
 from typing import Any
 
 import yaml
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import is_inside, read_beneath
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 _MAX_BYTES = 256 * 1024
@@ -62,15 +62,7 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
     """
     if within is not None and not is_inside(os.path.realpath(within), os.path.realpath(path)):
         raise UsageError(f"{path} is a link that leaves {within}.", "A project's settings are a file of its own.")
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
-            raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.")
-        with open(path, "rb") as file:
-            data = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from error
-    if len(data) > _MAX_BYTES:
-        raise UsageError(f"{path} is larger than {_MAX_BYTES // 1024} KiB.", "A configuration is a few lines.")
+    data = _bytes_of(path)
     try:
         is_json = path.endswith(".json")
         value: object = json.loads(data, object_pairs_hook=_object) if is_json else yaml.load(data, _PlainLoader)
@@ -84,3 +76,17 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
     if value is not None and not isinstance(value, dict):
         raise UsageError(f"{path} does not hold settings.", "Write them as 'key: value' lines.")
     return plain, hashlib.sha256(data).hexdigest()
+
+
+def _bytes_of(path: str) -> bytes:
+    """The bytes of a file that is small enough for settings. Raises UsageError, CtxrankError."""
+    folder, name = os.path.split(path)
+    try:
+        return read_beneath(folder, name, _MAX_BYTES, follow_link=True)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.") from error
+        if error.errno == errno.EFBIG:
+            message = f"{path} is larger than {_MAX_BYTES // 1024} KiB."
+            raise UsageError(message, "A configuration is a few lines.") from error
+        raise CtxrankError(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from error

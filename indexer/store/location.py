@@ -12,6 +12,7 @@ FOLDER = ".ctxrank"
 TRUTH_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
 BACKUPS = "backups"  # what a repair kept of damaged files
+_MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path
 
 
 class Location(NamedTuple):
@@ -111,11 +112,13 @@ def _linked_worktree(here: str) -> tuple[str, str] | None:
         marker = os.path.join(folder, ".git")
         if not os.path.isfile(marker):
             continue
+        from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
+
         try:
-            with open(marker, encoding="utf-8", errors="surrogateescape") as file:
-                line = file.readline().strip()
+            text = read_beneath(folder, ".git", _MAX_MARKER_BYTES, follow_link=True)
         except OSError:
             return None
+        line = text.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
         gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
         common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
         # A worktree of a bare repository has no main one: what lies beside that repository is not ours.

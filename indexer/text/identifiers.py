@@ -28,7 +28,7 @@ MAX_WORD_CHARS = 96
 # sequences and are looked at once decoded.
 _SEPARATE = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
 
-# Words without parts that this process has met. Numbers and hashes in logs never end, so it starts anew at times.
+# Words without parts that this process has met. Numbers and hashes in logs never end, so it is emptied at times.
 _plain_words: set[bytes] = set()
 _PLAIN_WORDS_MAX = 100_000
 
@@ -95,7 +95,7 @@ def split_identifiers(text: str) -> str:
 
 
 def split_word(word: str) -> tuple[str, ...]:
-    """The parts of one word of a query, exactly as they stand in the column; empty if it is no compound."""
+    """The parts of one word of a query, exactly as they are in the column; empty if it is no compound."""
     return tuple(split_identifiers(word).split())
 
 
@@ -111,7 +111,7 @@ def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
     return words
 
 
-@lru_cache(maxsize=1 << 15)  # the same names stand in many passages
+@lru_cache(maxsize=1 << 15)  # many passages have the same names
 def _split(word: bytes) -> str:
     """The parts of one UTF-8 word, separated by spaces; empty if it is plain."""
     if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
@@ -142,7 +142,7 @@ def _cased_parts(word: str) -> list[str]:
 
 
 def _shape(character: str) -> str:
-    """The ASCII character that stands for a character's kind, so that one pattern cuts every alphabet."""
+    """One ASCII character for a character's kind, so that one pattern cuts every alphabet."""
     if character.isupper() or character.istitle():
         return "A"
     return "0" if character.isnumeric() else "a"

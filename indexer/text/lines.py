@@ -3,7 +3,7 @@
 import re
 
 _KEPT_CONTROLS = "\n\t"
-# A run of zeros that no text has: where one stands, pages of the file were wiped, and SQLite cannot know.
+# A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
 _BACKTICKS = re.compile(r"`{3,}")
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
@@ -15,7 +15,7 @@ def one_line(text: str) -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether a text stands on one line as it is, with nothing in it that hides or reorders."""
+    """Whether a text is one line as it is, with nothing in it that hides or reorders."""
     return text.isprintable() or (printable(text) == text and "\n" not in text and "\t" not in text)
 
 
@@ -24,7 +24,7 @@ def printable(text: str) -> str:
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     if text.isascii():
         return text
-    import unicodedata  # most texts are ASCII
+    import unicodedata  # noqa: PLC0415  most texts are ASCII
 
     # Controls, format characters (bidi, zero width), surrogates, private use: every category C.
     hidden = {ord(character): None for character in set(text) if unicodedata.category(character).startswith("C")}
@@ -49,10 +49,10 @@ def joined(*parts: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same JSON with everything escaped that a terminal would obey or that nobody would see."""
+    """The same JSON with everything escaped that a terminal would obey or that is invisible."""
     if text.isascii() and "\x7f" not in text:
         return text  # JSON itself escapes the other controls
-    import unicodedata
+    import unicodedata  # noqa: PLC0415  most texts are ASCII
 
     hidden = {
         ord(character): _json_escape(character)

@@ -100,7 +100,7 @@ def _key(heading: str, text: str, seen: dict[str, int]) -> str:
 
 
 def content_digest(heading: str, text: str) -> str:
-    """What a passage's key begins with: whoever knows heading and text can tell whether a key is theirs."""
+    """What a passage's key begins with: from heading and text it can be told whether a key is theirs."""
     return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -133,7 +133,7 @@ def _groups(text: str, sections: list[_Section]) -> Iterator[tuple[int, int]]:
 
 def _belongs(head: _Section, section: _Section, head_is_leaf: bool, section_is_leaf: bool) -> bool:
     """Whether a section may join a group: one below the group's head, or both are leaves of one parent."""
-    if not head.path:  # what stands before the first heading has no place in the tree
+    if not head.path:  # what comes before the first heading has no place in the tree
         return False
     if section.path[: len(head.path)] == head.path and len(section.path) > len(head.path):
         return True
@@ -164,7 +164,7 @@ def _cut(text: str, start: int, end: int) -> int:
     for separator in ("\n\n", "\n"):
         if cut := _best_cut(text, separator, low, high):
             return cut
-    # A very long line is near. What stands before it goes first, then the line in the largest pieces.
+    # A very long line is near. What is before it goes first, then the line in the largest pieces.
     for separator, floor in (("\n", start), (" ", low)):
         if cut := text.rfind(separator, floor, start + MAX_CHARS) + 1:
             return cut
@@ -351,7 +351,7 @@ _LEADS = ("@", "#", "//", "/*", "*", "--", "template")
 
 
 def _with_lead(lines: str, start: int, indent: str) -> int:
-    """Move a section's start up over the decorators and comments that stand directly above it."""
+    """Move a section's start up over the decorators and comments directly above it."""
     while start > 0:
         above = lines.rfind("\n", 0, start)
         line = lines[above + 1 : above + 1 + len(indent) + 9]

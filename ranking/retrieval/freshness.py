@@ -23,19 +23,18 @@ def file_state(store: Store, artifact_id: int | None) -> str:
     if row is None:
         return ""
     root, path, size, mtime_ns, inode, sha256 = row
-    full = os.path.join(store.location.project if root == "." else str(root), str(path))
+    folder = store.location.project if root == "." else str(root)
     try:
-        info = os.stat(full)
+        info = os.stat(os.path.join(folder, str(path)))
     except OSError:
         return "missing"
     if (info.st_size, info.st_mtime_ns, info.st_ino) == (size, mtime_ns, inode):
         return "current"
     if info.st_size != size:
         return "changed"
-    import hashlib  # only for a file whose stat changed and whose size did not
+    from ctxrank.indexer.beneath import sha256_beneath  # noqa: PLC0415  only a file with another stat is read
 
     try:
-        with open(full, "rb") as file:
-            return "current" if hashlib.file_digest(file, "sha256").hexdigest() == sha256 else "changed"
+        return "current" if sha256_beneath(folder, str(path)) == sha256 else "changed"
     except OSError:
         return "missing"

@@ -29,16 +29,16 @@ from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.links.artifact import level_texts
 from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
-from ctxrank.indexer.links.globs import matches, overlap
 from ctxrank.indexer.links.reading import parse_artifact
-from ctxrank.indexer.links.text import level_texts
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.text.globs import matches, overlap
 from ctxrank.indexer.text.identifiers import split_identifiers
 from ctxrank.indexer.text.lines import is_one_line, one_line, printable, visible_json
 from ctxrank.indexer.text.passages import split_passages
@@ -77,7 +77,7 @@ def artifact(data: bytes) -> None:
     path = os.path.join(_folder(), _PATHS[data[0] % len(_PATHS)] if data else _PATHS[0])
     with open(path, "wb") as file:
         file.write(data[1:])
-    read = read_text_file(path)
+    read = read_text_file(*os.path.split(path))
     if not isinstance(read, FileText):
         return
     clean = redact(read.text, RedactionMode.BOTH).text

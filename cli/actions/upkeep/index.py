@@ -9,7 +9,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.files.scan import IndexReport, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
-from ctxrank.indexer.links.indexing import LinkedReport, index_linked
+from ctxrank.indexer.links.sync import LinkedReport, index_linked
 from ctxrank.indexer.store.config import load_config
 
 _SHOWN_PATHS = 20

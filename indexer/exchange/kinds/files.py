@@ -1,6 +1,5 @@
 """The files that imported records point to: read and prepared outside of any transaction, and counted."""
 
-import os
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 
@@ -51,7 +50,7 @@ class Files:
             yield f"{count} files are not indexed: {reason}."
 
     def _prepare(self, path: str) -> artifacts.PreparedFile | None:
-        read = read_text_file(os.path.join(self._root, path))
+        read = read_text_file(self._root, path)
         if isinstance(read, FileText):
             self.indexed.add(path)
             return artifacts.prepare(path, read, self._run.mode)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.globs import overlap
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
 from ctxrank.indexer.links.store import KIND
 from ctxrank.indexer.links.sync import sync_tree
@@ -20,6 +19,7 @@ from ctxrank.indexer.links.tree import require_tree
 from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.globs import overlap
 from ctxrank.ranking.context.links.closure import Closure, is_followed, reach
 
 _MAX_NAMED = 5

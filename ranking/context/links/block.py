@@ -16,14 +16,14 @@
     omitted: DEC-BILLING-003 (210)
     lowered: SPEC-BILLING-001 summary (640)
 
-What comes from files is data: stored texts hold no line that looks like a header (indexer/links/text.py), and all else
-of theirs is on one line behind a name of ours.
+What comes from files is data: stored texts hold no line that looks like a header (indexer/links/artifact.py), and all
+else of theirs is on one line behind a name of ours.
 """
 
 from collections.abc import Sequence
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.text import safe
+from ctxrank.indexer.links.artifact import safe
 from ctxrank.indexer.text.lines import fence, one_line
 from ctxrank.ranking.context.links.closure import LinkedArtifact, Missing
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import Link
-from ctxrank.indexer.links.globs import GlobTable, matches
 from ctxrank.indexer.links.graph import Graph, Node
+from ctxrank.indexer.text.globs import GlobTable, matches
 
 _FOLLOWED = {
     "task": ("spec", "decision", "norm"),
@@ -155,7 +155,7 @@ def _governing(graph: Graph, found: dict[str, LinkedArtifact], specs: list[Linke
         if owner is not None:
             files.setdefault(annotation.path, owner)
     taken = set(found)
-    table = GlobTable((glob, place) for place, glob in enumerate(globs))
+    table = GlobTable(globs)
     owners = list(globs.values())
     by_pattern: list[LinkedArtifact] = []
     for node in graph.nodes.values():
@@ -184,11 +184,11 @@ def _owner_of(path: str, globs: dict[str, LinkedArtifact]) -> LinkedArtifact | N
 
 
 def _overlapping(
-    node: Node, globs: GlobTable[int], owners: list[LinkedArtifact], files: dict[str, LinkedArtifact]
+    node: Node, globs: GlobTable, owners: list[LinkedArtifact], files: dict[str, LinkedArtifact]
 ) -> tuple[str, LinkedArtifact] | None:
     """The node's first pattern that governs the specs' code, and the first spec whose code it is."""
     for glob in node.globs:
-        places = [place for _, place in globs.overlapping(glob)]
+        places = list(globs.overlapping(glob))
         if places:
             return glob, owners[min(places)]
         for path, owner in files.items():

@@ -8,9 +8,8 @@ code are as `index`, `check` or `trace` last saw them, because looking for them 
 """
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.links.annotations import is_looked_through
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
-from ctxrank.indexer.links.store import StoredTexts, stored_texts
+from ctxrank.indexer.links.store import StoredTexts, is_looked_through, stored_texts
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import Tree, require_tree
 from ctxrank.indexer.store.config import Config, load_config

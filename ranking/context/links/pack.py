@@ -13,8 +13,8 @@ is left. Where it found too little for its share, the rest of what was lowered f
 from collections.abc import Iterable, Mapping, Sequence
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.artifact import LEVELS
 from ctxrank.indexer.links.store import StoredTexts
-from ctxrank.indexer.links.text import LEVELS
 from ctxrank.indexer.text.lines import joined
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.budget import NOT_SHOWN, Item, Purchase, Step, cheapest_first

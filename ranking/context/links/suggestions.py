@@ -7,9 +7,10 @@ A sighting is a context in which search had the artifact among its best; the sam
 several tasks that link to the same spec goes into that spec, so that the next task has it too; all else into the task.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 
+from ctxrank.indexer.beneath import read_beneath
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
 from ctxrank.indexer.links.patch import unified_diff, with_link
@@ -109,8 +110,7 @@ def make_patch(tree: Tree, suggestions: Iterable[Suggestion], mode: RedactionMod
 def _text_of(tree: Tree, path: str) -> str:
     """A file with its line ends as they are; '' where it is no UTF-8 or gone, which no link can be added to."""
     try:
-        with open(os.path.join(tree.folder, path), encoding="utf-8", newline="") as file:
-            return file.read()
+        return read_beneath(tree.folder, path, MAX_FILE_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         return ""
 

@@ -28,9 +28,14 @@ def written(tmp_path: Path) -> Callable[[bytes], str]:
     return write
 
 
+def read_at(path: str) -> FileText | ReadSkip:
+    """What reading one file says."""
+    return read_text_file(*os.path.split(path))
+
+
 def text_of(path: str) -> FileText:
     """What a file says; fails with the reason where it was skipped."""
-    answer = read_text_file(path)
+    answer = read_at(path)
     assert isinstance(answer, FileText), answer
     return answer
 
@@ -86,7 +91,7 @@ def test_utf8_with_one_broken_character_stays_utf8(written: Callable[[bytes], st
     ],
 )
 def test_what_is_not_text_is_skipped_with_its_hash(written: Callable[[bytes], str], data: bytes, reason: str) -> None:
-    assert read_text_file(written(data)) == ReadSkip(reason, hashlib.sha256(data).hexdigest())
+    assert read_at(written(data)) == ReadSkip(reason, hashlib.sha256(data).hexdigest())
 
 
 def test_a_coloured_log_is_text(written: Callable[[bytes], str]) -> None:
@@ -103,32 +108,32 @@ def test_what_is_not_there_or_no_file_is_named(tmp_path: Path, written: Callable
     target = written(b"text")
     os.symlink(target, tmp_path / "link")
     os.mkfifo(tmp_path / "pipe")
-    assert read_text_file(str(tmp_path / "gone.md")) == ReadSkip("vanished")
-    assert read_text_file(target + "/below") == ReadSkip("vanished")
-    assert read_text_file(str(tmp_path / "link")) == ReadSkip("a link")
-    assert read_text_file(str(tmp_path / "pipe")) == ReadSkip("not a regular file")
-    assert read_text_file(str(tmp_path)) == ReadSkip("not a regular file")
+    assert read_at(str(tmp_path / "gone.md")) == ReadSkip("vanished")
+    assert read_at(target + "/below") == ReadSkip("vanished")
+    assert read_at(str(tmp_path / "link")) == ReadSkip("a link")
+    assert read_at(str(tmp_path / "pipe")) == ReadSkip("not a regular file")
+    assert read_at(str(tmp_path)) == ReadSkip("not a regular file")
 
 
 def test_a_socket_is_not_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's address may have about a hundred bytes
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("agent.sock")
-        assert read_text_file("agent.sock") == ReadSkip("not a regular file")
+        assert read_at("agent.sock") == ReadSkip("not a regular file")
 
 
 @as_plain_user
 def test_a_file_we_may_not_read_is_named(written: Callable[[bytes], str]) -> None:
     path = written(b"text")
     os.chmod(path, 0)
-    assert read_text_file(path) == ReadSkip("permission denied")
+    assert read_at(path) == ReadSkip("permission denied")
 
 
 def test_a_file_larger_than_the_limit_is_not_taken_into_memory(tmp_path: Path) -> None:
     path = tmp_path / "dump.sql"
     with path.open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
-    assert read_text_file(str(path)) == ReadSkip("larger than 16 MiB")
+    assert read_at(str(path)) == ReadSkip("larger than 16 MiB")
 
 
 def grow_while_reading(monkeypatch: pytest.MonkeyPatch, path: str, times: int) -> None:
@@ -161,4 +166,4 @@ def test_a_file_that_never_rests_is_left_to_the_next_run(
 ) -> None:
     path = written(b"first\n")
     grow_while_reading(monkeypatch, path, times=read_module.MAX_TRIES)
-    assert read_text_file(path) == ReadSkip("kept changing while it was read")
+    assert read_at(path) == ReadSkip("kept changing while it was read")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, FoundFile, Skipped, walk
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, FoundFile, Selection, Skipped, Unreadable, walk
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 with_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -30,7 +30,7 @@ def found(root: Path, start: str = "") -> list[str]:
 
 def skipped(root: Path, start: str = "") -> dict[str, str]:
     """The reason of each path that was passed over."""
-    return {entry.path: entry.reason for entry in walk(str(root), start) if isinstance(entry, Skipped)}
+    return {entry.path: entry.reason for entry in walk(str(root), start) if not isinstance(entry, FoundFile)}
 
 
 def git(*words: str) -> str:
@@ -267,3 +267,50 @@ def test_git_itself_sees_the_same_files(tmp_path: Path, seed: int) -> None:
     put(tmp_path, ".git/info/exclude", text="\n".join(dice.sample(PATTERNS, dice.randint(0, 2))))
     listed = git("-C", str(tmp_path), "ls-files", "-z", "--others", "--exclude-standard")
     assert found(tmp_path) == sorted(listed.split("\0")[:-1])
+
+
+def test_a_selection_narrows_what_is_met(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "a.PY", "docs/b.md", "docs/build/c.md", "build", ".git/config.md")
+    put(tmp_path, ".gitignore", text="*.md\n")
+    selections = {
+        "every file": (
+            Selection(skipped=frozenset(), ignore_files=()),
+            [".git/config.md", ".gitignore", "a.PY", "a.md", "build", "docs/b.md", "docs/build/c.md"],
+        ),
+        "some suffixes": (Selection(ignore_files=(), suffixes=(".py",)), ["a.PY"]),
+        "one folder": (Selection(ignore_files=(), suffixes=(".md",), is_deep=False), ["a.md"]),
+        "without a folder of some name": (
+            Selection(ignore_files=(), skipped_folders=frozenset({"build"})),
+            [".gitignore", "a.PY", "a.md", "build", "docs/b.md"],
+        ),
+    }
+    met = {name: [entry.path for entry in walk(str(tmp_path), "", one)] for name, (one, _) in selections.items()}
+    assert met == {name: paths for name, (_, paths) in selections.items()}
+
+
+def test_a_file_as_large_as_a_selection_allows_is_met(tmp_path: Path) -> None:
+    with (tmp_path / "dump.sql").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    entries = list(walk(str(tmp_path), "", Selection(max_bytes=MAX_FILE_BYTES + 1)))
+    assert [type(entry) for entry in entries] == [FoundFile]
+
+
+@as_plain_user
+def test_what_may_not_be_looked_at_is_told_from_what_is_no_file(tmp_path: Path) -> None:
+    put(tmp_path, "private/a.md")
+    (tmp_path / "private").chmod(0)
+    try:
+        assert list(walk(str(tmp_path))) == [Unreadable("private", "Permission denied")]
+        assert [type(entry) for entry in walk(str(tmp_path))] == [Unreadable]
+    finally:
+        (tmp_path / "private").chmod(0o700)
+
+
+def test_an_ignore_file_that_is_a_pipe_or_too_large_says_nothing_and_is_not_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", ".git/info/x")
+    os.mkfifo(tmp_path / ".git/info/exclude")
+    os.mkfifo(tmp_path / ".gitignore")
+    with (tmp_path / ".ctxrankignore").open("wb") as file:
+        file.write(b"a.md\n")
+        file.truncate(MAX_FILE_BYTES + 1)
+    assert found(tmp_path) == ["a.md"]

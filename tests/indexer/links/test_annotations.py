@@ -8,8 +8,8 @@ from builders import make_store, write_file
 from linked_builders import age, copy_fixture, tree_of
 from tables import each_row
 
-from ctxrank.indexer.links.annotations import Annotation, find_annotations, stored_annotations, sync_annotations
-from ctxrank.indexer.links.store import tree_id
+from ctxrank.indexer.links.annotations import find_annotations, sync_annotations
+from ctxrank.indexer.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.indexer.store.store import Store
 
 

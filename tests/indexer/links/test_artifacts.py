@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.links.artifact import Link, LinkedArtifact
+from ctxrank.indexer.links.artifact import Link, LinkedArtifact, first_section, level_texts, safe
 from ctxrank.indexer.links.graph import Node
 from ctxrank.indexer.links.reading import parse_artifact
-from ctxrank.indexer.links.text import first_section, level_texts, safe
 
 SPEC = ".contextia/system/specs/a.md"
 

@@ -11,14 +11,13 @@ import pytest
 from builders import make_store, search_ids, write_file
 from linked_builders import age, copy_fixture, tree_of, write_artifact
 
+from ctxrank.indexer.beneath import OpenFile, Root
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.files.read import FileText, ReadSkip
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.links import sync
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 from ctxrank.indexer.links.graph import load_graph
-from ctxrank.indexer.links.indexing import count_tokens, index_linked
 from ctxrank.indexer.links.store import stored_texts
-from ctxrank.indexer.links.sync import sync_tree
+from ctxrank.indexer.links.sync import count_tokens, index_linked, sync_tree
 from ctxrank.indexer.links.tree import find_tree
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRule, UserRules
@@ -51,13 +50,13 @@ def test_changing_one_of_ten_thousand_reads_that_one(
         assert sync_tree(store, tree_of(store)).files == count
         path = write_artifact(tmp_path, "NORM-N-77", "scope: [src]\n")
         opened: list[str] = []
-        real = sync.read_tree_file
+        real = Root.open
 
-        def read(place: str) -> FileText | ReadSkip:
-            opened.append(place)
-            return real(place)
+        def recorded(root: Root, place: str, *, follow_link: bool = False) -> OpenFile:
+            opened.append(os.path.join(root.path, place))
+            return real(root, place, follow_link=follow_link)
 
-        monkeypatch.setattr(sync, "read_tree_file", read)
+        monkeypatch.setattr(Root, "open", recorded)
         report = sync_tree(store, tree_of(store))
         assert opened == [str(path)]
         assert report.written == (".contextia/system/norms/norm-n-77.md",)
@@ -142,6 +141,24 @@ def test_a_link_out_of_the_tree_is_no_artifact(store: Store, tmp_path: Path) -> 
     (tmp_path / ".contextia/system/specs/passwd.md").symlink_to("/etc/passwd")
     (tmp_path / ".contextia/system/specs/etc").symlink_to("/etc")
     assert sync_tree(store, tree_of(store)).files == 17
+
+
+def test_a_folder_of_artifacts_that_is_a_link_holds_none(store: Store, tmp_path: Path) -> None:
+    """Neither the folder of one type nor one above it is followed."""
+    elsewhere = tmp_path / "elsewhere"
+    for name in ("work/tasks", "system"):
+        folder = tmp_path / ".contextia" / name
+        shutil.move(folder, elsewhere / name)
+        folder.symlink_to(elsewhere / name)
+    assert sync_tree(store, tree_of(store)).files == 0
+
+
+def test_a_file_too_large_to_be_read_is_an_artifact_with_a_problem(store: Store, tmp_path: Path) -> None:
+    with (tmp_path / ".contextia/system/norms/huge.md").open("wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+    sync_tree(store, tree_of(store))
+    problems = store.truth.execute("SELECT problems FROM linked_artifacts WHERE path LIKE '%huge.md'").fetchone()
+    assert problems is not None and "larger than 16 MiB" in str(problems[0])
 
 
 def test_the_nearest_tree_upwards_counts_then_the_roots(store: Store, tmp_path: Path) -> None:

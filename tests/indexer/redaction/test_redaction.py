@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, Redacted, RedactionMode, find_rule, redact
+from ctxrank.indexer.redaction.guards import looks_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, Rule
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES
 
@@ -307,3 +308,15 @@ def test_the_head_of_a_token_says_nothing_about_its_entropy() -> None:
     assert list(find_rule(whole, text, text, [0])) == [(0, 8)]
     headed = whole._replace(pattern="(?P<head>key-)[a-z]{4}")
     assert list(find_rule(headed, text, text, [0])) == []
+
+
+def test_a_word_is_random_where_letters_digits_and_case_change_often() -> None:
+    """Paper, of 20 characters: j3, 3k, m4 and 4n count once and qR half, 4.5 / 20 = .225; one digit less is .125."""
+    assert looks_random("abcdefghij3klm4nopqR")
+    assert not looks_random("abcdefghijklm4nopqRs")
+    assert not looks_random("abcdefghij3klm4nopq")  # 19 characters, and no capital
+    assert not looks_random("ab3ab3ab3ab4ab3ab3aR")  # few different ones
+
+
+def test_of_two_rules_that_see_the_same_text_the_first_takes_all_of_it() -> None:
+    assert redact(f"api_key=abc-ghp_{LONG} there") == Redacted("api_key=REDACTED there", ("api-key",))

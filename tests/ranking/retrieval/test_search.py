@@ -190,6 +190,13 @@ def test_the_same_group_name_in_two_sessions_is_two_groups(store: Store) -> None
     assert sorted(_files(store, "walrus", group="AUTH")) == ["a.md", "b.md"]
 
 
+def test_a_group_of_another_session_is_none_of_the_one_that_is_asked_for(store: Store) -> None:
+    for session, group in (("S", "G"), ("T", "H")):
+        save(store, f"{group}.md", "walrus\n", session=session, group=group)
+    assert found(store, "walrus", session="T", group="H").notes == ()
+    assert found(store, "walrus", session="S", group="H").notes == ("There is no group 'H'.",)
+
+
 @pytest.mark.parametrize("group", ["", "-", " - "])
 def test_a_session_wide_group_filters_nothing(store: Store, group: str) -> None:
     save(store, "a.md", "walrus\n", group="AUTH")

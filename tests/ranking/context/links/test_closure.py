@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from linked_builders import graph_of
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.links.annotations import Annotation
 from ctxrank.indexer.links.graph import Graph
+from ctxrank.indexer.links.store import Annotation
 from ctxrank.ranking.context.links.closure import MAX_CHAIN, Closure, find_task, reach
 
 IDS = [f"{prefix}-{number}" for prefix in ("SPEC", "DEC", "NORM") for number in range(5)]

@@ -11,7 +11,7 @@ from builders import make_store
 from linked_builders import copy_fixture, tree_of, write_artifact
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.links.indexing import index_linked
+from ctxrank.indexer.links.sync import index_linked
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.vocabulary import local_counter
 from ctxrank.ranking.context.links.context import ContextRequest, task_context

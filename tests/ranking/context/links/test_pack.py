@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from linked_builders import graph_of, texts_of
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.links.artifact import LEVELS, level_texts
 from ctxrank.indexer.links.graph import Graph
 from ctxrank.indexer.links.reading import parse_artifact
 from ctxrank.indexer.links.store import StoredTexts
-from ctxrank.indexer.links.text import LEVELS, level_texts
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.indexer.text.vocabulary import local_counter
 from ctxrank.ranking.context.links.closure import LinkedArtifact, reach

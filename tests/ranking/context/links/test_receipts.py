@@ -11,7 +11,7 @@ from linked_builders import copy_fixture, write_artifact
 from ranking_builders import block_for
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.links.indexing import index_linked
+from ctxrank.indexer.links.sync import index_linked
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, Recording, list_receipts
 from ctxrank.indexer.redaction.ruleset import RedactionMode

@@ -10,9 +10,9 @@ from linked_builders import copy_fixture, write_artifact
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.links.indexing import index_linked
 from ctxrank.indexer.links.patch import unified_diff, with_link
 from ctxrank.indexer.links.reading import parse_artifact
+from ctxrank.indexer.links.sync import index_linked
 from ctxrank.indexer.records.receipts import Entry, Receipt
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.links.suggestions import MIN_SIGHTINGS, sightings

@@ -11,7 +11,7 @@ from ranking_builders import block_for
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.links.indexing import index_linked
+from ctxrank.indexer.links.sync import index_linked
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.links.context import ContextRequest

@@ -1,4 +1,4 @@
-"""Path patterns of specs and norms: which paths one matches, and whether two could match the same path.
+"""Path patterns: which paths one matches, and whether two could match the same path.
 
     matches("src/billing/**", "src/billing/api/post.py")        True
     matches("src/**/*.{ts,tsx}", "src/app/cart.tsx")            True
@@ -8,20 +8,26 @@
     ?     one character                    [ab]  one of these; [!ab] none of these
     {a,b} either                           dir/  everything below; so does the plain name of a folder
 
-`overlap` looks at the patterns alone: no file is opened and none need exist.
+So they are in specs, norms and the configuration of linked artifacts. `overlap` looks at the patterns alone: no file
+is opened and none need exist.
+
+A search's `--path` is matched by SQLite itself, row by row (`sqlite_globs`), and differs on purpose: it narrows what a
+person sees, so it is generous where a norm's scope has to be exact. There `*` also takes slashes, a pattern without
+a slash may match any name on the way (`auth` or `*.py`, in whatever folder), and braces mean themselves.
+
+What `.gitignore` hides is a language of its own, with `!` and an order: files/ignore.py.
 """
 
+import os
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import translate
 from functools import cache
 from itertools import islice, takewhile
-from typing import Generic, TypeVar
 
 MAX_ALTERNATIVES = 64  # braces multiply; what is beyond matches literally
 _WILD = re.compile(r"[*?\[{]")
-Value = TypeVar("Value")
 
 
 def matches(glob: str, path: str) -> bool:
@@ -50,25 +56,25 @@ def fixed_prefix(glob: str) -> str:
     return normal[: wild.start()] if wild else normal
 
 
-class GlobTable(Generic[Value]):
+class GlobTable:
     """Patterns by what they begin with, so that those that could meet one pattern are found without asking all."""
 
-    def __init__(self, entries: Iterable[tuple[str, Value]]) -> None:
-        self._by_prefix: dict[str, list[tuple[str, Value]]] = {}
-        for glob, value in entries:
-            self._by_prefix.setdefault(fixed_prefix(glob), []).append((glob, value))
+    def __init__(self, globs: Iterable[str]) -> None:
+        self._by_prefix: dict[str, list[tuple[str, int]]] = {}
+        for place, glob in enumerate(globs):
+            self._by_prefix.setdefault(fixed_prefix(glob), []).append((glob, place))
         self._prefixes = sorted(self._by_prefix)
 
-    def overlapping(self, glob: str) -> Iterator[tuple[str, Value]]:
-        """The patterns that could match a path that this one matches, with their values."""
+    def overlapping(self, glob: str) -> Iterator[int]:
+        """The places of the patterns that could match a path that this one matches."""
         mine = fixed_prefix(glob)
         shorter = [mine[:length] for length in range(len(mine)) if mine[:length] in self._by_prefix]
         start = bisect_left(self._prefixes, mine)
         longer = takewhile(lambda prefix: prefix.startswith(mine), islice(self._prefixes, start, None))
         for prefix in (*shorter, *longer):
-            for other, value in self._by_prefix[prefix]:
+            for other, place in self._by_prefix[prefix]:
                 if overlap(glob, other):
-                    yield other, value
+                    yield place
 
 
 def covered(glob: str, paths: Sequence[str]) -> Iterator[str]:
@@ -84,6 +90,15 @@ def covered(glob: str, paths: Sequence[str]) -> Iterator[str]:
 def is_literal(glob: str) -> bool:
     """Whether a pattern is the name of one file or folder."""
     return _WILD.search(glob) is None
+
+
+def sqlite_globs(pattern: str) -> list[str]:
+    """What SQLite's GLOB is asked of `/path/` for a search's `--path`, so that names match whole and not in part."""
+    if not any(character in pattern for character in "*?["):
+        return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
+    rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
+    # `**/` also stands for no folder at all.
+    return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
 
 
 @cache

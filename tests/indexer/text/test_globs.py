@@ -1,10 +1,11 @@
 """Path patterns: what matches, what could meet, and that no pattern takes for ever."""
 
+import apsw
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.links.globs import GlobTable, covered, matches, overlap
+from ctxrank.indexer.text.globs import GlobTable, covered, matches, overlap, sqlite_globs
 
 
 @each_row(
@@ -72,8 +73,8 @@ def test_patterns_that_match_one_path_overlap(one: str, other: str, path: str) -
 
 @given(st.lists(_GLOBS, max_size=8), _GLOBS)
 def test_a_table_finds_what_asking_all_would(globs: list[str], wanted: str) -> None:
-    table = GlobTable((glob, at) for at, glob in enumerate(globs))
-    assert sorted(table.overlapping(wanted)) == sorted((g, at) for at, g in enumerate(globs) if overlap(wanted, g))
+    table = GlobTable(globs)
+    assert sorted(table.overlapping(wanted)) == [at for at, g in enumerate(globs) if overlap(wanted, g)]
 
 
 @given(st.lists(_PATHS, max_size=8), _GLOBS)
@@ -85,3 +86,23 @@ def test_many_stars_are_matched_in_linear_time() -> None:
     """A backtracking matcher would not come back from this one."""
     assert not matches("*a" * 40 + "b", "a" * 3000)
     assert not matches("**/a/" * 40 + "b", "a/" * 60 + "c")
+
+
+@each_row(
+    "pattern, path, is_covered, is_searched",
+    [
+        ("src/*.py", "src/a.py", True, True),
+        ("src/*.py", "src/a/b.py", False, True),
+        ("*.py", "src/a.py", False, True),
+        ("auth", "src/auth/a.py", False, True),
+        ("src/{a,b}.py", "src/a.py", True, False),
+        ("src/**/a.py", "src/a.py", True, True),
+    ],
+)
+def test_a_search_takes_patterns_more_generously_than_a_scope(
+    pattern: str, path: str, is_covered: bool, is_searched: bool
+) -> None:
+    database = apsw.Connection(":memory:")
+    answers = [database.execute("SELECT ? GLOB ?", (f"/{path}/", one)).fetchone() for one in sqlite_globs(pattern)]
+    assert matches(pattern, path) is is_covered
+    assert ((1,) in answers) is is_searched
