@@ -6,23 +6,42 @@
 commands is called; a command's function has its name, with underscores.
 """
 
-import re
-
 from ctxrank.cli.bazinga.arguments import Declaration, Unknown
 from ctxrank.cli.declare import Command, NoJson, argument, option
+from ctxrank.indexer.light_typing import NamedTuple
 
 _JSON = NoJson("the predecessor's own JSON")
 
 
+class Row(NamedTuple):
+    """A command in the words of its usage."""
+
+    family: str
+    name: str
+    usage: str
+    flags: str
+    help: str
+    unknown: Unknown
+
+
 def _command(
     family: str, name: str, usage: str = "", flags: str = "", *, unknown: Unknown = Unknown.REFUSED, help: str
-) -> Declaration:
+) -> Row:
+    return Row(family, name, usage, flags, help, unknown)
+
+
+def declaration_of(row: Row) -> Declaration:
+    """The command declared as ours are; only for the one that is called, of forty."""
     arguments = [
-        argument(re.sub(r"\W+", "_", word[1:-1]), metavar=word[1:-1], required=word[0] == "<") for word in usage.split()
+        argument(_identifier(word[1:-1]), metavar=word[1:-1], required=word[0] == "<") for word in row.usage.split()
     ]
-    options = [option(flag, metavar="VALUE", help=_FLAGS[flag]) for flag in flags.split()]
-    action = f"ctxrank.cli.bazinga.commands.{family}:{name.replace('-', '_')}"
-    return Declaration(Command(name, action, help, (*arguments, *options), answer=_JSON), unknown)
+    options = [option(flag, metavar="VALUE", help=_FLAGS[flag]) for flag in row.flags.split()]
+    action = f"ctxrank.cli.bazinga.commands.{row.family}:{row.name.replace('-', '_')}"
+    return Declaration(Command(row.name, action, row.help, (*arguments, *options), answer=_JSON), row.unknown)
+
+
+def _identifier(word: str) -> str:
+    return "".join(character if character.isalnum() else "_" for character in word)
 
 
 _FLAGS = {
@@ -190,4 +209,4 @@ _ALL = (
     _command("block", "context-block", help="Print what an agent should know from before."),
 )  # fmt: skip
 
-COMMANDS = {one.command.name: one for one in _ALL}
+COMMANDS = {row.name: row for row in _ALL}

@@ -15,7 +15,7 @@ from importlib import import_module
 import apsw
 
 from ctxrank.cli.bazinga.call import BazingaCall
-from ctxrank.cli.bazinga.declarations import COMMANDS
+from ctxrank.cli.bazinga.declarations import COMMANDS, declaration_of
 from ctxrank.cli.bazinga.place import Place, WrongPlaceError
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
@@ -68,9 +68,10 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     place, is_quiet, rest = _globals(call, arguments)
     if not rest:
         raise UsageError("There is no command.", "'ctxrank bazinga help' lists them.")
-    declaration = COMMANDS.get(rest[0])
-    if declaration is None:
+    row = COMMANDS.get(rest[0])
+    if row is None:
         raise UsageError(f"Unknown command: {rest[0]!a}.", _NOT_CARRIED_OVER)
+    declaration = declaration_of(row)
     module, _, function = declaration.command.action.partition(":")
     own = BazingaCall(declaration, rest[1:], place, is_quiet=is_quiet)
     try:
