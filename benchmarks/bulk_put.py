@@ -10,7 +10,7 @@ import itertools
 import sys
 
 from ctxrank.indexer import create_store
-from ctxrank.indexer.fulltext.background import companion
+from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
 from ctxrank.indexer.store import documents
 
@@ -22,7 +22,7 @@ _MADE_AT = 1_735_689_600_000_000
 def main(lines: str, folder: str) -> None:
     """Put and follow."""
     with create_store(folder) as store:
-        with companion(store) as other, open(lines, encoding="utf-8") as file:
+        with background_indexer(store) as other, open(lines, encoding="utf-8") as file:
             numbered = enumerate(file, start=1)
             for chunk in itertools.count(1):
                 texts = [
@@ -37,8 +37,8 @@ def main(lines: str, folder: str) -> None:
                             change, documents.Document("artifact", number, "", text, _MADE_AT, RULESET_VERSION)
                         )
                 if other is not None and chunk % _NUDGED_AFTER == 0:
-                    other.nudge()
-        store.follow()
+                    other.notify()
+        store.catch_up()
 
 
 if __name__ == "__main__":

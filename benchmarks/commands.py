@@ -24,7 +24,7 @@ def measure(workspace: Workspace) -> Findings:
     with open_store(db) as store:
         with store.write() as change:
             seed_skills(change, _SKILLS)
-        store.follow()
+        store.catch_up()
     # So that there is a hand-off to be listed.
     entry = ("reasoning", "save", "Done.", "--session", real.session, "--group", real.group, "--agent", "developer")
     workspace.run("--db", db, *entry, "--phase", "completion", cwd=real.root)

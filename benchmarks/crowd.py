@@ -54,7 +54,7 @@ def _new_store(folder: str) -> str:
     with create_store(folder) as store:
         with store.write() as change:
             create_session(change, NewSession(SESSION))
-        store.follow()
+        store.catch_up()
         return store.location.truth
 
 
@@ -106,7 +106,7 @@ def _saved(db: str) -> int:
     from ctxrank.indexer import open_store
 
     with open_store(db) as store:
-        assert store.follow() == 0, "the index did not catch up"
+        assert store.catch_up() == 0, "the index did not catch up"
         row = store.truth.execute(
             "SELECT min((SELECT count(*) FROM reasoning), (SELECT count(*) FROM documents WHERE kind = 'reasoning'))"
         ).fetchone()

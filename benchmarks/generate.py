@@ -85,7 +85,7 @@ def write_store(folder: str, shape: StoreShape) -> None:
                     if number % _FILE_ONE_IN == 0:
                         prepared = _prepared(folder, new.path, texts.text("md", _FILE_BYTES))
                     insert(change, new, sessions[place], root=root, prepared=prepared, supersede_same_path=False)
-        store.follow()
+        store.catch_up()
 
 
 def asked(shape: StoreShape, count: int) -> list[Asked]:

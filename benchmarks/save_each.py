@@ -14,7 +14,7 @@ from ctxrank.indexer import open_store
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import DocumentRef
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 _FIRST_NUMBER = 1_000_000_000
 _SAVED_AT = 1_767_225_600_000_000
@@ -42,14 +42,14 @@ def _put(store: Store, number: int, text: str) -> int:
         documents.put(
             change, documents.Document("artifact", _FIRST_NUMBER + number, "", body, _SAVED_AT, RULESET_VERSION)
         )
-    return store.follow(FOLLOW_AFTER_WRITE_MS)
+    return store.catch_up(CATCH_UP_AFTER_WRITE_MS)
 
 
 def _remove(store: Store, number: int) -> int:
     id_ = documents.document_id(store.truth, DocumentRef("artifact", _FIRST_NUMBER + number))
     with store.write() as change:
         documents.remove(change, id_)
-    return store.follow(FOLLOW_AFTER_WRITE_MS)
+    return store.catch_up(CATCH_UP_AFTER_WRITE_MS)
 
 
 if __name__ == "__main__":

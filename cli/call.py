@@ -57,7 +57,7 @@ class Call(NamedTuple):
 
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
-        from ctxrank.indexer.store.store import open_store  # noqa: PLC0415  help opens no database
+        from ctxrank.indexer.opening import open_store  # noqa: PLC0415  help opens no database
 
         return open_store(self.db, root=self.root)
 

@@ -13,14 +13,21 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-    from ctxrank.indexer.store.store import Store, create_store, open_store
+    from ctxrank.indexer.opening import create_store, open_store
+    from ctxrank.indexer.store.store import Store
 
 __all__ = ["Store", "create_store", "open_store"]
 
+_HOMES = {
+    "Store": "ctxrank.indexer.store.store",
+    "create_store": "ctxrank.indexer.opening",
+    "open_store": "ctxrank.indexer.opening",
+}
+
 
 def __getattr__(name: str) -> "Any":
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("ctxrank.indexer.store.store"), name)
+    return getattr(import_module(_HOMES[name]), name)

@@ -8,7 +8,8 @@ from builders import Answer, answer_of, open_again
 
 from ctxrank.cli.bazinga.run import run
 from ctxrank.cli.call import Call
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.store import Store
 
 SESSION = "bazinga_20261101_090000"
 

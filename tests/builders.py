@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import NewPackage, SavedPackage, save_package
 from ctxrank.indexer.store.location import Location, at
 from ctxrank.indexer.store.migrations import PRESENT, Schema
-from ctxrank.indexer.store.store import Store, create_store, open_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.search import search
 

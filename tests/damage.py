@@ -7,6 +7,7 @@ from pathlib import Path
 import apsw
 
 from ctxrank.indexer.care.sqlite_salvage.pages import INTERIOR, PageFile
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
@@ -17,8 +18,8 @@ def closed(store: Store) -> Location:
     """Close a store with everything merged into its two files, and nothing beside them."""
     location = store.location
     store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    if store.index().is_usable:
-        store.index().connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
+    if index_of(store).is_usable:
+        index_of(store).connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
     store.close()
     without_logs(location)
     return location

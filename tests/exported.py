@@ -67,7 +67,7 @@ def fill(store: Store) -> None:
         strategies.upsert(
             change, strategies.Strategy("n", "shop", "general", "Test first.", MOMENT, MOMENT, 2, "python", "flask")
         )
-    store.follow()
+    store.catch_up()
 
 
 def exported(store: Store, **options: Any) -> list[dict[str, Any]]:

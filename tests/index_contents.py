@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from ctxrank.indexer.fulltext.forward import packed_counts, term_ids
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.facets import index_rowid
 from ctxrank.indexer.store.store import Store
 
@@ -19,8 +20,8 @@ class IndexContents(NamedTuple):
 
 def index_contents(store: Store) -> IndexContents:
     """What the index of a store holds now; terms that no document holds any more are left out."""
-    connection = store.index().connection
-    state = store.index().state()
+    connection = index_of(store).connection
+    state = index_of(store).state()
     names = {int(id_): str(term) for id_, term in connection.execute("SELECT id, term FROM main.terms")}
     forward = {
         int(rowid): (int(owner), int(length), _counts(blob, names))

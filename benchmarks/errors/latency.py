@@ -18,7 +18,8 @@ from timing import percentile
 
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.match import match_errors
 
 SIZES = (10_000, 100_000)
@@ -36,7 +37,7 @@ _WORDS = _WORDS_TEXT.split()
 _COLD = """
 import sys, time
 start = time.perf_counter()
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.errors.parse.console import read_failure
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign

@@ -9,7 +9,8 @@ from ctxrank.indexer.errors import patterns as patterns_module
 from ctxrank.indexer.errors.lookup import Whose
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
-from ctxrank.indexer.store.store import Change, create_store
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.store import Change
 from ctxrank.ranking.errors.match import consider, evidence_of, family_of, match_errors
 
 PROJECT = "default"

@@ -19,8 +19,9 @@ from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.store import stored_texts
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import require_tree
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.links.closure import Closure, LinkedArtifact
 from ctxrank.ranking.context.links.context import ContextRequest, gather
 from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
@@ -52,7 +53,7 @@ def outcomes(world: World, budgets: tuple[int, ...]) -> Iterator[Outcome]:
         with create_store(folder) as store:
             tree = require_tree(store.location, folder)
             sync_tree(store, tree)
-            store.follow()
+            store.catch_up()
             for task in world.required:
                 links = gather(store, ContextRequest(task, with_search=False, start=folder), config)
                 tiers = gather(store, ContextRequest(task, start=folder), config)

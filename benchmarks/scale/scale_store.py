@@ -60,7 +60,7 @@ def write_store(folder: str, documents: int) -> None:
                     place = number // DOCUMENTS_A_SESSION
                     new = _package(language, number, place)
                     insert(change, new, sessions[place], root=0, prepared=None, supersede_same_path=False)
-        store.follow()
+        store.catch_up()
 
 
 def _write_sessions(store: Store, count: int) -> list[int]:

@@ -24,11 +24,11 @@ def main(folder: str, seconds: float) -> None:
                 for body in bodies:
                     new = documents.Document("passage", None, "", body, created_at=0, ruleset=RULESET_VERSION)
                     written.append(documents.put(change, new))
-            store.follow()
+            store.catch_up()
         with store.write() as change:
             for id_ in written:
                 documents.remove(change, id_)
-        store.follow()
+        store.catch_up()
     print(len(written))
 
 

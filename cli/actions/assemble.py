@@ -11,8 +11,8 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
-from ctxrank.indexer.store.store import open_store
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known

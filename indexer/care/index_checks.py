@@ -10,6 +10,7 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.care.primary_checks import open_to_look
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.store.connection import file_uri
 from ctxrank.indexer.store.location import Location
@@ -47,7 +48,7 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
         yield from _examine(connection, name, is_deep=is_deep)
     except (apsw.BusyError, apsw.LockedError):
         yield locked("index-sound", name)
-    except index_file.BROKEN as error:
+    except INDEX_READ_ERRORS as error:
         yield fail("index-sound", f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
     finally:
         connection.close()
@@ -69,7 +70,7 @@ def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterat
         whose = "of another ctxrank" if is_of_another else "of another store"
         yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search makes it anew.", Repair.REBUILD)
         return
-    index = index_file.Index(connection, index_file.Trouble.NONE, name)
+    index = index_file.Index(connection, IndexHealth.OK, name)
     state = index.state()
     yield ok(_FILE, f"{state.documents} documents, {os.path.getsize(name) / 2**20:.1f} MB")
     if index.is_sound():
@@ -98,7 +99,7 @@ def _follows(connection: apsw.Connection, state: index_file.IndexState) -> Findi
         evidence = f"the index holds changes up to {state.applied_seq}, the store only up to {last}"
         step = "The store lost its last changes, or an older copy of it was put back. If you did not do that, look for"
         return fail("index-feed", evidence, f"{step} a newer copy before the next search adapts the index.")
-    if state.applied_seq and state.mark != int(mark):
+    if state.applied_seq and state.history_id != int(mark):
         step = "Nothing to do: the next search makes the index anew."
         return warn("index-feed", "the index followed another history of this store", step, Repair.REBUILD)
     if state.applied_seq < int(last):

@@ -13,8 +13,9 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.index_checks import HEALS_STEP
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, Shortest
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
@@ -37,7 +38,7 @@ class _Expected(NamedTuple):
 
 def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
     """Compare the index of this connection with the truth beside it. Raises apsw.Error."""
-    index = index_file.Index(connection, index_file.Trouble.NONE, path)
+    index = index_file.Index(connection, IndexHealth.OK, path)
     with snapshot(connection):
         state = index.state()
         if _lags(connection, state):
@@ -71,7 +72,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     wrong: list[int] = []
     ids = {term: id_ for id_, term in names.items()}
     lengths: dict[int, list[int]] = {}
-    shortest = Shortest()
+    shortest = ImpactBounds()
     for record in connection.execute(
         """
         SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
@@ -90,7 +91,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         counts = _packed(*(Counter(column) for column in tokens[:4]))
         length = sum(len(column) for column in tokens[:4])
         known = [(ids[term], packed) for term, packed in counts.items() if term in ids]
-        shortest.note([id_ for id_, _ in known], [packed for _, packed in known], length)
+        shortest.observe([id_ for id_, _ in known], [packed for _, packed in known], length)
         if len(sums) % _NOTED == 0:
             _shorten(lengths, shortest)
         df.update(counts.keys())
@@ -102,8 +103,8 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     return _Expected(sums, df, total_length, wrong, lengths)
 
 
-def _shorten(lengths: dict[int, list[int]], shortest: Shortest) -> None:
-    for id_, news in shortest.news().items():
+def _shorten(lengths: dict[int, list[int]], shortest: ImpactBounds) -> None:
+    for id_, news in shortest.take_changes().items():
         lengths[id_] = list(map(min, lengths.get(id_, news), news))
 
 

@@ -7,7 +7,7 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.fulltext.index_file import BROKEN
+from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.privacy.removal import TABLES
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -142,7 +142,7 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
             yield finding
         except (apsw.BusyError, apsw.LockedError):
             yield locked(id, truth.filename)
-        except BROKEN as error:  # values of a page that is not the table's are of any type
+        except INDEX_READ_ERRORS as error:  # values of a page that is not the table's are of any type
             yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
 
 

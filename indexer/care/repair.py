@@ -114,11 +114,12 @@ def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
     if is_dry_run:
         return "would make the index anew"
     from ctxrank.indexer.fulltext.catch_up import rebuild
-    from ctxrank.indexer.store.store import open_store
+    from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+    from ctxrank.indexer.opening import open_store
 
     with open_store(location.truth, root=location.root) as store:
-        missing = rebuild(store)
-        trouble = store.index().trouble.value
+        missing = rebuild(fts5_of(store))
+        trouble = index_of(store).health.value
     if trouble:
         return f"the index could not be made anew: {trouble}; the next call tries again"
     return "made the index anew" if not missing else f"made the index anew; it still lacks {missing} changes"

@@ -2,8 +2,10 @@
 
 import apsw
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.fulltext.catch_up import lag
-from ctxrank.indexer.fulltext.index_file import BROKEN, trouble_of
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.fulltext.index_file import health_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -35,13 +37,13 @@ class Status(NamedTuple):
 def read_status(store: Store) -> Status:
     """The store's state. Raises UsageError for a configuration that cannot be read."""
     config = load_config(store)
-    index = store.index()
+    index = index_of(store)
     try:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
-        trouble = index.trouble.value
-    except BROKEN as error:
-        trouble = trouble_of(error).value
+        trouble = index.health.value
+    except INDEX_READ_ERRORS as error:
+        trouble = health_of(error).value
     notes = list(config.notes)
     if not config.fts5:
         trouble = trouble or "FTS5 is switched off in the configuration"
@@ -67,7 +69,7 @@ def read_status(store: Store) -> Status:
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
         _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
         trouble,
-        lag(store, index) if not trouble else 0,
+        lag(fts5_of(store), index) if not trouble else 0,
         RULESET_VERSION,
         int(older),
         int(unseen),

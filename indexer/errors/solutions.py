@@ -23,7 +23,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 MAX_SOLUTION_CHARS = 4000
 MAX_HINTS = 20
@@ -81,7 +81,7 @@ def save_error(
             "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?", (number,)
         ).fetchone()
     assert row is not None, "the row was written in this transaction"
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     occurrences, state, error_type, message = row
     return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
 

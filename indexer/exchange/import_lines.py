@@ -95,7 +95,7 @@ class LineImport:
         self._packages.bring_links()
         self._sessions.bring_references(self._packages.keys)
         recounted = backfill_counts(self.run.store)
-        self.run.store.follow()
+        self.run.store.catch_up()
         return ImportReport(
             schema=schema,
             counts=self.run.counts(),

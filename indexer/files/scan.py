@@ -23,7 +23,7 @@ from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, walk
-from ctxrank.indexer.fulltext.background import Companion, companion
+from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
@@ -84,10 +84,10 @@ def index_artifacts(
     if is_large and not is_dry_run:
         # Counted now and written once. A few files are counted at the end: the vocabulary takes 400 ms to load.
         scan.counter = local_counter()
-    with companion(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.companion:
+    with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.background:
         for root, changes in work:
             scan.run(root, changes)
-    scan.follow()
+    scan.catch_up()
     if not is_dry_run:
         backfill_counts(store)
     return scan.report()
@@ -171,7 +171,7 @@ class _Scan:
 
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
-        self.companion: Companion | None = None
+        self.background: BackgroundIndexer | None = None
         self.counter: TokenCounter | None = None
         self._store = store
         self._mode = mode
@@ -242,10 +242,10 @@ class _Scan:
             size = sum(target.found.size_bytes for target in chunk)
             self._bytes += size
             self._unfollowed += size
-            if self.companion is not None and self.companion.nudge():
+            if self.background is not None and self.background.notify():
                 self._unfollowed = 0
             elif self._unfollowed >= _FOLLOW_BYTES:
-                self.follow()
+                self.catch_up()
             if self._progress is not None:
                 self._progress(self._files, self.total)
         self._settle(root, changes)
@@ -333,11 +333,11 @@ class _Scan:
             if self._is_dry_run:
                 raise _Undone
 
-    def follow(self) -> None:
+    def catch_up(self) -> None:
         """Let the index catch up."""
         self._unfollowed = 0
         if not self._is_dry_run:
-            self._store.follow()
+            self._store.catch_up()
 
     def report(self) -> IndexReport:
         """The tally, in path order."""

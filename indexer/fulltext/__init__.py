@@ -1,1 +1,1 @@
-"""The derived index: its file, who brings it in step with the truth, and how it heals."""
+"""The derived index: its file, the engine that asks it, the updater that applies the change log, and how it heals."""

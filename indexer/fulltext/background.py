@@ -1,12 +1,12 @@
-"""A second process that lets the index follow while this one still reads and writes the truth.
+"""A second process that updates the index while this one still reads and writes the primary database.
 
-    with companion(store) as other:      # None where there is no second core
-        ...                              # write to the truth
-        if other is not None and other.nudge(): ...
+    with background_indexer(store) as other:     # None where there is no second core
+        ...                                      # write to the store
+        if other is not None and other.notify(): ...
 
-Following is half of the work of a large run, and any process may do it, so nothing is passed but the
-store's path and a byte whenever there is more to follow. It holds nothing that could be lost: killed at
-any instant, the index is as after its last batch, and whoever follows next goes on from there.
+Updating the index is half of the work of a large run, and any process may do it, so nothing is passed but the
+store's path and a byte whenever there is more to apply. It holds nothing that could be lost: killed at
+any instant, the index is as after its last batch, and the next process to update it goes on from there.
 """
 
 import contextlib
@@ -17,31 +17,33 @@ import sys
 from collections.abc import Generator
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine
+from ctxrank.indexer.store.location import at
+from ctxrank.indexer.store.store import Store, open_at
 
 
-class Companion:
+class BackgroundIndexer:
     """The other process, as this one sees it."""
 
     def __init__(self, pipe: int) -> None:
         self._pipe = pipe
 
-    def nudge(self) -> bool:
-        """Say that there is more to follow; False if nobody listens any more."""
+    def notify(self) -> bool:
+        """Say that there is more to apply; False if the other process has ended."""
         try:
             os.write(self._pipe, b"\n")
         except BlockingIOError:
-            return True  # so many nudges wait already
+            return True  # so many notes wait already
         except OSError:
             return False
         return True
 
 
 @contextlib.contextmanager
-def companion(store: Store) -> Generator[Companion | None, None, None]:
-    """A process that follows until the block ends and its backlog is done; killed if the block fails.
+def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None, None]:
+    """A process that updates the index until the block ends and its backlog is done; killed if the block fails.
 
-    None where one cannot be started: then the caller follows by itself.
+    None where one cannot be started: then the caller updates the index itself.
     """
     process = _start(store) if _cores() > 1 and sys.executable else None
     if process is None or process.stdin is None:
@@ -49,7 +51,7 @@ def companion(store: Store) -> Generator[Companion | None, None, None]:
         return
     os.set_blocking(process.stdin.fileno(), False)
     try:
-        yield Companion(process.stdin.fileno())
+        yield BackgroundIndexer(process.stdin.fileno())
         process.stdin.close()
         process.wait()
     except BaseException:
@@ -65,7 +67,7 @@ def _cores() -> int:
 
 
 def _start(store: Store) -> subprocess.Popen[bytes] | None:
-    # -P: whatever lies in the folder we were called from is not imported in place of a module of ours.
+    # -P: what is in the folder we were called from is not imported in place of a module of ours.
     command = [sys.executable, "-P", "-m", __name__, store.location.truth, str(store.busy_ms)]
     try:
         return subprocess.Popen(
@@ -75,16 +77,16 @@ def _start(store: Store) -> subprocess.Popen[bytes] | None:
         return None
 
 
-def main(truth: str, busy_ms: int) -> None:
-    """Follow on every nudge, and end when the pipe does."""
+def main(primary: str, busy_ms: int) -> None:
+    """Update the index on every note, and end when the pipe does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
-    with open_store(truth, busy_ms=busy_ms) as store:
+    with open_at(at(primary), Fts5Engine, busy_ms) as store:
         is_open = True
         while is_open:
             is_open = bool(os.read(sys.stdin.fileno(), 1 << 16))
-            store.follow()
+            store.catch_up()
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(CtxrankError):  # whoever started us follows by itself then
+    with contextlib.suppress(CtxrankError):  # the process that started us updates the index itself then
         main(sys.argv[1], int(sys.argv[2]))

@@ -1,12 +1,12 @@
-"""Who follows: a process that will apply all that the index lacks says so while it does.
+"""Bulk catch-up: a process that will apply everything that is missing in the index announces it meanwhile.
 
 A search meets such a backlog when a run writes and indexes beside it. Applying a part of it would take the search long
-and the run no less, as only one process at a time can write the index; so it answers at once and says what it lacks.
-A lock on a file tells it from a backlog that nobody works on, and the system takes that lock from a process that dies.
+and the run no less, as only one process at a time can write the index; so it answers at once and says what is missing.
+A lock on a file tells it from a backlog that no process works on; the system takes that lock from a process that dies.
 
-    with Announcement(folder) as said:      the run: before each batch, because somebody may just be asking
-        said.again()
-    is_announced(folder)                    everybody else
+    with Announcement(folder) as announcement:      the run: before each batch: another process may be asking
+        announcement.repeat()
+    bulk_catch_up_in_progress(folder)               every other process
 """
 
 import contextlib
@@ -32,22 +32,22 @@ class Announcement:
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
             self._descriptor = os.open(os.path.join(self._folder, FILE), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        self.again()
+        self.repeat()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
 
-    def again(self) -> None:
-        """Say it, if it is not said: somebody asked at that very moment, or another run said it first."""
+    def repeat(self) -> None:
+        """Say it, if it is not said: another process asked at that very moment, or another run said it first."""
         if self._descriptor >= 0 and not self._is_held:
             with contextlib.suppress(OSError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._is_held = True
 
 
-def is_announced(folder: str) -> bool:
+def bulk_catch_up_in_progress(folder: str) -> bool:
     """Whether some process has said so. Those who ask share the lock, so they never take each other for a run."""
     try:
         descriptor = os.open(os.path.join(folder, FILE), os.O_RDONLY | os.O_CLOEXEC)

@@ -1,6 +1,6 @@
-"""The follower: it applies the change feed to the index until nothing is missing.
+"""The index updater: it applies the change log to the index until nothing is missing.
 
-It takes the index's write lock, then reads how far the index is, then applies in the feed's order with
+It takes the index's write lock, then reads how far the index is, then applies in the log's order with
 INSERT OR REPLACE and DELETE only. Reading before locking, or a plain INSERT, leaves ghosts that no check
 sees. Within one batch the order is by rowid: a batch holds a document at most once, and FTS5 writes out
 its pending list whenever rowids go backwards.
@@ -12,18 +12,26 @@ from collections.abc import Callable
 
 import apsw
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
-from ctxrank.indexer.fulltext.bulk_catch_up import Announcement, is_announced
+from ctxrank.indexer.fulltext.bulk_catch_up import Announcement, bulk_catch_up_in_progress
 from ctxrank.indexer.fulltext.health import heal
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, Shortest
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
+from ctxrank.indexer.fulltext.index_file import PRIMARY
 from ctxrank.indexer.fulltext.term_counts import TermCounter
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.change_log import (
+    ChangeBatch,
+    LoggedDocument,
+    changes_after,
+    history_id,
+    read_changes,
+)
 from ctxrank.indexer.store.connection import immediate, snapshot, translate, wait_for_locks
 from ctxrank.indexer.store.facets import index_rowid, scope_text
 
 # What is applied in one transaction: every term's statistics are written once a batch, and FTS5 writes one segment.
 _BATCH_DOCUMENTS = 10_000
-_BATCH_CHARS = 8_000_000
 # A bounded catch-up looks at the clock between batches, so its batches are small (about 10 ms each).
 _BOUNDED_BATCH_DOCUMENTS = 100
 # After a run this long the segments it wrote are merged (5 ms for a thousand documents; queries ran a quarter faster).
@@ -34,22 +42,18 @@ _SHORTENED = ", ".join(f"{column} = min({column}, ?)" for column in COLUMNS)
 _REFUSED = (
     apsw.ReadOnlyError, apsw.CantOpenError, apsw.FullError, apsw.IOError, apsw.PermissionsError, apsw.BusyError,
 )  # fmt: skip
-_EVERYTHING = 1 << 62  # beyond any number of a change
 
 
 class _Row(NamedTuple):
-    """One document of the feed, as the index needs it."""
+    """One document as a row of the index."""
 
     rowid: int
     owner_id: int
-    title: str
-    body: str
-    path: str
-    identifiers: str
     scope: str
+    document: LoggedDocument
 
 
-def follow(store: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0) -> int:
+def catch_up(holder: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0) -> int:
     """Apply what the index lacks; returns how many changes it still lacks.
 
     With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
@@ -57,81 +61,77 @@ def follow(store: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: 
     fingerprint is healed first where that is allowed.
     """
     deadline = None if bound_ms is None else time.monotonic() + bound_ms / 1000
-    index = index_file.current_index(store)
+    index = index_file.current_index(holder)
     try:
-        if index.trouble in index_file.HEALED:
-            index = heal(store)
+        if index.health in index_file.REBUILDABLE:
+            index = heal(holder)
         if not index.is_usable:
-            return lag(store, index)
-        folder = store.location.folder
+            return lag(holder, index)
+        folder = holder.location.folder
         if deadline is None:
-            wait_for_locks(index.connection, store.busy_ms)
-            with Announcement(folder) as said:
-                return Follower(index).run(None, said.again)
-        if is_announced(folder):
-            return lag(store, index)
+            wait_for_locks(index.connection, holder.busy_ms)
+            with Announcement(folder) as announcement:
+                return IndexUpdater(index).run(None, announcement.repeat)
+        if bulk_catch_up_in_progress(folder):
+            return lag(holder, index)
         wait_for_locks(index.connection, wait_ms)
-        return Follower(index).run(lambda: time.monotonic() >= deadline or is_announced(folder))
+        return IndexUpdater(index).run(lambda: time.monotonic() >= deadline or bulk_catch_up_in_progress(folder))
     except (apsw.BusyError, apsw.ReadOnlyError):
-        return lag(store, index)  # it answers as it is
-    except index_file.BROKEN as error:
-        index.trouble = index_file.trouble_beside(store.truth, error)
-        return lag(store, index)
+        return lag(holder, index)  # it answers as it is
+    except INDEX_READ_ERRORS as error:
+        index.health = index_file.health_with_store(holder.primary, error)
+        return lag(holder, index)
 
 
-def rebuild(store: index_file.IndexHolder) -> int:
-    """Empty the index and feed it again from the start; returns how many changes it still lacks.
+def rebuild(holder: index_file.IndexHolder) -> int:
+    """Empty the index and build it again from the start; returns how many changes it still lacks.
 
     Raises CtxrankError where the file cannot be written, LockedError; a damaged one is healed.
     """
-    index = index_file.current_index(store)
+    index = index_file.current_index(holder)
     try:
         if index.is_usable:
-            index.connection.set_busy_timeout(store.busy_ms)
+            index.connection.set_busy_timeout(holder.busy_ms)
             with immediate(index.connection):
                 clear(index.connection)
             if not index.is_file_sound():  # asked of an empty index, whatever its size
-                index = store.reopen_index()  # as it is since it was emptied
-                index.trouble = index_file.Trouble.DAMAGED
+                index = holder.reopen_index()  # as it is since it was emptied
+                index.health = IndexHealth.DAMAGED
     except _REFUSED as error:
         raise translate(error, index.path) from error
     except apsw.Error as error:
-        index.trouble = index_file.trouble_of(error)
-    return follow(store)
+        index.health = index_file.health_of(error)
+    return catch_up(holder)
 
 
-def lag(store: index_file.IndexHolder, index: index_file.Index) -> int:
-    """How many changes of the feed the index lacks; all of them where it cannot be read."""
+def lag(holder: index_file.IndexHolder, index: index_file.Index) -> int:
+    """How many changes of the log the index lacks; all of them where it cannot be read."""
     applied = 0
-    with snapshot(store.truth):
-        # The truth is pinned first: what is committed and applied while this looks is not missing.
-        store.truth.execute("SELECT seq FROM store").fetchone()
+    with snapshot(holder.primary):
+        # The primary database is pinned first: what is committed and applied while this looks is not missing.
+        holder.primary.execute("SELECT seq FROM store").fetchone()
         if index.is_usable:
             try:
                 applied = index.state().applied_seq
-            except index_file.BROKEN as error:
-                index.trouble = index_file.trouble_of(error)
-        return changes_after(store.truth, applied)
+            except INDEX_READ_ERRORS as error:
+                index.health = index_file.health_of(error)
+        return changes_after(holder.primary, applied)
 
 
-def changes_after(truth: apsw.Connection, seq: int, schema: str = "main") -> int:
-    """How many documents and tombstones came after this point of the feed."""
-    row = truth.execute(
-        f"SELECT (SELECT count(*) FROM {schema}.documents WHERE seq > ?1)"
-        f" + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)",
-        (seq,),
-    ).fetchone()
-    return int(row[0]) if row else 0
+def apply_batch(index: index_file.Index, batch: ChangeBatch) -> None:
+    """Apply a batch that was read elsewhere; what of it is applied already is left out."""
+    with immediate(index.connection):
+        IndexUpdater(index).apply(batch)
 
 
-class Follower:
+class IndexUpdater:
     """One run: keeps the ids of terms it has seen, so that a rebuild looks each up once."""
 
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._connection = index.connection
         self._terms = TermCounter(index)
-        self._shortest = Shortest()
+        self._impact_bounds = ImpactBounds()
         self._generation = 0
         self._applied = 0
 
@@ -141,13 +141,13 @@ class Follower:
         while True:
             before_batch()
             with immediate(self._connection):
-                is_done = self._apply_batch(size)
+                is_done = self._apply_next(size)
             if is_done:
                 if is_enough is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
                     self._merge()
                 return 0
             if is_enough is not None and is_enough():
-                return changes_after(self._connection, self._index.state().applied_seq, "primary_db")
+                return changes_after(self._connection, self._index.state().applied_seq, PRIMARY)
 
     def _merge(self) -> None:
         """Leave one segment behind a long run: a query then reads one list a term, not one for each of them.
@@ -164,69 +164,56 @@ class Follower:
                 return
             pages = _MERGED_AT_ONCE_PAGES
 
-    def _apply_batch(self, size: int) -> bool:
+    def _apply_next(self, size: int) -> bool:
         """Apply the next changes; true when there were no more. Runs inside the write transaction."""
         state = self._index.state()
-        if state.mark != self._mark_at(state.applied_seq):
-            # Another history: a restored backup, or a truth file that was replaced.
+        if state.history_id != history_id(self._connection, PRIMARY, state.applied_seq):
+            # Another history: a restored backup, or a primary database that was replaced.
             clear(self._connection)
             state = self._index.state()
+        batch = read_changes(self._connection, PRIMARY, after=state.applied_seq, most=size)
+        self.apply(batch)
+        return batch.is_last
+
+    def apply(self, batch: ChangeBatch) -> None:
+        """Apply what of a batch is newer than the index. Runs inside the write transaction."""
+        state = self._index.state()
         if state.generation != self._generation:
             # Emptied since the last batch, by us or by another process: its terms have other ids now.
             self._terms.forget()
-            self._shortest.forget()
+            self._impact_bounds.forget()
             self._generation = state.generation
-        live, live_end = self._read_documents(state.applied_seq, size)
-        gone, gone_end = self._read_tombstones(state.applied_seq, size)
-        end = min(live_end, gone_end)
-        is_all = end == _EVERYTHING
-        rows = sorted((row for seq, row in live if seq <= end), key=lambda row: row.rowid)
-        removed = sorted(rowid for seq, rowid in gone if seq <= end)
-        end = min(end, self._last_seq())
-        if end > state.applied_seq:  # even with no rows: those of the last numbers may have changed again
-            self._apply(state, rows, removed, end)
-            self._applied += len(rows)
-        return is_all
+        if batch.end <= state.applied_seq:
+            return
+        # Even with no rows: those of the last numbers may have changed again.
+        rows = self._rows([document for document in batch.documents if document.seq > state.applied_seq])
+        removed = sorted(
+            index_rowid(deletion.session_id, deletion.id)
+            for deletion in batch.deletions
+            if deletion.seq > state.applied_seq
+        )
+        self._apply(state, rows, removed, batch.end)
+        self._applied += len(rows)
 
-    def _read_documents(self, after: int, size: int) -> tuple[list[tuple[int, _Row]], int]:
-        """The next rows by their numbers, and up to which number these are all there are."""
+    def _rows(self, documents: list[LoggedDocument]) -> list[_Row]:
+        """Documents as rows of the index, in its order."""
         labels = {
-            str(text): int(label) for label, text in self._connection.execute("SELECT id, text FROM primary_db.labels")
+            str(text): int(label) for label, text in self._connection.execute(f"SELECT id, text FROM {PRIMARY}.labels")
         }
-        rows: list[tuple[int, _Row]] = []
-        chars = 0
-        for record in self._connection.execute(
-            """
-            SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
-                   title, body, path, identifiers
-              FROM primary_db.documents
-             WHERE seq > ?
-             ORDER BY seq
-             LIMIT ?
-            """,
-            (after, size),
-        ):
-            seq, id_, kind, owner, session, group, agent, type_, priority, superseded, *texts = record
-            title, body, path, identifiers = texts
-            scope = scope_text(
-                kind, session, group, labels, agent=agent, type_=type_, priority=priority,
-                is_current=superseded is None,
-            )  # fmt: skip
-            rows.append((seq, _Row(index_rowid(session, id_), owner or id_, title, body, path, identifiers, scope)))
-            chars += len(body) + len(identifiers)
-            if chars >= _BATCH_CHARS:
-                return rows, seq
-        return rows, rows[-1][0] if len(rows) == size else _EVERYTHING
-
-    def _read_tombstones(self, after: int, size: int) -> tuple[list[tuple[int, int]], int]:
         rows = [
-            (int(seq), index_rowid(int(session), int(document)))
-            for seq, session, document in self._connection.execute(
-                "SELECT seq, session_id, document_id FROM primary_db.tombstones WHERE seq > ? ORDER BY seq LIMIT ?",
-                (after, size),
+            _Row(
+                rowid=index_rowid(document.session_id, document.id),
+                owner_id=document.owner_id or document.id,
+                scope=scope_text(
+                    document.kind, document.session_id, document.group_id, labels, agent=document.agent,
+                    type_=document.type, priority=document.priority, is_current=document.superseded_by is None,
+                ),
+                document=document,
             )
-        ]
-        return rows, rows[-1][0] if len(rows) == size else _EVERYTHING
+            for document in documents
+        ]  # fmt: skip
+        rows.sort(key=lambda row: row.rowid)
+        return rows
 
     def _apply(self, state: index_file.IndexState, rows: list[_Row], removed: list[int], end: int) -> None:
         changed_df: Counter[int] = Counter()
@@ -249,48 +236,36 @@ class Follower:
         entries: list[tuple[int, int, int, bytes]] = []
         self._terms.start()
         for row in rows:
+            text = row.document
             counts, length = self._terms.count(
-                body=row.body, title=row.title, path=row.path, identifiers=row.identifiers
+                body=text.body, title=text.title, path=text.path, identifiers=text.identifiers
             )
             changed_df.update(counts.keys())
-            self._shortest.note(counts.keys(), counts.values(), length)
+            self._impact_bounds.observe(counts.keys(), counts.values(), length)
             entries.append((row.rowid, row.owner_id, length, forward.encode(counts)))
             documents += 1
             total_length += length
         self._terms.finish()
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.fts (rowid, body, title, path, identifiers, scope) VALUES (?, ?, ?, ?, ?, ?)",
-            [(row.rowid, row.body, row.title, row.path, row.identifiers, row.scope) for row in rows],
+            [(rowid, text.body, text.title, text.path, text.identifiers, scope) for rowid, _, scope, text in rows],
         )
         self._connection.executemany(
             "INSERT OR REPLACE INTO main.forward (id, owner_id, length, terms) VALUES (?, ?, ?, ?)", entries
         )
-        news = self._shortest.news()
+        shortened = self._impact_bounds.take_changes()
         self._connection.executemany(
             "UPDATE main.terms SET df = df + ? WHERE id = ?",
-            [(change, term_id) for term_id, change in changed_df.items() if change and term_id not in news],
+            [(change, term_id) for term_id, change in changed_df.items() if change and term_id not in shortened],
         )
         self._connection.executemany(
             f"UPDATE main.terms SET df = df + ?, {_SHORTENED} WHERE id = ?",
-            [(changed_df[term_id], *lengths, term_id) for term_id, lengths in news.items()],
+            [(changed_df[term_id], *lengths, term_id) for term_id, lengths in shortened.items()],
         )
         self._connection.execute(
             "UPDATE main.state SET applied_seq = ?, history_id = ?, documents = ?, total_length = ? WHERE id = 1",
-            (end, self._mark_at(end), documents, total_length),
+            (end, history_id(self._connection, PRIMARY, end), documents, total_length),
         )
-
-    def _mark_at(self, seq: int) -> int:
-        """The mark of the transaction that this change belongs to; 0 before the first change."""
-        if seq == 0:
-            return 0
-        row = self._connection.execute(
-            "SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
-        ).fetchone()
-        return int(row[0]) if row else -1
-
-    def _last_seq(self) -> int:
-        row = self._connection.execute("SELECT seq FROM primary_db.store WHERE id = 1").fetchone()
-        return int(row[0]) if row else 0
 
 
 def clear(connection: apsw.Connection) -> None:

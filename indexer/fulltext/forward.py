@@ -21,7 +21,7 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 # What each count of a column adds to a term's packed counts; no two columns share a bit.
@@ -136,3 +136,33 @@ def packed_counts(blob: bytes, wanted: frozenset[int]) -> list[tuple[int, int]]:
             at = first + bisect_left(ids, id_)
             found.append((id_, blob[at] or counts_written_out(blob, counts_at, at)))
     return found
+
+
+def frequencies(
+    blobs: Iterable[bytes], wanted: Collection[int], weighted: dict[int, float]
+) -> Iterator[list[tuple[int, float]]]:
+    """For each blob (term id, weighted count) of those of the wanted terms that it holds. Raises ValueError as above.
+
+    `weighted` maps packed counts to the weighted ones. The inner loop of every query: `packed_counts`, written out.
+    """
+    common = frozenset(wanted).intersection
+    for blob in blobs:
+        if crc32(blob) != WHOLE:
+            raise ValueError("a forward list is damaged")
+        small = blob[0] | blob[1] << 8
+        counts_at = HEAD_BYTES + 2 * small
+        ids = array("H", blob[HEAD_BYTES:counts_at])
+        if _IS_BIG_ENDIAN:
+            ids.byteswap()
+        found: list[tuple[int, float]] = []
+        rest = len(blob) - CHECK_BYTES - counts_at - small
+        if rest and rest != 2 * (blob[2] | blob[3] << 8):
+            large = large_ids(blob, small)
+            counts_at += 4 * len(large)
+            for id_ in common(large):
+                at = counts_at + small + bisect_left(large, id_)
+                found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
+        for id_ in common(ids):
+            at = counts_at + bisect_left(ids, id_)
+            found.append((id_, weighted[blob[at] or counts_written_out(blob, counts_at, at)]))
+        yield found

@@ -1,6 +1,6 @@
 """Healing a derived file: empty it in place, else reset it in place, else (or if it is large) remove it.
 
-The caller feeds it again afterwards. Under one lock file, so that two processes never heal at once; the
+The caller brings it up to date afterwards. Under one lock file, so that two processes never heal at once; the
 three files go together, because removing `index.db` alone under open processes gives I/O errors.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 import apsw
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.store.connection import immediate
 
@@ -18,40 +19,40 @@ from ctxrank.indexer.store.connection import immediate
 _EMPTIED_IN_PLACE_MAX_BYTES = 8 * 2**20
 
 
-def heal(store: index_file.IndexHolder) -> index_file.Index:
-    """Bring the store's index to an empty, sound state; returns it on a fresh connection.
+def heal(holder: index_file.IndexHolder) -> index_file.Index:
+    """Bring the index to an empty, sound state; returns it on a fresh connection.
 
-    Where another process is healing, or nothing helps, the index comes back with its trouble.
+    Where another process is healing, or nothing helps, the index comes back with what is wrong.
     """
-    seen, trouble = store.index().generation, store.index().trouble
-    with _healing_lock(store.location.folder) as is_ours:
-        index = store.reopen_index()
+    seen, health = holder.index().generation, holder.index().health
+    with _healing_lock(holder.location.folder) as is_ours:
+        index = holder.reopen_index()
         if index.is_usable:
             if index.generation != seen and _answers(index):
                 return index  # another process has healed it
             # What the caller saw stands: damage in one term's pages is met by no check of ours.
-            index.trouble = trouble if trouble is index_file.Trouble.IO_ERROR else index_file.Trouble.DAMAGED
+            index.health = health if health is IndexHealth.IO_ERROR else IndexHealth.DAMAGED
         if not is_ours:
             return index
-        if index.trouble not in (*index_file.HEALED, index_file.Trouble.LOCKED):
+        if index.health not in (*index_file.REBUILDABLE, IndexHealth.LOCKED):
             return index
         for step in (_empty_in_place, _reset_in_place):
-            if not index.is_open or _is_large(store.location.index_file):
+            if not index.is_open or _is_large(holder.location.index_file):
                 break
             try:
                 step(index)
             except apsw.BusyError:
-                break  # whoever holds the lock goes on with a file that nobody else sees, and notices
-            except index_file.BROKEN:
+                break  # the process that holds the lock goes on with a file that no other process sees, and notices
+            except INDEX_READ_ERRORS:
                 continue  # too damaged for this step; the next one takes less for granted
-            index = store.reopen_index()
+            index = holder.reopen_index()
             if index.is_usable and _answers(index) and _is_file_sound(index):
                 return index
         index.close()
         for suffix in ("", "-wal", "-shm"):
             with contextlib.suppress(OSError):  # gone already, or not ours to remove: opening says which
-                os.unlink(store.location.index_file + suffix)
-        return store.reopen_index()
+                os.unlink(holder.location.index_file + suffix)
+        return holder.reopen_index()
 
 
 def _empty_in_place(index: index_file.Index) -> None:
@@ -81,14 +82,14 @@ def _is_large(path: str) -> bool:
 def _is_file_sound(index: index_file.Index) -> bool:
     try:
         return index.is_file_sound()
-    except index_file.BROKEN:
+    except INDEX_READ_ERRORS:
         return False
 
 
 def _answers(index: index_file.Index) -> bool:
     try:
         return index.is_sound()
-    except index_file.BROKEN:
+    except INDEX_READ_ERRORS:
         return False
 
 

@@ -1,15 +1,15 @@
 """The index file: opened, recognised, and asked whether it is sound.
 
-It is `main` on a connection of its own, with the truth attached read-only as `truth`, so that one
-query sees both. Whatever is wrong with it is a value (`trouble`), never an exception: search and
+It is `main` on a connection of its own, with the primary database attached read-only (PRIMARY), so that one
+query sees both. Whatever is wrong with it is a value (`health`), never an exception: search and
 assembly answer without it.
 """
 
 import os
-from enum import Enum
 
 import apsw
 
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
@@ -21,44 +21,25 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
+PRIMARY = "primary_db"  # the name under which the primary database is attached
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 5
-# Everything that the index is a function of, beside the feed. A difference rebuilds it. Receipts name it.
+# Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
 FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1"
 
 
-class Trouble(Enum):
-    """Why the index cannot answer; the value is how a person is told."""
-
-    NONE = ""
-    NO_FTS5 = "this SQLite has no FTS5"
-    OFF = "FTS5 is switched off in the configuration"
-    NEWER = "the index was made by a newer ctxrank"
-    DAMAGED = "the index is damaged"
-    IO_ERROR = "the system could not read or write the index"
-    LOCKED = "the index is locked by another process"
-    UNREADABLE = "the index cannot be opened"
-    REBUILDING = "the index is being rebuilt"
-    REFUSED = "the index refused the query"
-    TORN = "rows of the store are damaged"  # not the index, but what it leads to
-    STORE = "a page of the store cannot be read: see 'ctxrank doctor'"  # nothing that a new index helps against
-
-
-# What reading a damaged index raises: SQLite sees that a page is no page, but what stands on it is used as it is.
-BROKEN = (apsw.Error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.
-HEALED = (Trouble.DAMAGED, Trouble.IO_ERROR, Trouble.REBUILDING)
+REBUILDABLE = (IndexHealth.DAMAGED, IndexHealth.IO_ERROR, IndexHealth.REBUILDING)
 # What may be over by the next call, in one process too.
-_PASSING = (Trouble.NO_FTS5, Trouble.NEWER, Trouble.LOCKED, Trouble.UNREADABLE)
+_PASSING = (IndexHealth.NO_FTS5, IndexHealth.NEWER, IndexHealth.LOCKED, IndexHealth.UNREADABLE)
 
 
 class IndexState(NamedTuple):
     """Where the index stands: the last change it holds, and its statistics."""
 
     applied_seq: int
-    mark: int
+    history_id: int
     documents: int
     total_length: int
     generation: int
@@ -70,13 +51,13 @@ class IndexState(NamedTuple):
 
 
 class Index:
-    """An open index; `connection` is only to be used while `trouble` is NONE."""
+    """An open index; `connection` is only to be used while `health` is OK."""
 
     def __init__(
-        self, connection: apsw.Connection | None, trouble: Trouble, path: str, generation: int | None = None
+        self, connection: apsw.Connection | None, health: IndexHealth, path: str, generation: int | None = None
     ) -> None:
         self._connection = connection
-        self.trouble = trouble
+        self.health = health
         self.path = path
         self.generation = generation  # as it was when it was opened
         self._identity = _identity(path)
@@ -84,15 +65,15 @@ class Index:
 
     @property
     def connection(self) -> apsw.Connection:
-        """The connection with the index as main and the truth attached."""
+        """The connection with the index as main and the primary database attached."""
         if self._connection is None:
-            raise AssertionError(f"asked for an index that has trouble: {self.trouble.value}")
+            raise AssertionError(f"asked for an index that cannot be used: {self.health.value}")
         return self._connection
 
     @property
     def is_usable(self) -> bool:
         """True while nothing is known to be wrong with it."""
-        return self.trouble is Trouble.NONE
+        return self.health is IndexHealth.OK
 
     @property
     def is_open(self) -> bool:
@@ -121,8 +102,20 @@ class Index:
         ).fetchone()
         return found == (1,)
 
+    def is_current(self) -> bool:
+        """Whether every committed change is in it."""
+        row = self.connection.execute(
+            f"""
+            SELECT i.applied_seq = s.seq
+                   AND i.history_id = coalesce(
+                       (SELECT history_id FROM {PRIMARY}.history_checkpoints WHERE seq >= s.seq LIMIT 1), 0)
+              FROM main.state AS i, {PRIMARY}.store AS s
+            """
+        ).fetchone()
+        return row == (1,)
+
     def is_file_sound(self) -> bool:
-        """Whether SQLite finds every page where it belongs: what is made anew in a file of lost pages loses more."""
+        """Whether SQLite finds every page where it belongs: what is rebuilt in a file of lost pages loses more."""
         return self.connection.execute("PRAGMA main.quick_check(1)").fetchone() == ("ok",)
 
     def is_whole(self) -> bool:
@@ -175,13 +168,13 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 class IndexHolder(Protocol):
-    """What following and healing need of a store; the store itself imports both, so they cannot name it."""
+    """What catching up and healing need: the engine that has the index open, which imports both."""
 
     @property
     def location(self) -> Location: ...
 
     @property
-    def truth(self) -> apsw.Connection: ...
+    def primary(self) -> apsw.Connection: ...
 
     @property
     def busy_ms(self) -> int: ...
@@ -191,50 +184,50 @@ class IndexHolder(Protocol):
     def reopen_index(self) -> Index: ...
 
 
-def open_index(path: str, truth_path: str, *, busy_ms: int) -> Index:
-    """Open, and if it is not there make, the index of a truth file. Never raises: trouble is a value."""
+def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
+    """Open, and if it is not there make, the index of a primary database. Never raises: its health is a value."""
     connection: apsw.Connection | None = None
     generation: int | None = None
     try:
         if os.path.islink(path):
-            os.unlink(path)  # what it leads to is not ours to write; the index is made anew in its place
+            os.unlink(path)  # what it leads to is not ours to write; the index is rebuilt in its place
         connection = open_database(path, busy_ms=busy_ms, create=True)
-        _attach(connection, truth_path)
+        _attach(connection, primary_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.
         connection.pragma("synchronous", 1)
-        trouble = _recognise(connection)
-        if trouble is Trouble.NONE:
+        health = _recognise(connection)
+        if health is IndexHealth.OK:
             generation = _generation(connection)
     except apsw.Error as error:
-        trouble = trouble_of(error)
+        health = health_of(error)
     except OSError:
-        trouble = Trouble.UNREADABLE
+        health = IndexHealth.UNREADABLE
     except LockedError:
-        trouble = Trouble.LOCKED
+        health = IndexHealth.LOCKED
     except CtxrankError as error:
-        trouble = trouble_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else Trouble.UNREADABLE
-    if trouble in (Trouble.NONE, *HEALED) or connection is None:
-        return Index(connection, trouble, path, generation)
+        health = health_of(error.__cause__) if isinstance(error.__cause__, apsw.Error) else IndexHealth.UNREADABLE
+    if health in (IndexHealth.OK, *REBUILDABLE) or connection is None:
+        return Index(connection, health, path, generation)
     connection.close()
-    return Index(None, trouble, path)
+    return Index(None, health, path)
 
 
-def current_index(store: IndexHolder) -> Index:
-    """The store's index; on a fresh connection where its file was replaced or its trouble may be over."""
-    index = store.index()
-    if index.is_replaced or index.trouble in _PASSING:
-        return store.reopen_index()
+def current_index(holder: IndexHolder) -> Index:
+    """The index; on a fresh connection where its file was replaced or what was wrong may be over."""
+    index = holder.index()
+    if index.is_replaced or index.health in _PASSING:
+        return holder.reopen_index()
     return index
 
 
-def _attach(connection: apsw.Connection, truth_path: str) -> None:
+def _attach(connection: apsw.Connection, primary_path: str) -> None:
     try:
-        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "mode=ro"),))
+        connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "mode=ro"),))
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        if os.access(os.path.dirname(truth_path), os.W_OK) and os.access(truth_path, os.W_OK):
+        if os.access(os.path.dirname(primary_path), os.W_OK) and os.access(primary_path, os.W_OK):
             raise
-        # On a read-only file system nobody can make the -shm; the truth was opened the same way.
-        connection.execute("ATTACH ? AS primary_db", (file_uri(truth_path, "immutable=1"),))
+        # On a read-only file system no process can make the -shm; the primary database was opened the same way.
+        connection.execute(f"ATTACH ? AS {PRIMARY}", (file_uri(primary_path, "immutable=1"),))
 
 
 def _generation(connection: apsw.Connection) -> int:
@@ -242,25 +235,25 @@ def _generation(connection: apsw.Connection) -> int:
     return int(row[0]) if row else 0
 
 
-def _recognise(connection: apsw.Connection) -> Trouble:
+def _recognise(connection: apsw.Connection) -> IndexHealth:
     if connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'state'").fetchone() is None:
         create_schema(connection)
-        return Trouble.NONE
+        return IndexHealth.OK
     row = connection.execute("SELECT format, fingerprint, store_uuid FROM main.state WHERE id = 1").fetchone()
     if row is None:
-        return Trouble.DAMAGED
+        return IndexHealth.DAMAGED
     if row[0] > FORMAT:
-        return Trouble.NEWER
-    (uuid,) = connection.execute("SELECT uuid FROM primary_db.store WHERE id = 1").fetchone() or ("",)
+        return IndexHealth.NEWER
+    (uuid,) = connection.execute(f"SELECT uuid FROM {PRIMARY}.store WHERE id = 1").fetchone() or ("",)
     if row[:3] != (FORMAT, FINGERPRINT, uuid):
-        return Trouble.REBUILDING
+        return IndexHealth.REBUILDING
     # The prepared MATCH is what finds out that FTS5 is missing.
     connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1", (f"scope:{SENTINEL}",)).fetchall()
-    return Trouble.NONE
+    return IndexHealth.OK
 
 
 def create_schema(connection: apsw.Connection) -> None:
-    """Make the tables of an empty index, once, whoever comes first."""
+    """Make the tables of an empty index, once, whichever process comes first."""
     with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
         schema = file.read()
     with immediate(connection):
@@ -274,33 +267,33 @@ def start_empty(connection: apsw.Connection) -> None:
     """Write the state of an index that has applied nothing, and its sentinel row."""
     connection.execute(
         "INSERT OR REPLACE INTO main.state (id, store_uuid, fingerprint, format, applied_seq, history_id, documents,"
-        " total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM primary_db.store",
+        f" total_length, generation) SELECT 1, uuid, ?, ?, 0, 0, 0, 0, random() FROM {PRIMARY}.store",
         (FINGERPRINT, FORMAT),
     )
     connection.execute("INSERT OR REPLACE INTO main.fts (rowid, scope) VALUES (0, ?)", (SENTINEL,))
 
 
-def trouble_of(error: BaseException | None) -> Trouble:
+def health_of(error: BaseException | None) -> IndexHealth:
     """What an error of SQLite says about the index."""
     if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return Trouble.LOCKED
+        return IndexHealth.LOCKED
     if isinstance(error, apsw.SQLError) and "no such module" in str(error):
-        return Trouble.NO_FTS5
+        return IndexHealth.NO_FTS5
     if isinstance(error, apsw.CantOpenError | apsw.ReadOnlyError | apsw.FullError | apsw.PermissionsError):
-        return Trouble.UNREADABLE
+        return IndexHealth.UNREADABLE
     if isinstance(error, apsw.IOError):
-        return Trouble.IO_ERROR
-    return Trouble.DAMAGED
+        return IndexHealth.IO_ERROR
+    return IndexHealth.DAMAGED
 
 
-def trouble_beside(truth: apsw.Connection, error: BaseException) -> Trouble:
+def health_with_store(primary: apsw.Connection, error: BaseException) -> IndexHealth:
     """The same where the store was read with the index: STORE if its history cannot be, which no new index helps."""
-    trouble = trouble_of(error)
-    if trouble is Trouble.DAMAGED:
+    health = health_of(error)
+    if health is IndexHealth.DAMAGED:
         try:
-            truth.execute(
+            primary.execute(
                 "SELECT count(history_id) FROM history_checkpoints WHERE seq >= (SELECT seq FROM store)"
             ).fetchone()
         except apsw.CorruptError:
-            return Trouble.STORE
-    return trouble
+            return IndexHealth.STORE
+    return health

@@ -4,8 +4,8 @@
 
         lock: 2 in the body and 1 in the title; and: 1 in the body; 4 tokens in all
 
-A counter serves one run of the follower and knows the id of every term it has met. A new term gets the next id when
-it is counted, and its row before the transaction ends.
+A counter serves one run of the index updater and knows the id of every term it has met. A new term gets the next id
+when it is counted, and its row before the transaction ends.
 """
 
 from collections import Counter
@@ -35,7 +35,7 @@ class TermCounter:
         self._ids.finish()
 
     def forget(self) -> None:
-        """Forget all ids: the index was emptied and gives them anew."""
+        """Forget all ids: the index was emptied and gives new ones."""
         self._ids.clear()
         self._path, self._path_length, self._path_counts = "", 0, []
 

@@ -210,3 +210,20 @@ def _remove_document(change: Change, number: int) -> None:
     ).fetchone()
     if row is not None:
         documents.remove(change, int(row[0]))
+
+
+def documents_named(primary: apsw.Connection, name: str) -> frozenset[int]:
+    """The documents of the artifacts of this id, in any case of letters, of all trees."""
+    query = """
+        SELECT d.id
+          FROM linked_artifacts AS l
+          JOIN documents AS d ON d.kind = ? AND d.record_id = l.id
+         WHERE l.name = ? COLLATE NOCASE
+    """
+    return frozenset(int(row[0]) for row in primary.execute(query, (KIND, name)))
+
+
+def document_numbers(primary: apsw.Connection) -> dict[int, int]:
+    """The artifact of each document; the index of public ids answers this without a look at the rows."""
+    query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
+    return {int(row[0]): int(row[1]) for row in primary.execute(query, (KIND,))}

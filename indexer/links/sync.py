@@ -25,7 +25,7 @@ from ctxrank.indexer.links.store import (
 from ctxrank.indexer.links.tree import Tree, find_tree, known_trees, list_files
 from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.indexer.beneath import Root
@@ -86,7 +86,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     if tree is None:
         return None
     report = sync_tree(store, tree, mode)
-    store.follow()
+    store.catch_up()
     scan = sync_annotations(store, tree, load_linked_config(tree).starts)
     count_tokens(store)
     return LinkedReport(
@@ -114,7 +114,7 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
             for row in gone.values():
                 remove(change, row.number)
     if written or gone:
-        store.follow(FOLLOW_AFTER_WRITE_MS)
+        store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     _remember(store, tree, files, _Memory(before, rules, seen))
     return SyncReport(
         files=len(files),

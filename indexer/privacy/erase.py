@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
@@ -94,7 +95,7 @@ def erase(store: Store) -> bool:
     there are backups, which may hold all of it. Waits for others as long as the store does.
     """
     try:
-        store.close_index()
+        fts5_of(store).close()
         with sqlite_errors(store.location.truth):
             store.truth.execute("VACUUM")
         # Both, also where the first is kept: the less there is left, the better.
@@ -129,16 +130,16 @@ def delete_backups(store: Store) -> None:
 def _make_index_anew(store: Store) -> bool:
     from ctxrank.indexer.fulltext.catch_up import rebuild
 
-    before = store.index().generation
-    rebuild(store)
-    index = store.index()
+    before = index_of(store).generation
+    rebuild(fts5_of(store))
+    index = index_of(store)
     if index.is_usable and before is not None:
         with sqlite_errors(index.path):
             # One that could not be read for a moment may be the old one: emptied, it is of another generation.
             if index.state().generation != before:
                 index.connection.execute("VACUUM main")
                 return _cut_log(index.connection, index.path)
-    store.close_index()
+    fts5_of(store).close()
     for suffix in ("", "-wal", "-shm"):  # derived, and made when it is next needed
         with contextlib.suppress(FileNotFoundError):
             os.unlink(store.location.index_file + suffix)

@@ -104,7 +104,7 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
     with unchecked_references(store.truth), store.write() as change:
         expired = [int(row[0]) for row in change.connection.execute(query, values)]
         remove_records(change, "error", expired)
-    store.follow()
+    store.catch_up()
     return len(expired)
 
 
@@ -157,7 +157,7 @@ def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_
         return PruneReport({rule.kind: _count(store.truth, rule) for rule in every}, is_dry_run=True)
     with unchecked_references(store.truth):
         deleted = {rule.kind: _remove(store, rule) for rule in every}
-    store.follow()
+    store.catch_up()
     return PruneReport(deleted, is_dry_run=False)
 
 

@@ -16,7 +16,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, red
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page
 from ctxrank.indexer.store.ids import DocumentRef
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
@@ -114,7 +114,7 @@ def save_package(
             root=artifacts.root_id(change, store.location.root, store.location.project),
             prepared=prepared,
         )
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return saved._replace(notes=tuple(notes))
 
 
@@ -253,7 +253,7 @@ def supersede(store: Store, old_id: int, new_id: int) -> None:
     """Say that one package replaces another. Raises NotFoundError, and UsageError for a circle or a repeat."""
     with store.write() as change:
         link_versions(change, old_id, new_id)
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
 
 
 def link_versions(change: Change, old_id: int, new_id: int) -> None:

@@ -14,7 +14,7 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_group, req
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
 # What nobody may leave out: without the first a task was not read, without the second it was not finished.
@@ -124,7 +124,7 @@ def save_reasoning(
             clean.iteration, clean.confidence, clean.references, is_redacted=bool(notes),
         )  # fmt: skip
         number = insert(change, entry)
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedReasoning(
         number, session.name, clean.group, clean.agent, clean.phase, created_at, entry.is_redacted, notes
     )

@@ -157,6 +157,18 @@ def find_group(truth: apsw.Connection, session_id: int, name: str) -> Group | No
     return None if row is None else _group(row)
 
 
+def session_id_of(truth: apsw.Connection, name: str) -> int | None:
+    """The id of a session; None for one that is not there."""
+    row = truth.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def group_ids_of(truth: apsw.Connection, name: str) -> list[tuple[int, int]]:
+    """(group, its session) of all groups of exactly this name."""
+    rows = truth.execute("SELECT id, session_id FROM groups WHERE name = ?", (name,))
+    return [(int(group), int(session)) for group, session in rows]
+
+
 def list_groups(truth: apsw.Connection, session_id: int) -> Page[Group]:
     """The groups of a session by age."""
     query = (

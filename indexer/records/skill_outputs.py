@@ -15,7 +15,7 @@ from ctxrank.indexer.records.sessions import is_session_wide, require_group, req
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200
@@ -101,7 +101,7 @@ def save_skill_output(
         assert row is not None, "an aggregate always has a row"
         iteration = int(row[0])
         number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted)
 
 

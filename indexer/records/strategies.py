@@ -16,7 +16,7 @@ from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 
 TOPICS = ("implementation", "architecture", "methodology", "general")
@@ -94,7 +94,7 @@ def save_strategy(store: Store, new: NewStrategy, *, mode: RedactionMode = Redac
     prepared = _prepared(new, mode)
     with store.write() as change:
         saved = _count(change, prepared)
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return saved
 
 
@@ -219,7 +219,7 @@ def extract_strategies(
         return []
     with store.write() as change:
         saved = [_count(change, strategy) for strategy in prepared.values()]
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return saved
 
 

@@ -1,4 +1,4 @@
-"""Facets: what a document can be filtered by, as tokens of the index's `scope` column.
+"""Facets: what a document can be filtered by, as tokens of the index's `scope` column; and the scope of a question.
 
     k2 s14 g3 a5 t9 p2 c1
     │  │   │  │  │  │  └ current (1) or superseded (0)
@@ -14,10 +14,17 @@ and a part of `group_auth_api`. Each is one token ending in a digit (so the stem
 every document has the same number of them (so no length is changed by them). 0 means none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple
 
 KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked")
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS, start=1)}
+
+# A package or artifact is also found by its passages.
+WITH_PASSAGES = ("package", "artifact")
 
 SENTINEL = "z0"  # on one row of its own: an index that does not find it is damaged
 ROWID_SHIFT = 32
@@ -59,3 +66,92 @@ def scope_text(
         f"k{_KIND_CODES[kind]} s{session_id} g{group_id} a{labels.get(agent, 0)} t{labels.get(type_, 0)} "
         f"p{labels.get(priority, 0)} c{int(is_current)}"
     )
+
+
+class Scope(NamedTuple):
+    """What a document must be: alternatives within a field, and every field that is not empty must hold.
+
+    All of it is said of the document that a hit is shown as, which for a passage is its parent, except `kinds`: with
+    'passage' in it, passages of any parent are in scope; without it, passages of parents of these kinds.
+    """
+
+    kinds: tuple[str, ...] = ()
+    session_ids: tuple[int, ...] = ()
+    group_ids: tuple[int, ...] = ()
+    agents: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    priorities: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # patterns as typed: see `sqlite_globs`
+    since: int | None = None  # microseconds since 1970, UTC; both ends are in scope
+    until: int | None = None
+    is_current: bool = False  # nothing that is superseded
+    document_ids: frozenset[int] | None = None  # None is any
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all of its rows may be read: one session, or documents that are named one by one."""
+        return len(self.session_ids) == 1 or self.document_ids is not None
+
+
+class Condition(NamedTuple):
+    """SQL on `documents AS d` with its values; no SQL where nothing is asked."""
+
+    sql: str
+    values: tuple[object, ...]
+
+
+def parent_condition(scope: Scope) -> Condition:
+    """What no facet can say of a parent document: its kind, its time and its path."""
+    conditions: list[str] = []
+    values: list[object] = []
+    if "passage" not in scope.kinds and any(kind in scope.kinds for kind in WITH_PASSAGES):
+        conditions.append(f"d.kind IN ({_places(scope.kinds)})")
+        values += scope.kinds
+    if scope.since is not None:
+        conditions.append("d.created_at >= ?")
+        values.append(scope.since)
+    if scope.until is not None:
+        conditions.append("d.created_at <= ?")
+        values.append(scope.until)
+    if scope.paths:
+        from ctxrank.indexer.text.globs import sqlite_globs  # noqa: PLC0415  only a search with --path needs it
+
+        globs = [glob for path in scope.paths for glob in sqlite_globs(path)]
+        alternatives = ["d.path = ?"] * len(scope.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
+        conditions.append(f"({' OR '.join(alternatives)})")
+        values += [*scope.paths, *globs]
+    return Condition(" AND ".join(conditions), tuple(values))
+
+
+def document_condition(scope: Scope) -> Condition:
+    """The whole scope of parent documents, for a question that no index answers."""
+    conditions: list[str] = []
+    values: list[object] = []
+    kinds = scope.kinds
+    if "passage" in kinds:  # the documents that have passages
+        kinds = (*kinds, *WITH_PASSAGES)
+    for column, wanted in (
+        ("kind", kinds), ("session_id", scope.session_ids), ("group_id", scope.group_ids),
+        ("agent", scope.agents), ("type", scope.types), ("priority", scope.priorities),
+    ):  # fmt: skip
+        if wanted:
+            conditions.append(f"d.{column} IN ({_places(wanted)})")
+            values += wanted
+    rest = parent_condition(scope._replace(kinds=()))
+    return Condition(" AND ".join([*conditions, rest.sql] if rest.sql else conditions), (*values, *rest.values))
+
+
+def label_ids(connection: apsw.Connection, schema: str, names: Iterable[str]) -> list[int]:
+    """The ids of those agents, types and priorities that were ever stored."""
+    wanted = tuple(names)
+    query = f"SELECT id FROM {schema}.labels WHERE text IN ({', '.join('?' * len(wanted))}) ORDER BY id"
+    return [int(row[0]) for row in connection.execute(query, wanted)]
+
+
+def id_list(ids: Iterable[int]) -> str:
+    """A JSON list of ids for json_each; the JSON encoder itself would be a millisecond of start-up."""
+    return f"[{','.join(map(str, ids))}]"
+
+
+def _places(values: tuple[object, ...]) -> str:
+    return ", ".join("?" * len(values))

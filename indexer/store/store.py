@@ -1,23 +1,22 @@
-"""A store: the truth it writes, the feed it keeps, and the index that follows.
+"""A store: the primary database it writes, and the change log that its consumer reads.
 
-    with open_store() as store:
+    with open_store() as store:                 # ctxrank.indexer.open_store
         with store.write() as change:
             ...
-        store.follow()
+        store.catch_up()
 
-Writers open the truth alone. The index has a connection of its own, with the truth attached
+Writers open the primary database alone. The index has a connection of its own, with the primary attached
 read-only, because BEGIN IMMEDIATE locks every attached file that can be written. A Store serves one
 thread; open one for each.
 """
 
 import contextlib
 import os
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
-from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.connection import (
     DAMAGED_STEP,
@@ -27,29 +26,28 @@ from ctxrank.indexer.store.connection import (
     sqlite_errors,
     translate,
 )
-from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE, Location, at, find_store, refuse_unwritable_name
+from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE, Location, at, refuse_unwritable_name
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
+    from typing import Protocol, Self
 
     from ctxrank.indexer.redaction.user_rules import UserRules
+else:
+    Protocol = object
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
 SCHEMA_VERSION = 7
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
-# A writer lets the index follow for about this long: what is left is applied by a later call.
-FOLLOW_AFTER_WRITE_MS = 250
-# Nobody waits longer than this to open or heal the index: there is an answer without it.
-_INDEX_WAIT_MS = 250
-
+# A writer lets the index catch up for about this long: what is left is applied by a later call.
+CATCH_UP_AFTER_WRITE_MS = 250
 
 _GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\n!.gitignore\n!config.yaml\n"
 
 
 class Change:
-    """One open writing transaction: hands out the feed's next numbers."""
+    """One open writing transaction: hands out the next numbers of the change log."""
 
     def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
         self.connection = connection
@@ -65,7 +63,7 @@ class Change:
         return self._seq
 
     def finish(self) -> None:
-        """Write the counter back and mark this point of the feed."""
+        """Write the counter back and mark this point of the log."""
         if self._seq == self._first:
             return
         self.connection.execute("UPDATE store SET seq = ? WHERE id = 1", (self._seq,))
@@ -76,20 +74,37 @@ class Change:
         self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
 
 
-class Store:
-    """An open store. `truth` is the writing connection; `index` opens when first asked for."""
+class IndexConsumer(Protocol):
+    """What a store knows of its index: a consumer of the change log, registered when the store is opened."""
 
-    def __init__(self, location: Location, truth: apsw.Connection, busy_ms: int) -> None:
+    def catch_up(self, bound_ms: int | None, wait_ms: int) -> int:
+        """Apply what is missing of the change log; returns how many changes are still missing."""
+
+    def close(self) -> None:
+        """Close what is open; the next call opens it again."""
+
+
+class Store:
+    """An open store. `truth` is the writing connection; the consumer of its change log is made when first asked for."""
+
+    def __init__(
+        self,
+        location: Location,
+        truth: apsw.Connection,
+        busy_ms: int,
+        consumer_of: "Callable[[Store], IndexConsumer] | None" = None,
+    ) -> None:
         self.location = location
         self.truth = truth
         self.busy_ms = busy_ms
-        self._index: index_file.Index | None = None
+        self._consumer_of = consumer_of
+        self._consumer: IndexConsumer | None = None
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
     @contextlib.contextmanager
     def write(self) -> Generator[Change, None, None]:
-        """One short transaction on the truth; its changes enter the feed when it ends.
+        """One short transaction on the primary database; its changes enter the log when it ends.
 
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
         """
@@ -103,39 +118,27 @@ class Store:
         row = self.truth.execute("SELECT seq FROM store").fetchone()
         return int(row[0]) if row else 0
 
-    def index(self) -> "index_file.Index":
-        """The index of this store, opened once; an index that cannot be used says why in `.trouble`."""
-        if self._index is None:
-            wait = min(self.busy_ms, _INDEX_WAIT_MS)
-            self._index = index_file.open_index(self.location.index_file, self.location.truth, busy_ms=wait)
-        return self._index
+    @property
+    def consumer(self) -> IndexConsumer:
+        """The index, as far as a store knows of it."""
+        if self._consumer is None:
+            assert self._consumer_of is not None, "a store without an index was asked for it"
+            self._consumer = self._consumer_of(self)
+        return self._consumer
 
-    def reopen_index(self) -> "index_file.Index":
-        """The index on a fresh connection: what healing and a replaced file call for."""
-        self.close_index()
-        return self.index()
-
-    def close_index(self) -> None:
-        """Close the index's connection, if it is open; whoever asks for the index opens it again."""
-        if self._index is not None:
-            self._index.close()
-            self._index = None
-
-    def follow(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
-        """Let the index catch up with the feed; returns how many changes it still lacks.
+    def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
+        """Let the index catch up with the change log; returns how many changes it still lacks.
 
         Never fails because of the index. With a bound it stops after about that time, and waits for the
         index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
-        at it. Raises CtxrankError where the truth cannot be read.
+        at it. Raises CtxrankError where the primary database cannot be read.
         """
-        from ctxrank.indexer.fulltext.catch_up import follow  # a query that is up to date needs no follower
-
-        with sqlite_errors(self.location.truth):
-            return follow(self, bound_ms, wait_ms)
+        return self.consumer.catch_up(bound_ms, wait_ms)
 
     def close(self) -> None:
         """Close both connections."""
-        self.close_index()
+        if self._consumer is not None:
+            self._consumer.close()
         self.truth.close()
 
     def __enter__(self) -> "Self":
@@ -147,19 +150,8 @@ class Store:
         self.close()
 
 
-def open_store(
-    db: str | None = None, *, root: str | None = None, start: str | None = None, busy_ms: int | None = None
-) -> Store:
-    """Open the store that `db` names, or the nearest one from `start` (default: here) upwards.
-
-    `root` is the folder that artifacts' paths start from (default: beside the store's folder).
-    Raises NoStoreError, DamagedError, LockedError.
-    """
-    return _open(find_store(db, root, start), busy_ms, create=False)
-
-
-def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
-    """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
+def make_folder(folder: str, root: str | None) -> Location:
+    """Make `folder/.ctxrank`, private to its owner, if it is not there already; returns where its store is."""
     home = os.path.join(os.path.abspath(folder), FOLDER)
     refuse_unwritable_name(home)
     try:
@@ -175,7 +167,7 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
                 file.write(_GITIGNORE)
     except OSError as error:
         raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
-    return _open(at(os.path.join(home, TRUTH_FILE), root), busy_ms, create=True)
+    return at(os.path.join(home, TRUTH_FILE), root)
 
 
 def _sync_folder(folder: str) -> None:
@@ -188,7 +180,10 @@ def _sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
+def open_at(
+    location: Location, consumer_of: Callable[[Store], IndexConsumer], busy_ms: int | None, *, create: bool = False
+) -> Store:
+    """Open the store at a location. Raises DamagedError, LockedError."""
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
     _refuse_emptied(location)
     truth = open_database(location.truth, busy_ms=wait, create=create, check=_refuse_foreign)
@@ -197,7 +192,7 @@ def _open(location: Location, busy_ms: int | None, *, create: bool) -> Store:
     except BaseException:
         truth.close()
         raise
-    return Store(location, truth, wait)
+    return Store(location, truth, wait, consumer_of)
 
 
 def _refuse_emptied(location: Location) -> None:
@@ -221,7 +216,7 @@ def _refuse_foreign(truth: apsw.Connection) -> None:
 
 
 def _refuse_strange(truth: apsw.Connection, path: str) -> None:
-    """A store may come with somebody else's files: what runs when a table is only read or written is ours alone."""
+    """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
     query = """
         SELECT type, name FROM sqlite_schema
          WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')

@@ -169,7 +169,7 @@ def load_collection(
                 else:
                     ids[f"artifact:{number}"] = source.id
                     _put_file(change, number, title, text, source.time_us)
-    store.follow()
+    store.catch_up()
     return Loaded(ids, is_of_passages)
 
 

@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from math import log2
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, Loaded, load_collection
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search

@@ -17,7 +17,7 @@ there; here bigger is better.
 
 from math import log
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.engine import FieldWeights
 
 # The best single setting on six public collections (macro nDCG@10; k1 0.9 and b 0.4 were worse on most).
 K1 = 1.5
@@ -26,15 +26,6 @@ B = 0.6
 # questions of cisi can tell (nDCG@10, 2026-11: 4 0.407, 8 0.405, 16 0.411, 99 0.406; with the stop words as they are
 # now 8 0.409, 12 0.414); collections of short questions stay within 0.001.
 K3 = 12.0
-
-
-class FieldWeights(NamedTuple):
-    """How much an occurrence counts in each column; `scope` always weighs nothing."""
-
-    title: float
-    body: float
-    path: float
-    identifiers: float
 
 
 # A word in a title is worth two to three in a body on all six; a part of an identifier as much as a word (on
@@ -47,11 +38,11 @@ def inverse_document_frequency(documents: int, holding: float) -> float:
     return log(1 + (documents - holding + 0.5) / (holding + 0.5))
 
 
-def asked(times: float) -> float:
+def query_tf_saturation(times: float) -> float:
     """qₜ: what a term that is asked for so often counts; up to once, it is what it is."""
     return times * (K3 + 1) / (times + K3) if times > 1 else times
 
 
-def saturated(tf: float, length: int, average_length: float, k1: float = K1, b: float = B) -> float:
+def tf_saturation(tf: float, length: int, average_length: float, k1: float = K1, b: float = B) -> float:
     """The tf part of the sum: from 0 towards k1 + 1 as tf grows; long documents need more."""
     return tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average_length))

@@ -1,4 +1,4 @@
-"""Closeness: what the order and the exact form of a query's words add to BM25.
+"""Proximity: what the order and the exact form of a query's words add to BM25.
 
     bonus(d, q) = c · ( Σ near(a, b) + Σ exact(w) )                          c = min(1, 8 / terms of q)
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from ctxrank.indexer.engine import FieldWeights
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT
-from ctxrank.ranking.formulas.bm25 import K1, WEIGHTS, B, FieldWeights
+from ctxrank.ranking.formulas.bm25 import K1, WEIGHTS, B
 from ctxrank.ranking.formulas.proximity import EXACT_WEIGHT, NEAR_WEIGHT
 
 

@@ -1,19 +1,19 @@
 """The trees behind scores, built from the same terms as the scores themselves."""
 
-from ctxrank.indexer.fulltext.index_file import Index, IndexState
+from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
-from ctxrank.ranking.retrieval.grouping import Evidence
+from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
 
 
 def explain_blend(
-    index: Index,
-    state: IndexState,
+    engine: Engine,
+    statistics: Statistics,
     plan: Plan,
-    evidence: Evidence | None,
+    group: HitGroup | None,
     text: float,
     parts: HeuristicParts,
     weight: float = TEXT_WEIGHT,
@@ -21,8 +21,8 @@ def explain_blend(
     """score = text + what is known; the text down to what each term gave to each row."""
     text_value = weight * text
     rows: list[Explanation] = []
-    total = evidence.score if evidence is not None else 0.0
-    for share, candidate, name in evidence.shares() if evidence is not None and total else ():
+    total = group.score if group is not None else 0.0
+    for share, candidate, name in group.shares() if group is not None and total else ():
         value = text_value * share * candidate.score / total
         leaves = tuple(
             Explanation(
@@ -30,7 +30,7 @@ def explain_blend(
                 f"'{part.term.text}': idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
-            for part in term_scores(index, state, plan, candidate.rowid)
+            for part in term_scores(engine, statistics, plan, candidate.rowid)
         ) + tuple(
             Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
             for bonus in candidate.bonuses

@@ -1,4 +1,4 @@
-"""Evidence: all rows by which one file, package or record was found, as one score.
+"""Hit grouping: all rows by which one file, package or record was found, as one score.
 
     s = best + 0.4·second + 0.1·(other passages shown)
 
@@ -16,8 +16,8 @@ OWN_SHARE = 0.4
 OTHERS_SHARE = 0.1
 
 
-class Evidence:
-    """What one owning document was found by; `passages` are best first."""
+class HitGroup:
+    """The rows that one document was found by; `passages` are best first."""
 
     __slots__ = ("own", "passages")
 
@@ -48,17 +48,17 @@ class Evidence:
         return shares
 
 
-def grouped(rows: Iterable[Candidate]) -> dict[int, Evidence]:
+def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     """Candidates by the id of their owning document."""
-    evidence: dict[int, Evidence] = {}
+    groups: dict[int, HitGroup] = {}
     for row in rows:
-        entry = evidence.get(row.owner_id)
-        if entry is None:
-            entry = evidence[row.owner_id] = Evidence()
+        group = groups.get(row.owner_id)
+        if group is None:
+            group = groups[row.owner_id] = HitGroup()
         if document_id_of(row.rowid) == row.owner_id:
-            entry.own = row
+            group.own = row
         else:
-            entry.passages.append(row)
-    for entry in evidence.values():
-        entry.passages.sort(key=lambda row: (-row.score, row.rowid))
-    return evidence
+            group.passages.append(row)
+    for group in groups.values():
+        group.passages.sort(key=lambda row: (-row.score, row.rowid))
+    return groups

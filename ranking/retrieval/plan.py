@@ -1,18 +1,25 @@
-"""From a parsed query to what the index is asked: terms with their statistics, and a MATCH expression.
+"""From a parsed query to what the index is asked: terms with their statistics, and a tree of clauses.
 
-What was typed is tokenised by the index's own tokenizer, and every piece that reaches FTS5 is quoted, so
-no text is a syntax error there.
+What was typed is tokenised by the index's own tokenizer, and an engine is given values and never syntax, so no text is
+a syntax error there.
 """
 
-from collections.abc import Iterable
-from itertools import islice, pairwise
+from itertools import pairwise
 
-import apsw
-
-from ctxrank.indexer.fulltext.index_file import TOKENIZER, Index, IndexState
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.engine import (
+    AllOf,
+    AnyOf,
+    Clause,
+    Engine,
+    PhraseClause,
+    RowQuery,
+    Statistics,
+    TermClause,
+)
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.text.identifiers import split_word
-from ctxrank.ranking.formulas.bm25 import asked, inverse_document_frequency
+from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.query import Query, Term
 from ctxrank.ranking.retrieval.stopwords import STOPWORDS
@@ -30,7 +37,6 @@ _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
 # The parts of getUserById found one by one say less than the whole: measured on code search.
 PART_WEIGHT = 0.5
-_TEXT_COLUMNS = "{title body path identifiers}"
 
 
 class QueryTerm(NamedTuple):
@@ -43,7 +49,8 @@ class QueryTerm(NamedTuple):
     df: int
     idf: float
     column: str
-    fragments: tuple[str, ...]  # what FTS5 is asked, any of them, without the column
+    surfaces: tuple[str, ...]  # words whose terms these are
+    prefix: str = ""
     forms: tuple[tuple[str, float], ...] = ()  # how it was written, in lower case, and how often so
 
     @property
@@ -65,8 +72,8 @@ class Plan(NamedTuple):
     """What a query comes down to on this index; `unknown` are words that no document holds."""
 
     terms: tuple[QueryTerm, ...]  # the most valuable first
-    required: tuple[str, ...]  # MATCH fragments of phrases, all of which a document must hold somewhere
-    excluded: tuple[str, ...]  # MATCH fragments, none of which it may hold anywhere
+    required: tuple[Clause, ...]  # phrases, all of which a document must hold somewhere
+    excluded: tuple[Clause, ...]  # what it may hold nowhere
     unknown: tuple[str, ...]
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
     pairs: tuple[QueryPair, ...] = ()
@@ -83,7 +90,7 @@ class Plan(NamedTuple):
         return bool(self.terms or self.required)
 
 
-class _Wanted(NamedTuple):
+class _TermKey(NamedTuple):
     """One token of a query, before it is looked up; `term` is as the index holds it, a prefix as it was typed."""
 
     term: str
@@ -95,150 +102,130 @@ class _Token(NamedTuple):
     """A token where it stands in the query."""
 
     surface: str
-    wanted: _Wanted
+    key: _TermKey
     position: int  # in tokens, and far from the last one where a sentence ended between them
 
 
-class _Found(NamedTuple):
-    """What a token stands for in the index."""
+class _Lookup(NamedTuple):
+    """What a token stands for in the index; no terms where no document holds it."""
 
     ids: tuple[int, ...]
-    stems: tuple[str, ...]
+    terms: tuple[str, ...]
     df: int
-    fragments: tuple[str, ...]
+    surfaces: tuple[str, ...]
+    prefix: str = ""
 
 
-class _Asked:
+class _QueryCount:
     """How often, and in which forms, the query asks for one term."""
 
-    def __init__(self, surface: str, found: _Found) -> None:
+    def __init__(self, surface: str, found: _Lookup) -> None:
         self.surface = surface
         self.found = found
         self.times = 0.0
         self.forms: dict[str, float] = {}
 
 
-def make_plan(query: Query, index: Index, state: IndexState, tuning: Tuning = DEFAULT) -> Plan:
-    """The plan of a query in the current snapshot of the index."""
-    tokens = _in_order(query, index)
+def make_plan(query: Query, engine: Engine, statistics: Statistics, tuning: Tuning = DEFAULT) -> Plan:
+    """The plan of a query in the current snapshot of the engine."""
+    tokens = _in_order(query, engine)
     # A query of nothing but stop words keeps them all.
-    told = [token for token in tokens if token.wanted.is_prefix or token.surface.lower() not in STOPWORDS] or tokens
-    wishes: dict[_Wanted, _Asked] = {}
+    content_tokens = [
+        token for token in tokens if token.key.is_prefix or token.surface.lower() not in STOPWORDS
+    ] or tokens
+    query_terms: dict[_TermKey, _QueryCount] = {}
     unknown: dict[str, None] = {}
 
-    def ask(token: _Token, weight: float) -> _Asked:
-        wish = wishes.get(token.wanted)
-        if wish is None:
-            wish = wishes[token.wanted] = _Asked(token.surface, _look_up(index, token))
-        wish.times += weight
-        return wish
+    def count(token: _Token, weight: float) -> _QueryCount:
+        counted = query_terms.get(token.key)
+        if counted is None:
+            counted = query_terms[token.key] = _QueryCount(token.surface, _look_up(engine, token))
+        counted.times += weight
+        return counted
 
-    for token in told:
-        whole = ask(token, 1.0)
+    for token in content_tokens:
+        whole = count(token, 1.0)
         form = token.surface.lower()
         whole.forms[form] = whole.forms.get(form, 0.0) + 1.0
-        parts = [ask(part, PART_WEIGHT) for part in _parts(token, index)]
-        if not any(wish.found.ids for wish in (whole, *parts)):
+        parts = [count(part, PART_WEIGHT) for part in _parts(token, engine)]
+        if not any(counted.found.ids for counted in (whole, *parts)):
             unknown[token.surface] = None
-    _refuse_lost_terms(index, unknown)
-    terms = [_term(wanted, wish, state) for wanted, wish in wishes.items() if wish.found.ids]
+    engine.check_unknown(tuple(unknown))
+    terms = [_term(key, counted, statistics) for key, counted in query_terms.items() if counted.found.ids]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
-    required = [fragment for term in query.terms if term.is_phrase and (fragment := _fragment(term, index))]
-    excluded = [fragment for term in query.excluded if (fragment := _fragment(term, index))]
+    required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
+    excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
-        tuple(terms), tuple(required), tuple(excluded), tuple(unknown),
-        inverse_document_frequency(state.documents, 0), _pairs(told, terms), tuning,
+        terms=tuple(terms), required=tuple(required), excluded=tuple(excluded), unknown=tuple(unknown),
+        unknown_value=inverse_document_frequency(statistics.documents, 0), pairs=_pairs(content_tokens, terms),
+        tuning=tuning,
     )  # fmt: skip
 
 
-def _refuse_lost_terms(index: Index, unknown: Iterable[str]) -> None:
-    """Raises CorruptError where FTS5 has a word that our list of terms has not: a page of the list is another's."""
-    words = " OR ".join(map(quoted, islice(unknown, MAX_TERMS)))
-    query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
-    if words and index.connection.execute(query, (f"{_TEXT_COLUMNS}:({words})",)).fetchone():
-        raise apsw.CorruptError("the index's list of terms lacks one that its documents have")
-
-
-def _pairs(told: list[_Token], terms: list[QueryTerm]) -> tuple[QueryPair, ...]:
+def _pairs(content_tokens: list[_Token], terms: list[QueryTerm]) -> tuple[QueryPair, ...]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not term.column}
     times: dict[tuple[str, str], float] = {}
-    for token, following in pairwise(told):
-        first, second = token.wanted.term, following.wanted.term
-        is_plain = not (token.wanted.is_prefix or following.wanted.is_prefix)
+    for token, following in pairwise(content_tokens):
+        first, second = token.key.term, following.key.term
+        is_plain = not (token.key.is_prefix or following.key.is_prefix)
         is_near = following.position - token.position <= _NEIGHBOUR_TOKENS
         if is_plain and is_near and first != second and first in idf and second in idf:
             times[first, second] = times.get((first, second), 0.0) + 1.0
     return tuple(
-        QueryPair(first, second, asked(count), (idf[first] + idf[second]) / 2)
+        QueryPair(first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2)
         for (first, second), count in times.items()
     )
 
 
-def match_expression(plan: Plan, terms: tuple[QueryTerm, ...], scope: tuple[str, ...]) -> str:
-    """FTS5's syntax for: any of the required phrases, or else of these terms, and all facets."""
-    return within(" OR ".join(plan.required or map(fragment_of, terms)), scope)
+def row_query(plan: Plan, scope: Scope) -> RowQuery:
+    """Rows that hold any of the required phrases, or else any of the terms."""
+    clause = AnyOf(plan.required or tuple(map(clause_of, plan.terms)))
+    return RowQuery(clause, scope, plan.required, plan.excluded)
 
 
-def within(expression: str, scope: tuple[str, ...]) -> str:
-    """The same expression where all facets hold."""
-    return " AND ".join((f"({expression})", *(f"scope:({facet})" for facet in scope)))
+def clause_of(term: QueryTerm) -> TermClause:
+    """Rows that hold one term."""
+    return TermClause(term.stems, term.surfaces, term.prefix, term.column, term.weight)
 
 
-def quoted(text: str) -> str:
-    """An FTS5 string: the only way that text from outside enters an expression."""
-    return '"' + text.replace('"', '""') + '"'
-
-
-def fragment_of(term: QueryTerm) -> str:
-    """FTS5's syntax for one term, in any text column or in its own.
-
-    Asking for columns makes FTS5 read each row's positions, a quarter of its time; it is left out where no facet can be
-    taken for the term.
-    """
-    fragments = term.fragments
-    if len(fragments) == 1 and not term.column and not fragments[0].endswith("*") and not term.stems[0][1:].isdigit():
-        return fragments[0]
-    return f"{term.column or _TEXT_COLUMNS}:({' OR '.join(term.fragments)})"
-
-
-def _term(wanted: _Wanted, wish: _Asked, state: IndexState) -> QueryTerm:
-    found = wish.found
-    df = min(found.df, state.documents)
-    idf = inverse_document_frequency(state.documents, df)
+def _term(key: _TermKey, counted: _QueryCount, statistics: Statistics) -> QueryTerm:
+    found = counted.found
+    df = min(found.df, statistics.documents)
     return QueryTerm(
-        wish.surface, found.ids, found.stems, asked(wish.times), df, idf, wanted.column, found.fragments,
-        tuple(wish.forms.items()),
+        text=counted.surface, ids=found.ids, stems=found.terms, weight=query_tf_saturation(counted.times), df=df,
+        idf=inverse_document_frequency(statistics.documents, df), column=key.column, surfaces=found.surfaces,
+        prefix=found.prefix, forms=tuple(counted.forms.items()),
     )  # fmt: skip
 
 
-def _in_order(query: Query, index: Index) -> list[_Token]:
+def _in_order(query: Query, engine: Engine) -> list[_Token]:
     """All tokens of a query in the order in which they were typed."""
     tokens: list[_Token] = []
     position = 0
     for term in query.terms:
-        for token in _tokens(term, index):
-            tokens.append(_Token(token.surface, token.wanted, position))
+        for token in _tokens(term, engine):
+            tokens.append(_Token(token.surface, token.key, position))
             position += 1
         if term.text.endswith(_SENTENCE_ENDS):
             position += _NEIGHBOUR_TOKENS
     return tokens
 
 
-def _tokens(term: Term, index: Index) -> list[_Token]:
+def _tokens(term: Term, engine: Engine) -> list[_Token]:
     """The tokens of a term; of a prefix only the last one is open."""
     encoded = term.text.encode("utf-8", "replace")
-    cuts = index.tokens_at(term.text)
+    cuts = engine.tokens_at(term.text)
     tokens: list[_Token] = []
     for at, (start, end, token) in enumerate(cuts, start=1):
         surface = encoded[start:end].decode("utf-8", "replace")
         is_prefix = term.is_prefix and at == len(cuts)
-        tokens.append(_Token(surface, _Wanted(surface if is_prefix else token, is_prefix, term.column), at))
+        tokens.append(_Token(surface, _TermKey(surface if is_prefix else token, is_prefix, term.column), at))
     return tokens
 
 
-def _parts(whole: _Token, index: Index) -> list[_Token]:
+def _parts(whole: _Token, engine: Engine) -> list[_Token]:
     """The parts of an identifier or of a CJK run, as they stand in the column of split identifiers."""
     parts: list[_Token] = []
     for part in split_word(whole.surface):
@@ -246,72 +233,50 @@ def _parts(whole: _Token, index: Index) -> list[_Token]:
         is_prefix = part == whole.surface and len(part) == 1
         if is_prefix or part not in STOPWORDS:
             parts += [
-                _Token(part, _Wanted(part if is_prefix else token, is_prefix, whole.wanted.column), whole.position)
-                for token in index.tokens(part)
+                _Token(part, _TermKey(part if is_prefix else token, is_prefix, whole.key.column), whole.position)
+                for token in engine.tokens(part)
             ]
-    return [part for part in parts if part.wanted != whole.wanted]
+    return [part for part in parts if part.key != whole.key]
 
 
-def _fragment(term: Term, index: Index) -> str:
-    """The MATCH fragment of a whole term as typed; empty where the tokenizer leaves nothing of it."""
-    tokens = _tokens(term, index)
+def _phrase(term: Term, engine: Engine) -> Clause | None:
+    """A whole term as typed; None where the tokenizer leaves nothing of it."""
+    tokens = _tokens(term, engine)
     if not tokens:
-        return ""
-    whole = f"{term.column or _TEXT_COLUMNS}:{quoted(term.text)}{'*' if term.is_prefix else ''}"
+        return None
+    whole = PhraseClause(term.text, term.column, term.is_prefix)
     if term.text.isascii() or term.column:
         return whole
     # The tokenizer takes a run of CJK as one token; its pairs one after the other find it inside a longer run.
     pairs = [(token, split_word(token.surface)) for token in tokens]
     if not any(parts for _, parts in pairs):
         return whole
-    inside = " AND ".join(
-        f"identifiers:{quoted(' '.join(parts))}{'*' if len(parts) == 1 and len(parts[0]) == 1 else ''}"
+    inside = tuple(
+        PhraseClause(" ".join(parts), "identifiers", is_prefix=len(parts) == 1 and len(parts[0]) == 1)
         if parts
-        else f"{_TEXT_COLUMNS}:{quoted(token.surface)}{'*' if token.wanted.is_prefix else ''}"
+        else PhraseClause(token.surface, is_prefix=token.key.is_prefix)
         for token, parts in pairs
     )
-    return f"({whole} OR ({inside}))"
+    return AnyOf((whole, AllOf(inside)))
 
 
-def _look_up(index: Index, token: _Token) -> _Found:
-    """The index's terms that a token stands for, and how FTS5 is asked for them."""
-    if token.wanted.is_prefix:
-        return _look_up_prefix(index, token.surface)
-    rows = index.connection.execute(
-        "SELECT id, df, term FROM main.terms WHERE term = ? AND df > 0", (token.wanted.term,)
-    ).fetchall()
-    return _found(cast("list[tuple[int, int, str]]", rows), (quoted(token.surface),))
+def _look_up(engine: Engine, token: _Token) -> _Lookup:
+    """The index's terms that a token stands for."""
+    if token.key.is_prefix:
+        return _look_up_prefix(engine, token.surface)
+    found = engine.look_up(token.key.term)
+    if found is None:
+        return _Lookup((), (), 0, (token.surface,))
+    return _Lookup((found.id,), (found.term,), found.df, (token.surface,))
 
 
-def _look_up_prefix(index: Index, surface: str) -> _Found:
-    """Terms that begin so, and the stems of words that do."""
-    import json  # a millisecond that only a prefix pays
-
-    beginning = _unstemmed(index, surface)
-    completed = {
-        stem: quoted(beginning + ending) for ending in _COMPLETIONS for stem in index.tokens(beginning + ending)
-    }
-    rows = index.connection.execute(
-        """
-        SELECT id, df, term FROM main.terms
-         WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
-         ORDER BY df DESC, term LIMIT ?3
-        """,
-        (beginning, json.dumps(list(completed)), MAX_EXPANSIONS),
-    ).fetchall()
-    stems = [completed[term] for _, _, term in rows if term in completed]
-    return _found(cast("list[tuple[int, int, str]]", rows), (f"{quoted(surface)}*", *stems))
-
-
-def _unstemmed(index: Index, surface: str) -> str:
-    """A token without case and accents but not stemmed, as words begin in the index."""
-    name, arguments = TOKENIZER[1][0], list(TOKENIZER[1][1:])
-    tokenize = index.connection.fts5_tokenizer(name, arguments)
-    tokens = tokenize(
-        surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return " ".join(cast("list[str]", tokens))
-
-
-def _found(rows: list[tuple[int, int, str]], fragments: tuple[str, ...]) -> _Found:
-    return _Found(tuple(row[0] for row in rows), tuple(row[2] for row in rows), sum(row[1] for row in rows), fragments)
+def _look_up_prefix(engine: Engine, surface: str) -> _Lookup:
+    """Terms that begin so, and the terms of words that do."""
+    beginning = engine.unstemmed(surface)
+    completed = {term: beginning + ending for ending in _COMPLETIONS for term in engine.tokens(beginning + ending)}
+    found = engine.look_up_prefix(beginning, completed.keys(), MAX_EXPANSIONS)
+    return _Lookup(
+        ids=tuple(term.id for term in found), terms=tuple(term.term for term in found),
+        df=sum(term.df for term in found),
+        surfaces=tuple(completed[term.term] for term in found if term.term in completed), prefix=surface,
+    )  # fmt: skip

@@ -1,24 +1,24 @@
-"""Refining: the best candidates, read again for the order and the exact form of their words.
+"""Reranking: the best candidates, read again for the order and the exact form of their words.
 
 The index's lists know how often a term occurs, and neither where nor in which form. So the texts of the best rows are
-tokenised once more, by FTS5's own tokenizer: about 0.1 ms for a passage. Positions kept in the index would cost every
-document its time and space, for the few that come so far; beyond MAX_REFINED rows little is gained (mean nDCG@10
+tokenised once more, by the index's own tokenizer: about 0.1 ms for a passage. Positions kept in the index would cost
+every document its time and space, for the few that come so far; beyond MAX_RERANKED rows little is gained (mean nDCG@10
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
 from bisect import bisect_right
 from itertools import accumulate
 
-from ctxrank.indexer.fulltext.index_file import Index, IndexState
+from ctxrank.indexer.engine import Engine, RowText, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, saturated
+from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 
-MAX_REFINED = 30
+MAX_RERANKED = 30
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
+_NOTHING = RowText(0, "", "", "", "")  # gone since the index was made: it is dropped later
 
 
 class _Read(NamedTuple):
@@ -30,58 +30,41 @@ class _Read(NamedTuple):
     written: dict[tuple[str, str], float]  # (stem, form) → weighted tf
 
 
-def refined(index: Index, state: IndexState, plan: Plan, found: Candidates) -> Candidates:
+def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidates) -> Candidates:
     """The same candidates, the best of them with their bonuses, in the caller's snapshot."""
     plain = [term for term in plan.terms if len(term.stems) == 1 and not term.column]
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = sorted(found.rows, key=lambda row: (-row.score, row.rowid))
-    read = _read(index, plan, plain, rows[:MAX_REFINED])
-    average = state.average_length
+    read = _read(engine, plan, plain, rows[:MAX_RERANKED])
+    average = statistics.average_length
     share = share_of_bonus(len(plan.terms))
-    forms = _forms(plain, read, state)
+    forms = _forms(plain, read, statistics)
     best: list[Candidate] = []
     for row in read:
         bonuses = (*_near(plan, row, average, share), *_exact(plan, row, forms, average, share))
         rowid, owner_id, score, _ = row.candidate
         best.append(Candidate(rowid, owner_id, score + sum([bonus.score for bonus in bonuses]), bonuses))
-    return found._replace(rows=best + rows[MAX_REFINED:])
+    return found._replace(rows=best + rows[MAX_RERANKED:])
 
 
-def _read(index: Index, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:
+def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:
     forms = {term.stems[0]: frozenset(form for form, _ in term.forms) for term in terms}
-    rowids = ",".join(str(row.rowid) for row in rows)
-    texts = {
-        int(record[0]): (int(record[1]), tuple(map(str, record[2:])))
-        for record in index.connection.execute(
-            f"""
-            SELECT f.id, f.length, d.title, substr(d.body, 1, {_MAX_CHARS}), d.path, d.identifiers
-              FROM json_each(?) AS wanted
-             CROSS JOIN main.forward AS f ON f.id = wanted.value
-             CROSS JOIN primary_db.documents AS d ON d.id = f.id & {document_id_of(-1)}
-            """,
-            (f"[{rowids}]",),
-        )
-    }
-    nothing = (0, ("", "", "", ""))  # gone since the index was made: it is dropped later
+    texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
     weights = tuple(plan.tuning.weights)
-    return [_read_row(index, row, *texts.get(row.rowid, nothing), forms, weights) for row in rows]
+    return [_read_row(engine, row, texts.get(row.rowid, _NOTHING), forms, weights) for row in rows]
 
 
 def _read_row(
-    index: Index,
-    row: Candidate,
-    length: int,
-    columns: tuple[str, ...],
-    forms: dict[str, frozenset[str]],
-    weights: tuple[float, ...],
+    engine: Engine, row: Candidate, read: RowText, forms: dict[str, frozenset[str]], weights: tuple[float, ...]
 ) -> _Read:
+    length, *columns = read
     text = "\n".join(columns)
     encoded = text.encode("utf-8", "replace")
     ends = list(accumulate(len(column.encode("utf-8", "replace")) + 1 for column in columns))
     positions: dict[str, list[int]] = {}
     written: dict[tuple[str, str], float] = {}
-    cuts = index.tokens_at(text)
+    cuts = engine.tokens_at(text)
     for position, (start, end, term) in [(at, cut) for at, cut in enumerate(cuts) if cut[2] in forms]:
         column = bisect_right(ends, start)
         # The end of one column and the beginning of the next are no neighbours.
@@ -92,7 +75,9 @@ def _read_row(
     return _Read(row, length, positions, written)
 
 
-def _forms(terms: list[QueryTerm], read: list[_Read], state: IndexState) -> dict[tuple[str, str], tuple[float, float]]:
+def _forms(
+    terms: list[QueryTerm], read: list[_Read], statistics: Statistics
+) -> dict[tuple[str, str], tuple[float, float]]:
     """(times asked, idf) of each form as typed."""
     values: dict[tuple[str, str], tuple[float, float]] = {}
     for term in terms:
@@ -101,7 +86,7 @@ def _forms(terms: list[QueryTerm], read: list[_Read], state: IndexState) -> dict
         for form, times in term.forms:
             writing = sum((stem, form) in row.written for row in read)
             df = scaled_df(term.df, writing, holding)
-            values[stem, form] = (times, inverse_document_frequency(state.documents, df))
+            values[stem, form] = (times, inverse_document_frequency(statistics.documents, df))
     return values
 
 
@@ -110,7 +95,7 @@ def _near(plan: Plan, row: _Read, average: float, share: float) -> list[Bonus]:
     bonuses: list[Bonus] = []
     for first, second, times, idf in plan.pairs:
         if first in positions and second in positions and (tf := nearness(positions[first], positions[second])):
-            score = times * idf * saturated(tf, row.length, average, tuning.k1, tuning.b)
+            score = times * idf * tf_saturation(tf, row.length, average, tuning.k1, tuning.b)
             bonuses.append(Bonus(first, second, share * tuning.near * score))
     return bonuses
 
@@ -122,6 +107,6 @@ def _exact(
     bonuses: list[Bonus] = []
     for (stem, form), tf in row.written.items():
         times, idf = forms[stem, form]
-        score = times * idf * saturated(tf, row.length, average, tuning.k1, tuning.b)
+        score = times * idf * tf_saturation(tf, row.length, average, tuning.k1, tuning.b)
         bonuses.append(Bonus(form, "", share * tuning.exact * score))
     return bonuses

@@ -1,61 +1,61 @@
 """Search: a query in, ranked hits with reasons out.
 
-FTS5 selects, our own score ranks: candidates by BM25, grouped into one hit a file or package, then
-blended with what is known of them (blend.py). Without a usable index the same request is answered
-from the truth (fallback.py), and the answer says so.
+The engine selects, our own score ranks: candidates by BM25, grouped into one hit a file or package, then
+blended with their ranking signals (blend.py). Without a usable index the same request is answered
+from the primary database (fallback.py), and the answer says so.
 """
 
-import apsw
-
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.fulltext.index_file import BROKEN, Index, IndexState, Trouble
+from ctxrank.indexer.engine import (
+    ENGINE_ERRORS,
+    INDEX_READ_ERRORS,
+    SWITCHED_OFF,
+    Engine,
+    IndexHealth,
+    RankingSignals,
+    Readiness,
+    Statistics,
+)
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.connection import snapshot
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
+from ctxrank.indexer.store.parents import has_corrupt_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.formulas.tuning import tuned
-from ctxrank.ranking.retrieval.candidates.candidates import Candidates, all_matter, find_candidates
-from ctxrank.ranking.retrieval.candidates.exactness import is_proven, lift_of, matters_for
+from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
+from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.degraded.readiness import Readiness, beyond_healing, make_ready, recover
 from ctxrank.ranking.retrieval.degraded.snippets import snippet
 from ctxrank.ranking.retrieval.explain import explain_blend
-from ctxrank.ranking.retrieval.filters import Filters, facet_scope, resolve_filters, with_real_filters
-from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, Evidence, grouped
+from ctxrank.ranking.retrieval.filters import Filters, resolve_filters, with_real_filters
+from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.retrieval.parents import (
-    PASSAGE_TYPES,
-    Standing,
-    cleaned_owner,
-    has_torn_rows,
-    make_hit,
-    read_owners,
-    read_standings,
-    require_sound,
-)
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
+from ctxrank.ranking.retrieval.presentation import cleaned_parent, make_hit
 from ctxrank.ranking.retrieval.query import Query, parse_query, plain_query
-from ctxrank.ranking.retrieval.rerank import refined
+from ctxrank.ranking.retrieval.rerank import reranked
 
 CATCH_UP_MS = 2000
-# Documents blended at a time, best text score first: first some for each that is shown, as each is a page of the truth.
+# Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
 _FIRST_CHUNK = 2
 _CHUNK = 200
 
 
-def search(store: Store, request: SearchRequest, config: Config | None = None) -> SearchResult:
+def search(
+    store: Store, request: SearchRequest, config: Config | None = None, engine: Engine | None = None
+) -> SearchResult:
     """Ranked past findings. Raises UsageError for a kind that is none, CtxrankError.
 
-    `config` is the store's own where none is given.
+    `config` and `engine` are the store's own where none are given.
     """
     if config is None:
-        from ctxrank.indexer.store.config import load_config
-
         config = load_config(store)
+    if engine is None:
+        engine = engine_of(store)
     notes: tuple[str, ...] = ()
     query = plain_query(request.text)
     if not request.is_plain:
@@ -63,76 +63,77 @@ def search(store: Store, request: SearchRequest, config: Config | None = None) -
     filters = resolve_filters(store.truth, request, query)
     filters = filters._replace(notes=(*notes, *filters.notes))
     if query.is_empty and not query.excluded and filters.is_any:
-        from ctxrank.ranking.retrieval.degraded.listing import list_documents  # nothing to look for: the filters alone
+        # Nothing to look for: the filters alone.
+        from ctxrank.ranking.retrieval.degraded.listing import list_documents  # only then
 
         return list_documents(store, request, query, filters, config.redaction_mode)
-    readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
+    readiness = engine.make_ready(CATCH_UP_MS) if config.fts5 else SWITCHED_OFF
     for attempt in range(2):
         if not readiness.is_usable:
             break
         try:
-            return _search_index(store, request, query, filters, readiness, config)
-        except BROKEN as error:
-            if not isinstance(error, apsw.Error):
-                if has_torn_rows(store.truth):  # it is not the index: a fresh one would lead to the same rows
-                    readiness = readiness._replace(trouble=Trouble.TORN)
+            return _search_index(store, engine, request, query, filters, readiness, config)
+        except INDEX_READ_ERRORS as error:
+            if not isinstance(error, ENGINE_ERRORS):
+                if has_corrupt_rows(store.truth):  # it is not the index: a fresh one would lead to the same rows
+                    readiness = readiness._replace(health=IndexHealth.CORRUPT_ROWS)
                     break
                 if attempt:
                     raise
-            readiness = recover(store, error, bound_ms=CATCH_UP_MS)
-    readiness = beyond_healing(readiness)
-    from ctxrank.ranking.retrieval.degraded.fallback import search_truth  # only where the index cannot answer
+            readiness = engine.recover(error, CATCH_UP_MS)
+    readiness = readiness.beyond_healing
+    from ctxrank.ranking.retrieval.degraded.fallback import search_primary  # only without an index
 
-    return search_truth(store, request, query, filters, readiness, config.redaction_mode)
+    return search_primary(store, request, query, filters, readiness, config.redaction_mode)
 
 
 def _search_index(
     store: Store,
+    engine: Engine,
     request: SearchRequest,
     query: Query,
     filters: Filters,
     readiness: Readiness,
     config: Config,
 ) -> SearchResult:
-    index = store.index()
-    with snapshot(index.connection):
-        state = index.state()  # pins the index first, the truth by the next read
-        plan = make_plan(query, index, state, tuned(config.ranking))
-        lift = lift_of(index, half_score(plan.values), plan.tuning.text)
-        call = _Call(store, index, state, plan, request, lift.half, lift.heuristic, config.redaction_mode)
-        found, evidence = Candidates([], 0.0), dict[int, Evidence]()
+    with engine.snapshot() as statistics:
+        plan = make_plan(query, engine, statistics, tuned(config.ranking))
+        limits = feature_limits(engine, half_score(plan.values), plan.tuning.text)
+        call = _Call(
+            store=store, engine=engine, statistics=statistics, plan=plan, request=request, half=limits.half,
+            highest=limits.heuristic, mode=config.redaction_mode,
+        )  # fmt: skip
+        found, groups = Candidates([], 0.0), dict[int, HitGroup]()
         first: list[frozenset[int]] = []
         if not filters.is_impossible:
-            scope = facet_scope(store.truth, filters)
-            # A passage has the support of its whole file, so a low row may still stand high.
-            mattering = all_matter if request.is_by_passage else matters_for(request.limit, lift)
-            found = find_candidates(index, state, plan, scope, mattering=mattering)
-            if "-" in request.text and not request.is_by_passage:
-                from ctxrank.ranking.retrieval.exact_names import is_name, with_rows_of_name  # a name has a hyphen
-
-                if is_name(query):
-                    found, first = with_rows_of_name(index, state, query, plan.tuning, scope, found)
-            rows = refined(index, state, plan, found).rows
+            # A passage has the support of its whole file, so a low row may still come out high.
+            threshold_of = no_threshold if request.is_by_passage else top_k_threshold(request.limit, limits)
+            found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
+            if "-" in request.text and not request.is_by_passage:  # a name has a hyphen
+                found, first = _with_rows_of_name(call, query, filters, found)
+            rows = reranked(engine, statistics, plan, found).rows
             if request.is_by_passage:
-                from ctxrank.ranking.retrieval.passage_hits import parts_of  # only on request
+                from ctxrank.ranking.retrieval.passage_hits import passage_groups  # only on request
 
-                evidence = parts_of(index, state, plan, rows)
+                groups = passage_groups(engine, statistics, plan, rows)
             else:
-                evidence = grouped(rows)
-        hits = _hits(call, evidence, first)
-        # What is superseded stands behind everything current, and a passage has the support of its file: no bound.
+                groups = grouped(rows)
+        hits = _hits(call, groups, first)
+        # What is superseded comes after everything current, and a passage has the support of its file: no bound.
         is_bounded = len(hits) == request.limit > 0 and not (request.is_by_passage or hits[-1].superseded_by)
         last_score = hits[-1].score if is_bounded else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
-            from ctxrank.ranking.retrieval.degraded.suggestions import near_terms  # only where nothing was found
+            from ctxrank.ranking.retrieval.degraded.suggestions import (  # only where nothing was found
+                suggested_words,
+            )
 
-            suggestions = near_terms(index, plan.unknown)
+            suggestions = suggested_words(engine, plan.unknown)
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
-        query=str(query), outcome=outcome, engine="fts5", reason="", stale=readiness.stale,
-        total=len(evidence) + found.passed_over, is_capped=not found.is_complete,
-        is_exact=is_proven(found, lift, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
+        query=str(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
+        total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
+        is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
         notes=filters.notes,
     )  # fmt: skip
 
@@ -141,8 +142,8 @@ class _Call(NamedTuple):
     """What all steps of one search share."""
 
     store: Store
-    fts: Index
-    state: IndexState
+    engine: Engine
+    statistics: Statistics
     plan: Plan
     request: SearchRequest
     half: float
@@ -151,95 +152,108 @@ class _Call(NamedTuple):
 
 
 class _Ranked(NamedTuple):
-    """A document before it is shown: its evidence and its score."""
+    """A document before it is shown: its rows and its score."""
 
-    standing: Standing
-    evidence: Evidence
+    signals: RankingSignals
+    group: HitGroup
     text: float
     parts: HeuristicParts
     score: float
 
 
-def _hits(call: _Call, evidence: dict[int, Evidence], first: list[frozenset[int]]) -> list[Hit]:
-    ranked = _ranked_in_groups(call, evidence, first) if first else _ranked(call, evidence, call.request.limit)
-    owners = read_owners(call.fts.connection, [row.standing.id for row in ranked])
+def _with_rows_of_name(
+    call: _Call, query: Query, filters: Filters, found: Candidates
+) -> tuple[Candidates, list[frozenset[int]]]:
+    """For a query that is a name: also what holds it as typed, and the documents that come first."""
+    from ctxrank.ranking.retrieval.exact_names import is_name, with_rows_of_name  # few queries are names
+
+    if not is_name(query):
+        return found, []
+    from ctxrank.indexer.links.store import documents_named  # as above
+
+    named = documents_named(call.store.truth, query.terms[0].text)
+    return with_rows_of_name(call.engine, call.statistics, query, call.plan.tuning, filters.scope, found, named)
+
+
+def _hits(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]]) -> list[Hit]:
+    ranked = _ranked_in_groups(call, groups, first) if first else _ranked(call, groups, call.request.limit)
+    parents = call.engine.parents([row.signals.id for row in ranked])
     stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
     hits: list[Hit] = []
     for row in ranked:
-        owner = cleaned_owner(owners[row.standing.id], call.mode)
+        parent = cleaned_parent(parents[row.signals.id], call.mode)
         passages = () if call.request.is_by_passage else _passage_hits(call, row, stems)
-        shown = passages[0].snippet if passages else _snippet(call, owner.body, stems)
+        shown = passages[0].snippet if passages else _snippet(call, parent.body, stems)
         explanation = None
         if call.request.is_explained:
             explanation = explain_blend(
-                call.fts, call.state, call.plan, row.evidence, row.text, row.parts, call.plan.tuning.text
+                call.engine, call.statistics, call.plan, row.group, row.text, row.parts, call.plan.tuning.text
             )
-        hits.append(make_hit(call.store, owner, row.score, shown, passages, explanation))
+        hits.append(make_hit(call.store, parent, row.score, shown, passages, explanation))
     return hits
 
 
-def _ranked_in_groups(call: _Call, evidence: dict[int, Evidence], first: list[frozenset[int]]) -> list[_Ranked]:
+def _ranked_in_groups(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]]) -> list[_Ranked]:
     """The same where some documents come first, whatever their score; superseded ones stay last."""
     best: list[_Ranked] = []
-    waiting = dict(evidence)
-    for group in (*first, frozenset(evidence)):
-        some = {id_: waiting.pop(id_) for id_ in group if id_ in waiting}
+    waiting = dict(groups)
+    for ids in (*first, frozenset(groups)):
+        some = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
         best += _ranked(call, some, call.request.limit - len(best))
-    return sorted(best, key=lambda row: row.standing.is_superseded)  # sorting is stable
+    return sorted(best, key=lambda row: row.signals.is_superseded)  # sorting is stable
 
 
-def _ranked(call: _Call, evidence: dict[int, Evidence], limit: int) -> list[_Ranked]:
+def _ranked(call: _Call, groups: dict[int, HitGroup], limit: int) -> list[_Ranked]:
     """The best documents in order, as many as were asked for.
 
     They are blended by falling text score, until no heuristic could lift what is left above what is found.
     """
     limit = max(limit, 0)
     today = (now_us() if call.request.as_of is None else call.request.as_of) // DAY_US
-    by_text = sorted(evidence, key=lambda owner_id: (-evidence[owner_id].score, -owner_id))
+    by_text = sorted(groups, key=lambda parent_id: (-groups[parent_id].score, -parent_id))
     best: list[_Ranked] = []
     weight = call.plan.tuning.text
     start, end = 0, min(_FIRST_CHUNK * limit, _CHUNK)
     while limit and start < len(by_text):
-        highest = blended(calibrated(evidence[by_text[start]].score, call.half), call.highest, weight)
-        if len(best) == limit and not best[-1].standing.is_superseded and best[-1].score > highest:
+        highest = blended(calibrated(groups[by_text[start]].score, call.half), call.highest, weight)
+        if len(best) == limit and not best[-1].signals.is_superseded and best[-1].score > highest:
             break
-        some = by_text[start:end]
-        for standing in read_standings(call.fts.connection, some, call.state.applied_seq):
-            entry = evidence[standing.id]
-            text = calibrated(entry.score, call.half)
-            parts = blended_heuristic(known_of(standing.priority, standing.created_at, today))
-            best.append(_Ranked(standing, entry, text, parts, blended(text, parts.total, weight)))
-        best.sort(key=lambda row: order_of(row.standing, row.score))
+        for signals in call.engine.signals(by_text[start:end]):
+            group = groups[signals.id]
+            text = calibrated(group.score, call.half)
+            parts = blended_heuristic(static_features(signals.priority, signals.created_at, today))
+            best.append(_Ranked(signals, group, text, parts, blended(text, parts.total, weight)))
+        best.sort(key=lambda row: order_of(row.signals, row.score))
         del best[limit:]
         start, end = end, end + _CHUNK
     return best
 
 
-def known_of(priority: str, created_at: int, today: int) -> Signals:
-    """What the heuristic may use in a search: nobody asks, so no group or agent is favoured."""
+def static_features(priority: str, created_at: int, today: int) -> Signals:
+    """What the heuristic may use in a search: no agent asks, so no group or agent is favoured."""
     return Signals(priority, is_same_group=False, is_designated=False, days=today - created_at // DAY_US)
 
 
-def order_of(standing: Standing, score: float) -> tuple[bool, float, int, int]:
-    """Best first; what is superseded never stands before what is current; then the newest."""
-    return standing.is_superseded, -score, -standing.created_at, -standing.id
+def order_of(signals: RankingSignals, score: float) -> tuple[bool, float, int, int]:
+    """Best first; what is superseded never comes before what is current; then the newest."""
+    return signals.is_superseded, -score, -signals.created_at, -signals.id
 
 
 def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHit, ...]:
+    candidates = row.group.passages[:SHOWN_PASSAGES]
+    if not candidates:
+        return ()
+    stored = call.engine.passages([document_id_of(candidate.rowid) for candidate in candidates])
     shown: list[PassageHit] = []
-    for candidate in row.evidence.passages[:SHOWN_PASSAGES]:
-        found = call.fts.connection.execute(
-            "SELECT id, title, start_line, end_line, body, ruleset FROM primary_db.documents WHERE id = ?",
-            (document_id_of(candidate.rowid),),
-        ).fetchone()
-        if found is not None:
-            require_sound(found, PASSAGE_TYPES)
-            id_, heading, start, end, body, ruleset = found
-            text = _snippet(call, cleaned(body, ruleset, call.mode), stems)
+    for candidate in candidates:
+        passage = stored.get(document_id_of(candidate.rowid))
+        if passage is not None:
+            text = _snippet(call, cleaned(passage.body, passage.ruleset, call.mode), stems)
+            heading = cleaned(passage.heading, passage.ruleset, call.mode)
             score = round(calibrated(candidate.score, call.half), 6)
-            shown.append(PassageHit(id_, cleaned(heading, ruleset, call.mode), start, end, text, score))
+            shown.append(PassageHit(passage.id, heading, passage.start_line, passage.end_line, text, score))
     return tuple(shown)
 
 
 def _snippet(call: _Call, text: str, stems: set[str]) -> str:
-    return snippet(call.fts, text, stems) if call.request.has_snippets else ""
+    return snippet(call.engine, text, stems) if call.request.has_snippets else ""

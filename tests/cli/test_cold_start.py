@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from linked_builders import copy_fixture
 
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.store import create_store
 
 # Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
 _FORBIDDEN = (

@@ -9,7 +9,7 @@ from builders import Answer, answer_of
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.store.store import create_store
+from ctxrank.indexer.opening import create_store
 
 MODULE = "ModuleNotFoundError: No module named 'yaml'\n"
 

@@ -15,7 +15,7 @@ from builders import answer_of
 from ctxrank.cli.main import run
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.store.store import create_store
+from ctxrank.indexer.opening import create_store
 from ctxrank.ranking.errors.answer import Asked, recognise
 from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION
 

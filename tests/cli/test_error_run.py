@@ -12,7 +12,7 @@ from builders import make_store, obey_interrupts
 
 from ctxrank.indexer.errors.listing import StoredError, list_errors
 from ctxrank.indexer.errors.tree_changes import Tree, changes_between, note_tree
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 SCRIPT = "import sys\nprint('said')\nprint('noise', file=sys.stderr)\n\ndef load(cfg): return cfg['retries']\n\n"
 BROKEN, FIXED = SCRIPT + "load({})\n", SCRIPT + "load({'retries': 1})\n"

@@ -8,7 +8,7 @@ from load import load
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 FOREIGN = "12@00000000"
 SESSION = "shop-2026-10"

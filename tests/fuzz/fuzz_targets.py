@@ -32,12 +32,13 @@ from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.links.artifact import level_texts
 from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
 from ctxrank.indexer.links.reading import parse_artifact
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.globs import matches, overlap
 from ctxrank.indexer.text.identifiers import split_identifiers
 from ctxrank.indexer.text.lines import is_one_line, one_line, printable, visible_json
@@ -248,7 +249,7 @@ def _store() -> Store:
     store = create_store(home)
     new = NewPackage("S", "AUTH", "research", "a.md", "investigator", "The token refresh races.")
     save_package(store, new, create_session=True)
-    store.follow()
+    store.catch_up()
     return store
 
 

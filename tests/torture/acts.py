@@ -18,10 +18,12 @@ from builders import word
 from promises import NAMED, SECRET, Promise, Promises, Shape, State, promise_as_json
 
 from ctxrank.cli import main
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import sqlite_errors
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.store.store import Store
 
 SESSION, GROUP = "S", "G"
 _PAGE = 4096
@@ -418,10 +420,10 @@ def rebuild(errand: Errand) -> None:
 def optimize(errand: Errand) -> None:
     """Merge the index's segments, as a long catch-up does."""
     with errand.open() as store, sqlite_errors(store.location.index_file):
-        store.follow()
-        if store.index().is_usable:
-            store.index().connection.set_busy_timeout(store.busy_ms)
-            store.index().connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+        store.catch_up()
+        if index_of(store).is_usable:
+            index_of(store).connection.set_busy_timeout(store.busy_ms)
+            index_of(store).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
 
 
 def write(errand: Errand, path: str, text: str) -> None:

@@ -23,8 +23,8 @@ from builders import make_store, word
 from examine import troubles_of
 from promises import Ledger, Shape
 
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.store.store import open_store
 
 PROCESSES = 16
 _FAILURES_KEPT = 20

@@ -22,7 +22,7 @@ from examine import index_troubles
 from page_damage import Way, damaged
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 _MOST_S = 30
 SESSION = "shop-2026-10"

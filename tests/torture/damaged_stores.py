@@ -31,6 +31,8 @@ from linked_builders import copy_fixture
 from load import load
 from page_damage import Way, sorts_of
 
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+
 _PROCESSES = 2
 _CASES_PER_LENGTH = 40
 _FAILURES_KEPT = 40
@@ -106,7 +108,7 @@ def make_base(base: str) -> None:
             change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)
         copy_fixture(Path(base))
         _fill(base)
-        store.index().connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+        index_of(store).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
         closed(store)
     finally:
         os.chdir(before)

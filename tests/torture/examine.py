@@ -9,10 +9,12 @@ import apsw
 from index_contents import has_no_ghosts, index_contents
 from promises import SECRETS, Ledger, Promises, Shape, State, broken
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.fulltext.catch_up import rebuild
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
@@ -55,7 +57,7 @@ def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thoro
             troubles += _damage(store.truth)
             troubles += broken(promises, store.truth)
             troubles += index_troubles(store, is_thorough=is_thorough)
-    except (CtxrankError, *index_file.BROKEN) as error:  # values of torn rows are of any type
+    except (CtxrankError, *INDEX_READ_ERRORS) as error:  # values of torn rows are of any type
         return [f"{type(error).__name__}: {error}"]
     troubles += _bytes_left(folder, {word for word, one in promises.items() if one.state is State.FORGOTTEN})
     strange = set(os.listdir(os.path.join(folder, ".ctxrank"))) - _FILES
@@ -130,15 +132,15 @@ def _damage(truth: apsw.Connection) -> list[str]:
 
 def index_troubles(store: Store, *, is_thorough: bool) -> list[str]:
     """What is wrong with the index, which may catch up first; `is_thorough` as above."""
-    missing = store.follow()
-    index = store.index()
-    if missing or index.trouble is not index_file.Trouble.NONE:
-        return [f"the index lacks {missing} changes: {index.trouble.value or 'no trouble'}"]
+    missing = store.catch_up()
+    index = index_of(store)
+    if missing or index.health is not IndexHealth.OK:
+        return [f"the index lacks {missing} changes: {index.health.value or 'no trouble'}"]
     if not has_no_ghosts(store):
         return ["the index does not hold the documents of the truth"]
     if not is_thorough:
         return []
     index.connection.execute("INSERT INTO main.fts (fts) VALUES ('integrity-check')")
     before = index_contents(store)
-    rebuild(store)
+    rebuild(fts5_of(store))
     return [] if index_contents(store) == before else ["the index is not what a rebuild makes"]

@@ -27,8 +27,8 @@ from doomed_files import be_doomed
 from examine import mended, troubles_of
 from promises import SECRETS, Ledger, Promise, Shape, State, settled
 
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
-from ctxrank.indexer.store.store import open_store
 
 _KILLS_PER_STORE = 20
 _ACTS_PER_WRITER = 30

@@ -25,6 +25,7 @@ from examine import mended, troubles_of
 from promises import Ledger, Promises, Shape, State, rows_by_word
 from recorded_files import Kind, Operation, record_files
 
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
 _ACTS_PER_SESSION = 25
@@ -185,10 +186,10 @@ def _write_a_session(home: str, templates_folder: str, rng: random.Random, resul
         with store.write() as change:
             create_session(change, NewSession(SESSION))
         if is_watched:
-            store.follow()
+            store.catch_up()
     watcher = make_store(Path(root)) if is_watched else None  # keeps the logs from being merged at every close
     if watcher is not None:
-        watcher.index()
+        index_of(watcher)
     errand = Errand(root, templates_folder, rng, 1000, record.note, {})
     errand.damages = ()  # the recorded disk knows what SQLite does, and nothing else
     names = [*ACTS, "assemble", "assemble", "save_through_the_api"]

@@ -17,8 +17,8 @@ from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
-from ctxrank.indexer.store.store import create_store
 from ctxrank.ranking import SearchRequest, search
 
 _SEARCHES_PER_SAVE = 3
@@ -150,7 +150,7 @@ def _verify(folder: str, works: list[_Work]) -> tuple[int, list[str]]:
     """How many acknowledged packages are not there or not found, and what is wrong with the store."""
     lost = 0
     with create_store(folder) as store:
-        store.follow()
+        store.catch_up()
         paths = {str(path) for (path,) in store.truth.execute("SELECT path FROM packages")}
         for worker, done in enumerate(works):
             for number in done.saved:

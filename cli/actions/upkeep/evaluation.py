@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import NoStoreError
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.config import Config, load_config
-from ctxrank.indexer.store.store import create_store
 from ctxrank.ranking.evaluation.collection import read_collections
 from ctxrank.ranking.evaluation.evaluate import Evaluation, evaluate
 from ctxrank.ranking.evaluation.sweep import Sweep

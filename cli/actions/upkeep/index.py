@@ -9,6 +9,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.files.scan import IndexReport, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.links.sync import LinkedReport, index_linked
 from ctxrank.indexer.store.config import load_config
 
@@ -76,9 +77,9 @@ def rebuild(call: Call) -> Reply:
     """Make the index again from the primary database; 6 where that is not possible."""
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
-        missing = rebuild_index(store)
-        trouble = store.index().trouble.value
-        documents = 0 if trouble else store.index().state().documents
+        missing = rebuild_index(fts5_of(store))
+        trouble = index_of(store).health.value
+        documents = 0 if trouble else index_of(store).state().documents
     return Reply(
         lambda: {"documents": documents, "stale": missing, "reason": trouble or None},
         () if trouble else [f"Rebuilt the index: {documents} documents"],

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.store.store import create_store
+from ctxrank.indexer.opening import create_store
 
 
 def init(call: Call, folder: str) -> Reply:

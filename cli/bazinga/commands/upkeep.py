@@ -69,12 +69,13 @@ def recover_db(call: BazingaCall) -> int:
 def _recover_index(call: BazingaCall) -> int:
     from ctxrank.indexer.care.status import read_status
     from ctxrank.indexer.fulltext.catch_up import rebuild
+    from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 
     before = read_status(call.store)
     if not before.index_trouble and not before.stale:
         call.answer({"success": True, "message": "Nothing is wrong; nothing was changed", "index_rebuilt": False})
         return 0
-    rebuild(call.store)
+    rebuild(fts5_of(call.store))
     after = read_status(call.store)
     if after.index_trouble:
         return call.failed(f"The store is sound, but its index cannot be rebuilt: {after.index_trouble}")

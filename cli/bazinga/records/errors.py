@@ -14,7 +14,7 @@ from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 if TYPE_CHECKING:
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -72,7 +72,7 @@ def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMo
 
             # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
             put_signature(change, counted.id, clean.project, patterns.title_of(clean.error_type, clean.message))
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedError(pattern_hash, counted.is_new, counted.occurrences, is_redacted)
 
 
@@ -156,5 +156,5 @@ def remove_expired(store: Store, project: str | None = None) -> int:
     with store.write() as change:
         expired = [int(row[0]) for row in change.connection.execute(query.format("?2"), (project, now_us()))]
         remove_records(change, "error", expired)
-    store.follow(FOLLOW_AFTER_WRITE_MS)
+    store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return len(expired)

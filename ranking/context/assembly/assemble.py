@@ -6,17 +6,15 @@
 With a task text and an index the score is the blend; else it is the heuristic alone.
 """
 
-import apsw
-
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.fulltext.index_file import BROKEN, Trouble
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
-from ctxrank.indexer.store.connection import snapshot
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import model_factor, model_limit
 from ctxrank.ranking.context.assembly import block
@@ -38,7 +36,6 @@ from ctxrank.ranking.context.assembly.zones import Usage, Zone, usage
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_task
-from ctxrank.ranking.retrieval.degraded.readiness import Readiness, beyond_healing, make_ready, recover
 
 __all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "make_assembly"]
 
@@ -228,19 +225,20 @@ def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
 
 def _select(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[Readiness, ZoneSelection]:
     """The packages in their order; those within the limit also with why."""
-    readiness = Readiness(Trouble.NONE, 0)
+    readiness = Readiness(IndexHealth.OK, 0)
     if spawn.request.task.strip() and eligible:
-        readiness = make_ready(spawn.store, is_enabled=spawn.config.fts5, bound_ms=CATCH_UP_MS)
+        engine = engine_of(spawn.store)
+        readiness = engine.make_ready(CATCH_UP_MS) if spawn.config.fts5 else SWITCHED_OFF
         for attempt in range(2):
             if not readiness.is_usable:
                 break
             try:
                 return readiness, _select_by_task(spawn, eligible, limit)
-            except BROKEN as error:
-                if attempt and not isinstance(error, apsw.Error):
+            except INDEX_READ_ERRORS as error:
+                if attempt and not isinstance(error, ENGINE_ERRORS):
                     raise  # a fresh index raises it as well: it is not the index
-                readiness = recover(spawn.store, error, bound_ms=CATCH_UP_MS)
-        readiness = beyond_healing(readiness)
+                readiness = engine.recover(error, CATCH_UP_MS)
+        readiness = readiness.beyond_healing
     selection = select_for_zone(spawn.zone, rank_packages(eligible, None, spawn.group, spawn.now // DAY_US))
     if not spawn.request.is_explained:
         return readiness, selection
@@ -251,11 +249,11 @@ def _select(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[
 
 
 def _select_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> ZoneSelection:
-    index = spawn.store.index()
+    engine = engine_of(spawn.store)
     sessions = sorted({package.session_id for package in eligible})
     documents = frozenset(package.document_id for package in eligible)
-    with snapshot(index.connection):
-        matches = match_task(index, spawn.request.task, sessions, documents, tuned(spawn.config.ranking))
+    with engine.snapshot() as statistics:
+        matches = match_task(engine, statistics, spawn.request.task, sessions, documents, tuned(spawn.config.ranking))
         ranked = rank_packages(eligible, matches.text_score, spawn.group, spawn.now // DAY_US)
         selection = select_for_zone(spawn.zone, ranked)
         within: list[RankedPackage] = []
@@ -265,9 +263,9 @@ def _select_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
             if spawn.request.is_explained:
                 from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where they are read
 
-                evidence = matches.evidence.get(id_)
-                explanation = explain_blend(index, matches.state, matches.plan, evidence, row.text or 0.0, row.parts)
-            words = matched_words(index, matches, id_)
+                group = matches.groups.get(id_)
+                explanation = explain_blend(engine, statistics, matches.plan, group, row.text or 0.0, row.parts)
+            words = matched_words(engine, matches, id_)
             passage_ids = tuple(matches.passage_ids(id_))
             within.append(row._replace(words=words, passage_ids=passage_ids, explanation=explanation))
     return selection._replace(packages=within + selection.packages[limit:])
@@ -288,7 +286,7 @@ def _not_chosen(selection: ZoneSelection, limit: int, session: str) -> list[Omit
 def _outcome(result: Assembly, readiness: Readiness) -> tuple[str, str, str]:
     """(outcome, engine, reason)."""
     if not readiness.is_usable:
-        return "degraded", "heuristic", readiness.trouble.value
+        return "degraded", "heuristic", readiness.health.value
     if readiness.stale:
         return "stale", "fts5", ""
     is_empty = not (result.packages or result.reasoning or result.errors or result.strategies)

@@ -7,6 +7,7 @@ anything is truncated, counted or packed.
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.freshness import file_state
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import memory
@@ -22,7 +23,6 @@ from ctxrank.ranking.context.assembly.request import (
 )
 from ctxrank.ranking.context.assembly.zones import Zone, truncated
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.freshness import file_state
 
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from ctxrank.indexer.fulltext.index_file import Index, IndexState
+from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.facets import document_id_of, kind_facet
+from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.formulas.blend import calibrated, half_score
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
-from ctxrank.ranking.retrieval.candidates.matcher import Scope
-from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, Evidence, grouped
+from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import plain_query
-from ctxrank.ranking.retrieval.rerank import refined
+from ctxrank.ranking.retrieval.rerank import reranked
 
 # A passage below this share of the package's best one says too little to be shown beside it.
 _MIN_SHARE = 0.5
@@ -23,45 +22,48 @@ _NAMED_WORDS = 3
 class TaskMatches(NamedTuple):
     """The packages that match, by their document's id, and what they were matched with."""
 
-    evidence: dict[int, Evidence]
+    groups: dict[int, HitGroup]
     half: float
     plan: Plan
-    state: IndexState
+    statistics: Statistics
 
     def text_score(self, document_id: int) -> float:
         """T of a package; 0 where nothing of it matches."""
-        entry = self.evidence.get(document_id)
-        return 0.0 if entry is None else calibrated(entry.score, self.half)
+        group = self.groups.get(document_id)
+        return 0.0 if group is None else calibrated(group.score, self.half)
 
     def passage_ids(self, document_id: int) -> list[int]:
         """Document ids of the passages worth showing, best first."""
-        entry = self.evidence.get(document_id)
-        if entry is None or not entry.passages:
+        group = self.groups.get(document_id)
+        if group is None or not group.passages:
             return []
-        least = entry.passages[0].score * _MIN_SHARE
-        return [document_id_of(row.rowid) for row in entry.passages[:SHOWN_PASSAGES] if row.score >= least]
+        least = group.passages[0].score * _MIN_SHARE
+        return [document_id_of(row.rowid) for row in group.passages[:SHOWN_PASSAGES] if row.score >= least]
 
 
 def match_task(
-    index: Index, task: str, session_ids: Sequence[int], document_ids: frozenset[int], tuning: Tuning = DEFAULT
+    engine: Engine,
+    statistics: Statistics,
+    task: str,
+    session_ids: Sequence[int],
+    document_ids: frozenset[int],
+    tuning: Tuning = DEFAULT,
 ) -> TaskMatches:
-    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises apsw.Error."""
-    state = index.state()
-    plan = make_plan(plain_query(task, _MAX_WORDS), index, state, tuning)
-    facets = [f"{kind_facet('package')} OR {kind_facet('passage')}", "c1"]
-    if len(session_ids) > 1:
-        facets.append(" OR ".join(f"s{id_}" for id_ in session_ids))
-    session_id = session_ids[0] if len(session_ids) == 1 else None
-    found = find_candidates(index, state, plan, Scope(tuple(facets), session_id, owner_ids=document_ids))
-    found = refined(index, state, plan, found)
-    return TaskMatches(grouped(found.rows), half_score(plan.values), plan, state)
+    """Match these packages of these sessions with a task text, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
+    plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuning)
+    scope = Scope(
+        kinds=("package", "passage"), session_ids=tuple(session_ids), is_current=True, document_ids=document_ids
+    )
+    found = find_candidates(engine, statistics, plan, scope)
+    found = reranked(engine, statistics, plan, found)
+    return TaskMatches(groups=grouped(found.rows), half=half_score(plan.values), plan=plan, statistics=statistics)
 
 
-def matched_words(index: Index, matches: TaskMatches, document_id: int) -> tuple[str, ...]:
+def matched_words(engine: Engine, matches: TaskMatches, document_id: int) -> tuple[str, ...]:
     """The words of the task that the package's best row rests on, the most telling first."""
-    entry = matches.evidence.get(document_id)
-    if entry is None:
+    group = matches.groups.get(document_id)
+    if group is None:
         return ()
-    scores = term_scores(index, matches.state, matches.plan, entry.best.rowid)
+    scores = term_scores(engine, matches.statistics, matches.plan, group.best.rowid)
     words = dict.fromkeys(part.term.text.lower() for part in scores)
     return tuple(words)[:_NAMED_WORDS]

@@ -8,20 +8,16 @@ priority say nothing about a norm, so text alone decides, and equal scores go by
 
 from collections.abc import Collection
 
-import apsw
-
-from ctxrank.indexer.fulltext.index_file import BROKEN
+from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.graph import Graph, Node
-from ctxrank.indexer.links.store import KIND
+from ctxrank.indexer.links.store import KIND, document_numbers
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.connection import snapshot
-from ctxrank.indexer.store.facets import kind_facet
+from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.links.closure import LinkedArtifact
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates
-from ctxrank.ranking.retrieval.candidates.matcher import Scope
-from ctxrank.ranking.retrieval.degraded.readiness import beyond_healing, make_ready, recover
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import Query, Term
 
@@ -30,7 +26,7 @@ MAX_FOUND = 60  # as many as a budget of 8,000 tokens shows by their fields; mea
 MAX_QUERY_WORDS = 80
 CATCH_UP_MS = 250
 # For 40 tasks over 1,000 artifacts: 99 % of the same ten as with all terms, in a third of the time.
-_WORTHY_SHARE = 0.4
+_ESSENTIAL_SHARE = 0.4
 _TYPES = ("spec", "norm", "decision")
 
 
@@ -59,46 +55,37 @@ def find_more(
     }
     if not allowed:
         return Found(())
-    readiness = make_ready(store, is_enabled=config.fts5, bound_ms=CATCH_UP_MS)
+    engine = engine_of(store)
+    readiness = engine.make_ready(CATCH_UP_MS) if config.fts5 else SWITCHED_OFF
     for attempt in range(2):
         if not readiness.is_usable:
             break
         try:
-            best = _best(store, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
-        except BROKEN as error:
-            if attempt and not isinstance(error, apsw.Error):
+            best = _best(store, engine, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
+        except INDEX_READ_ERRORS as error:
+            if attempt and not isinstance(error, ENGINE_ERRORS):
                 raise  # a fresh index raises it as well: it is not the index
-            readiness = recover(store, error, bound_ms=CATCH_UP_MS)
+            readiness = engine.recover(error, CATCH_UP_MS)
         else:
             return Found(tuple(LinkedArtifact(node, 3, (task.id, node.id), "found by search") for node in best))
-    return Found((), beyond_healing(readiness).trouble.value)
+    return Found((), readiness.beyond_healing.health.value)
 
 
-def _best(store: Store, allowed: dict[int, Node], text: str, most: int) -> list[Node]:
+def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, most: int) -> list[Node]:
     """The best of the allowed nodes for a text."""
-    index = store.index()
-    with snapshot(index.connection):
-        state = index.state()  # pins the index first, the truth by the next read
-        # The index of public ids answers this without a look at the rows.
-        query = "SELECT id, record_id FROM primary_db.documents WHERE kind = ? AND record_id IS NOT NULL"
+    with engine.snapshot() as statistics:
         nodes = {
             document_id: allowed[number]
-            for document_id, number in index.connection.execute(query, (KIND,))
+            for document_id, number in document_numbers(store.truth).items()
             if number in allowed
         }
         # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.
-        plan = make_plan(Query((Term(text),)), index, state)
-        scope = Scope((kind_facet(KIND),), owner_ids=frozenset(nodes))
-        rows = find_candidates(index, state, plan, scope, worthy_share=_WORTHY_SHARE).rows
+        plan = make_plan(Query((Term(text),)), engine, statistics)
+        scope = Scope(kinds=(KIND,), document_ids=frozenset(nodes))
+        rows = find_candidates(engine, statistics, plan, scope, essential_share=_ESSENTIAL_SHARE).rows
         rows = sorted(
             (row for row in rows if row.owner_id in nodes), key=lambda row: (-row.score, nodes[row.owner_id].id)
         )
-        # A row whose document has changed since tells of a text that is no longer there.
-        changed = "SELECT 1 FROM primary_db.documents WHERE id = ? AND seq > ?"
-        best: list[Node] = []
-        for row in rows:
-            if not index.connection.execute(changed, (row.owner_id, state.applied_seq)).fetchone():
-                best.append(nodes[row.owner_id])
-            if len(best) == most:
-                break
-        return best
+        # A row whose document has changed since has a text that is no longer there.
+        current = {signals.id for signals in engine.signals([row.owner_id for row in rows])}
+    return [nodes[row.owner_id] for row in rows if row.owner_id in current][:most]

@@ -1,42 +1,40 @@
 """Bounds: what a term can add to any row's score, and which rows can therefore score more than so much.
 
-    most(t) = qₜ · idf(t) · max over the levels of  sat(most occurrences of the level, its shortest document)
+    bound(t) = qₜ · idf(t) · max over the levels of  sat(most occurrences of the level, its shortest document)
 
-The index keeps the shortest document of each level of each term (`indexer/fulltext/impact_bounds.py`), so a bound holds
+The index keeps the shortest document of each level of each term (`Engine.impact_bounds`), so a bound holds
 whatever the average length and the constants are. A row scores at most the sum of its terms' bounds. Rows that can
-score more than `least` are those that hold one of certain sets of terms, an expression that FTS5 can answer:
+score more than θ are those that hold one of certain sets of terms, a clause that the index can answer:
 
-    bounds 9 5 4 2, least 8:    9 OR (5 AND (4 OR …)) …        no row with none of these sets can score 8
+    bounds 9 5 4 2, θ = 8:    9 OR (5 AND (4 OR …)) …        no row with none of these sets can score 8
 
 Sources: Turtle and Flood, Query Evaluation: Strategies and Optimizations (1995), for the bound of a term (MaxScore);
 Broder and others, Efficient Query Evaluation using a Two-Level Retrieval Process (2003), for sets of terms (WAND).
-There the lists are walked with a rising threshold; here FTS5 walks them, so the threshold is raised between questions.
+There the lists are walked with a rising threshold; here the index walks them, so it is raised between questions.
 """
 
 from collections.abc import Sequence
 from itertools import accumulate
 
-import apsw
-
-from ctxrank.indexer.fulltext.impact_bounds import BODY, COLUMNS, IDENTIFIERS, LEVELS, NONE, PATH, TITLE
+from ctxrank.indexer.engine import AllOf, AnyOf, Clause, Engine, ImpactBound, TermClause
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.formulas.bm25 import saturated
+from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.formulas.tuning import Tuning
 from ctxrank.ranking.retrieval.plan import QueryTerm
 
-# An expression with more terms costs more to read than it saves: each is one more walk over a list.
+# A clause with more terms costs more to read than it saves: each is one more walk over a list.
 _MAX_LEAVES = 64
-_MOST_TOGETHER = 4  # terms that an expression asks for together; more make it longer than its rows are worth
-# What FTS5 needs for a place in a list, over what fetching and scoring a row takes: 25 ns over 5 µs.
+_MOST_TOGETHER = 4  # terms that a clause asks for together; more make it longer than its rows are worth
+# What the index needs for a place in a list, over what fetching and scoring a row takes: 25 ns over 5 µs.
 _PLACE_COST = 0.005
-_HALVINGS = 8  # of the range in which `least_for` looks: to 1/256 of the best score
+_HALVINGS = 8  # of the range in which `threshold_for_cost` looks: to 1/256 of the best score
 
 
-class Reach(NamedTuple):
-    """Rows that can score more than so much: how FTS5 finds them, how many there are by chance, and how many places
-    of its lists it passes."""
+class CandidateSet(NamedTuple):
+    """Rows that can score more than a threshold: the clause that finds them, how many there are by chance, and how
+    many places of its lists the index passes."""
 
-    expression: str
+    clause: Clause
     rows: float
     places: float
 
@@ -47,10 +45,10 @@ class Reach(NamedTuple):
 
 
 class BoundedTerm(NamedTuple):
-    """A term of the query: how FTS5 is asked for it, the most it adds to a score, and the share of rows with it."""
+    """A term of the query: the clause that finds it, the most it adds to a score, and the share of rows with it."""
 
-    fragment: str
-    most: float
+    clause: TermClause
+    bound: float
     share: float
 
 
@@ -58,40 +56,40 @@ class Bounds:
     """The terms of one query by their bounds, the highest first."""
 
     def __init__(self, terms: Sequence[BoundedTerm], documents: int) -> None:
-        self._terms = sorted(terms, key=lambda term: (-term.most, term.fragment))
+        self._terms = sorted(terms, key=lambda term: (-term.bound, term.clause.surfaces))
         self._documents = documents
         # What the terms from each place on add at most together.
-        self._rest = list(accumulate((term.most for term in reversed(self._terms)), initial=0.0))[::-1]
+        self._rest = list(accumulate((term.bound for term in reversed(self._terms)), initial=0.0))[::-1]
 
     @property
-    def most(self) -> float:
+    def max_score(self) -> float:
         """What a row with every term scores at most."""
         return self._rest[0]
 
-    def reach(self, least: float) -> Reach | None:
-        """The rows that can score more than `least`, by the cheapest expression for them; None where no row can.
+    def candidates_above(self, theta: float) -> CandidateSet | None:
+        """The rows that can score more than `theta`, by the cheapest clause for them; None where no row can.
 
         It may find more rows, never fewer.
         """
-        found: list[Reach] = []
+        found: list[CandidateSet] = []
         for together in range(1, _MOST_TOGETHER + 1):
             builder = _Builder(self._terms, self._rest)
-            expression, share = builder.build(0, least, together)
+            clauses, share = builder.build(0, theta, together)
             if builder.leaves > _MAX_LEAVES:
                 break
-            if expression:
-                found.append(Reach(expression, share * self._documents, builder.places * self._documents))
+            if clauses:
+                found.append(CandidateSet(AnyOf(clauses), share * self._documents, builder.places * self._documents))
         return min(found, key=_cost, default=None)
 
-    def least_for(self, cost: float) -> float:
-        """About the lowest `least` whose reach costs no more than this."""
-        everything = self.reach(0.0)
+    def threshold_for_cost(self, cost: float) -> float:
+        """About the lowest threshold whose candidates cost no more than this."""
+        everything = self.candidates_above(0.0)
         if everything is None or everything.cost <= cost:
             return 0.0
-        low, high = 0.0, self.most
+        low, high = 0.0, self.max_score
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            found = self.reach(middle)
+            found = self.candidates_above(middle)
             if found is not None and found.cost > cost:
                 low = middle
             else:
@@ -99,12 +97,12 @@ class Bounds:
         return high
 
 
-def _cost(reach: Reach) -> float:
-    return reach.cost
+def _cost(candidates: CandidateSet) -> float:
+    return candidates.cost
 
 
 class _Builder:
-    """Puts one expression together, and counts what it asks."""
+    """Puts one clause together, and counts what it asks."""
 
     def __init__(self, terms: list[BoundedTerm], rest: list[float]) -> None:
         self._terms = terms
@@ -112,58 +110,44 @@ class _Builder:
         self.leaves = 0
         self.places = 0.0  # as a share of the documents
 
-    def build(self, first: int, least: float, together: int) -> tuple[str, float]:
-        """For rows whose terms from `first` on reach more than `least`; and their share, as if terms met by chance."""
-        alternatives: list[str] = []
+    def build(self, first: int, theta: float, together: int) -> tuple[tuple[Clause, ...], float]:
+        """Alternatives for rows whose terms from `first` on reach more than `theta`; and their share, by chance."""
+        alternatives: list[Clause] = []
         share = 0.0
         for place in range(first, len(self._terms)):
             # Whichever set of terms reaches so far: its first one is no later than this.
-            if self._rest[place] <= least or self.leaves > _MAX_LEAVES:
+            if self._rest[place] <= theta or self.leaves > _MAX_LEAVES:
                 break
             term = self._terms[place]
-            fragment, part = term.fragment, term.share
-            if term.most <= least and together > 1:
-                inner, inner_share = self.build(place + 1, least - term.most, together - 1)
+            clause: Clause = term.clause
+            part = term.share
+            if term.bound <= theta and together > 1:
+                inner, inner_share = self.build(place + 1, theta - term.bound, together - 1)
                 if not inner:  # by rounding alone
                     continue
-                fragment, part = f"({fragment} AND ({inner}))", part * inner_share
+                clause, part = AllOf((clause, AnyOf(inner))), part * inner_share
             self.leaves += 1
             self.places += term.share
-            alternatives.append(fragment)
+            alternatives.append(clause)
             share += part
-        return " OR ".join(alternatives), min(share, 1.0)
+        return tuple(alternatives), min(share, 1.0)
 
 
-def most_of(connection: apsw.Connection, terms: Sequence[QueryTerm], average: float, tuning: Tuning) -> list[float]:
-    """What each term adds at most to any row's score, in their order."""
-    ids = ",".join(str(term.ids[0]) for term in terms)
-    lengths = {
-        int(row[0]): tuple(map(int, row[1:]))
-        for row in connection.execute(
-            f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))",
-            (f"[{ids}]",),
-        )
-    }
-    scale = _scale(tuning)
+def term_upper_bounds(
+    engine: Engine, terms: Sequence[QueryTerm], average_length: float, tuning: Tuning
+) -> list[float] | None:
+    """What each term adds at most to any row's score, in their order; None where the engine keeps no bounds."""
+    bounds = engine.impact_bounds([term.ids[0] for term in terms], tuning.weights)
+    if bounds is None:
+        return None
     return [
-        # The forms of a prefix add up in one row, as nobody counted them together.
-        term.value * (_most(lengths[term.ids[0]], average, tuning, scale) if len(term.ids) == 1 else tuning.k1 + 1)
-        for term in terms
+        # The forms of a prefix add up in one row, as they were not counted together.
+        term.value * (_highest_saturation(bound, average_length, tuning) if len(term.ids) == 1 else tuning.k1 + 1)
+        for term, bound in zip(terms, bounds, strict=True)
     ]
 
 
-def _most(shortest: Sequence[int], average: float, tuning: Tuning, scale: float) -> float:
-    most = 0.0
-    for level, length in zip(LEVELS, shortest, strict=False):
-        if length < NONE:
-            most = max(most, saturated(level * scale, length, average, tuning.k1, tuning.b))
-    # Above the last level, or of a term that nothing is known of: what nothing exceeds.
-    return most if most and shortest[-1] == NONE else tuning.k1 + 1
-
-
-def _scale(tuning: Tuning) -> float:
-    """How much more an occurrence can count than the levels of the index count it."""
-    weights = tuning.weights
-    return max(
-        weights.title / TITLE, weights.body / BODY, weights.path / PATH, weights.identifiers / IDENTIFIERS
-    )  # fmt: skip
+def _highest_saturation(bound: ImpactBound, average_length: float, tuning: Tuning) -> float:
+    saturations = [tf_saturation(tf, length, average_length, tuning.k1, tuning.b) for tf, length in bound]
+    # Of a term that nothing is known of: what nothing exceeds.
+    return max(saturations, default=0.0) or tuning.k1 + 1

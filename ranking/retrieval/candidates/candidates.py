@@ -1,30 +1,33 @@
 """Candidates: the index's rows that match a plan, with their BM25 score.
 
-Matches are enumerated by FTS5 and scored here, from the forward list and our own statistics: a scoped search never
-calls bm25(), which walks every posting list of the whole index. Where an unscoped query matches too many rows, only
-those are scored that may be among the best (threshold.py).
+Matches are enumerated by the engine and scored here, from the frequencies of their terms and our own statistics: a
+scoped search never asks the engine to rank, which walks every posting list of the whole index. Where an unscoped query
+matches too many rows, only those are scored that may be among the best (threshold.py).
 """
 
-from ctxrank.indexer.fulltext.index_file import Index, IndexState
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.facets import index_rowid
-from ctxrank.ranking.formulas.bm25 import saturated
-from ctxrank.ranking.retrieval.candidates.matcher import BEST_BY_BM25, Matcher, Mattering, Row, Scope
+from ctxrank.indexer.engine import Engine, Row, RowQuery, Statistics
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.facets import Scope, index_rowid
+from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
-from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, match_expression
+from ctxrank.ranking.retrieval.plan import Plan, QueryTerm, row_query
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.candidates.threshold import ThresholdFn
 
 # Up to so many rows that hold any term, all are scored.
 MAX_ENUMERATED = 1500
-# A long query in a scope: rows are fetched by the most valuable terms, until these are worth this share of it. A row
-# that holds none of them could have no more than the rest, and most rows are such: a task text is mostly common words.
-# For 120 tasks on a real store, half the time, the same first package in all, and 98.7 % of the same five.
+# A long query in a scope: rows are fetched by its essential terms, the most valuable ones that are worth this share of
+# it. A row that holds none of them could have no more than the rest, and most rows are such: a task text is mostly
+# common words. For 120 tasks on a real store: half the time, the same first package in all, and 98.7 % of the same
+# five.
 _SHORT_QUERY_TERMS = 8
-_WORTHY_SHARE = 0.7
+ESSENTIAL_SHARE = 0.7
 _ENOUGH_SCOPED = 50
 
 
 class Bonus(NamedTuple):
-    """What a row got beside BM25, for two words that stand together or, without a second, for one as it was typed."""
+    """What a row got beside BM25: for two words near each other or, without a second, for one as it was typed."""
 
     first: str
     second: str
@@ -41,16 +44,16 @@ class Candidate(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """What was found. Each row that matches and is not among them scores at most `unseen`; None: nobody knows."""
+    """What was found. A matching row that is not among them scores at most `remaining_upper_bound`; None: unknown."""
 
     rows: list[Candidate]
-    unseen: float | None
-    passed_over: int = 0  # documents that match and were found to be none of the best
+    remaining_upper_bound: float | None
+    pruned_count: int = 0  # documents that match and were found to be none of the best
 
     @property
     def is_complete(self) -> bool:
         """Whether these are all rows that match."""
-        return self.unseen == 0.0
+        return self.remaining_upper_bound == 0.0
 
 
 class TermScore(NamedTuple):
@@ -63,101 +66,106 @@ class TermScore(NamedTuple):
     score: float
 
 
-def all_matter(scores: list[float]) -> float:
+def no_threshold(scores: list[float]) -> float:
     """That every row matters, so that as many are scored as can be afforded."""
     return 0.0
 
 
 def find_candidates(
-    index: Index,
-    state: IndexState,
+    engine: Engine,
+    statistics: Statistics,
     plan: Plan,
     scope: Scope,
     *,
-    mattering: Mattering = all_matter,
-    worthy_share: float = _WORTHY_SHARE,
+    threshold_of: "ThresholdFn" = no_threshold,
+    essential_share: float = ESSENTIAL_SHARE,
 ) -> Candidates:
     """All rows that match, or those that may be among the best, scored; in no particular order.
 
-    `mattering` says of the scores so far which rows of a large index still matter; `worthy_share` is how much of a long
-    query's worth the terms have that rows of a scope are fetched by.
+    `threshold_of` says of the scores so far which rows of a large index still matter; `essential_share` is how much of
+    a long query's worth the terms have that rows of a scope are fetched by.
     """
     if not plan.can_match:
         return Candidates([], 0.0)
-    matcher = Matcher(index, plan, scope)
-    scorer = Scorer(plan.terms, state.average_length, plan.tuning)
-
-    def scored(rows: list[Row]) -> list[float]:
-        return scorer.scores((blob, length) for _, _, length, blob in rows)
-
-    unseen: float | None = 0.0
-    passed_over = 0
-    if scope.session_id is not None or scope.owner_ids is not None:
-        rows, unseen = _scoped_rows(matcher, plan, scope, worthy_share)
+    scored = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores
+    query = row_query(plan, scope)
+    remaining_upper_bound: float | None = 0.0
+    pruned_count = 0
+    if scope.is_narrow:
+        rows, remaining_upper_bound = _scoped_rows(engine, plan, query, essential_share)
         scores = scored(rows)
     elif plan.required:
-        rows = matcher.rows(match_expression(plan, plan.terms, scope.facets), MAX_ENUMERATED + 1)
+        rows = engine.rows(query, MAX_ENUMERATED + 1)
         if len(rows) > MAX_ENUMERATED:
-            rows = matcher.best_by_bm25(match_expression(plan, plan.terms, scope.facets), BEST_BY_BM25)
-            unseen = None
+            from ctxrank.ranking.retrieval.candidates.threshold import BEST_ROWS  # as below
+
+            rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
+            remaining_upper_bound = None
         scores = scored(rows)
     elif sum(term.df for term in plan.terms) <= MAX_ENUMERATED:
-        rows = matcher.rows(match_expression(plan, plan.terms, scope.facets))
+        rows = engine.rows(query)
         scores = scored(rows)
     else:
-        from ctxrank.ranking.retrieval.candidates.threshold import select  # only where a store is large
+        from ctxrank.ranking.retrieval.candidates.threshold import (  # only where a store is large
+            generate_candidates,
+        )
 
-        rows, scores, unseen, passed_over = select(index, state, plan, matcher, scored, mattering)
+        rows, scores, remaining_upper_bound, pruned_count = generate_candidates(
+            engine, statistics, plan, query, scored, threshold_of
+        )
     # All four values given, so that no default is looked up: there are thousands.
     found = [Candidate(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True)]
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    return Candidates([row for row in found if row.score or plan.required], unseen, passed_over)
+    return Candidates([row for row in found if row.score or plan.required], remaining_upper_bound, pruned_count)
 
 
-def term_scores(index: Index, state: IndexState, plan: Plan, rowid: int) -> list[TermScore]:
+def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) -> list[TermScore]:
     """The summands of one row's score, the largest first: what `find_candidates` added up."""
-    row = index.connection.execute("SELECT length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
-    if row is None:
+    rows = engine.rows_of([rowid])
+    if not rows:
         return []
-    average = state.average_length
+    length, average_length = rows[0][2], statistics.average_length
     k1, b = plan.tuning.k1, plan.tuning.b
     parts = [
-        TermScore(plan.terms[at], tf, row[0], average, plan.terms[at].value * saturated(tf, row[0], average, k1, b))
-        for at, tf in Scorer(plan.terms, average, plan.tuning).frequencies(row[1])
-    ]
+        TermScore(
+            term=plan.terms[at], tf=tf, length=length, average_length=average_length,
+            score=plan.terms[at].value * tf_saturation(tf, length, average_length, k1, b),
+        )
+        for at, tf in next(Scorer(engine, plan.terms, average_length, plan.tuning).frequencies(rows))
+    ]  # fmt: skip
     parts.sort(key=lambda part: (-part.score, part.term.text))
     return parts
 
 
-def _scoped_rows(matcher: Matcher, plan: Plan, scope: Scope, worthy_share: float) -> tuple[list[Row], float]:
+def _scoped_rows(engine: Engine, plan: Plan, query: RowQuery, essential_share: float) -> tuple[list[Row], float]:
     """The rows of a scope by the terms that are worth most, and what any other can score at most."""
-    terms = plan.terms if plan.required else _worthy(plan.terms, worthy_share)
+    terms = plan.terms if plan.required else _essential(plan.terms, essential_share)
     if len(terms) < len(plan.terms):
-        rows = matcher.rows(match_expression(plan, terms, scope.facets))
+        rows = engine.rows(row_query(plan._replace(terms=terms), query.scope))
         if len(rows) >= _ENOUGH_SCOPED:
             rest = sum(term.value for term in plan.terms[len(terms) :])
-            return rows + _own_rows(matcher, scope, rows), rest * (plan.tuning.k1 + 1)
-        # The rare terms are not where the filters look, or nowhere much: the others must do.
-    return matcher.rows(match_expression(plan, plan.terms, scope.facets)), 0.0
+            return rows + _own_rows(engine, query.scope, rows), rest * (plan.tuning.k1 + 1)
+        # The rare terms are not where the filters look, or hardly: the others must do.
+    return engine.rows(query), 0.0
 
 
-def _own_rows(matcher: Matcher, scope: Scope, rows: list[Row]) -> list[Row]:
-    """The own rows (title, summary, path) of wanted documents that the valuable terms did not find."""
-    if scope.owner_ids is None or scope.session_id is None:
+def _own_rows(engine: Engine, scope: Scope, rows: list[Row]) -> list[Row]:
+    """The own rows (title, summary, path) of wanted documents that the essential terms did not find."""
+    if scope.document_ids is None or len(scope.session_ids) != 1:
         return []
-    own = {index_rowid(scope.session_id, owner_id) for owner_id in scope.owner_ids}
-    return matcher.rows_of(sorted(own.difference(row[0] for row in rows)))
+    own = {index_rowid(scope.session_ids[0], document_id) for document_id in scope.document_ids}
+    return engine.rows_of(sorted(own.difference(row[0] for row in rows)))
 
 
-def _worthy(terms: tuple[QueryTerm, ...], share: float) -> tuple[QueryTerm, ...]:
+def _essential(terms: tuple[QueryTerm, ...], share: float) -> tuple[QueryTerm, ...]:
     """The most valuable terms that together are worth most of a long query; all of a short one."""
     if len(terms) <= _SHORT_QUERY_TERMS:
         return terms
     room = share * sum(term.value for term in terms)
-    worthy: list[QueryTerm] = []
+    essential: list[QueryTerm] = []
     for term in terms:
         if room <= 0:
             break
         room -= term.value
-        worthy.append(term)
-    return tuple(worthy)
+        essential.append(term)
+    return tuple(essential)

@@ -1,4 +1,4 @@
-"""Search without the index: substrings, then likeness, over the truth itself.
+"""Search without the index: substrings, then likeness, over the primary database itself.
 
     T = weight of the query's words that occur / weight of all of them        weight = length of the word
 
@@ -9,28 +9,22 @@ the result says that it did.
 import re
 
 from ctxrank.indexer.clock import DAY_US, now_us
+from ctxrank.indexer.engine import Readiness
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.degraded.readiness import Readiness
 from ctxrank.ranking.retrieval.degraded.snippets import ELLIPSIS, MARK, without_marks
 from ctxrank.ranking.retrieval.explain import explain_heuristic
-from ctxrank.ranking.retrieval.filters import Filters, documents_condition
+from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.retrieval.parents import (
-    PASSAGE_TYPES,
-    OwnerRow,
-    all_owners,
-    cleaned_owner,
-    is_sound,
-    make_hit,
-    torn_notes,
-)
+from ctxrank.ranking.retrieval.presentation import cleaned_parent, corrupt_row_notes, make_hit
 from ctxrank.ranking.retrieval.query import Query, Term
 from ctxrank.ranking.retrieval.stopwords import STOPWORDS
 
@@ -43,24 +37,15 @@ _MAX_ALIKE = 50
 _WORD = re.compile(r"\w+")
 
 
-class _StoredPassage(NamedTuple):
-    id: int
-    heading: str
-    start_line: int
-    end_line: int
-    body: str
-    ruleset: int
-
-
 class _Match(NamedTuple):
     """How much of the query a document holds, and where most of it stands: None is its own title and body."""
 
     text: float
-    passage: _StoredPassage | None
+    passage: StoredPassage | None
 
 
 class _Found(NamedTuple):
-    owner: OwnerRow
+    parent: ParentDocument
     match: _Match
     parts: HeuristicParts
     score: float
@@ -87,7 +72,7 @@ class _Texts(NamedTuple):
         return any(word in place for place in places)
 
 
-def search_truth(
+def search_primary(
     store: Store,
     request: SearchRequest,
     query: Query,
@@ -98,76 +83,67 @@ def search_truth(
     """The same answer as a search of the index would give, by simpler means."""
     words = _words(query)
     found: list[_Found] = []
-    torn: set[int] = set()
+    corrupt: set[int] = set()
     if not filters.is_impossible and words.column_of:
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-        condition, values = documents_condition(filters)
-        stored = all_owners(store.truth, condition, values)
-        torn.update(stored.torn)
-        owners = [cleaned_owner(owner, mode) for owner in stored.rows]
+        stored = parents_in_scope(store.truth, filters.scope)
+        corrupt.update(stored.corrupt)
+        parents = [cleaned_parent(parent, mode) for parent in stored.rows]
         matches = {
-            owner.id: match
-            for owner in owners
-            if (match := _match(owner, _passages(store, owner, torn), words, filters))
+            parent.id: match
+            for parent in parents
+            if (match := _match(parent, _passages(store, parent, corrupt), words, filters.scope))
         }
         if not matches and not words.phrases:
             matches = {
-                owner.id: match
-                for owner, match in _alike(owners, words)
-                if not _is_excluded(_texts(owner, _passages(store, owner, torn)), words)
+                parent.id: match
+                for parent, match in _alike(parents, words)
+                if not _is_excluded(_texts(parent, _passages(store, parent, corrupt)), words)
             }
-        for owner in owners:
-            if owner.id in matches:
-                days = today - owner.created_at // DAY_US
-                parts = blended_heuristic(Signals(owner.priority, is_same_group=False, is_designated=False, days=days))
-                match = matches[owner.id]
-                found.append(_Found(owner, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
+        for parent in parents:
+            if parent.id in matches:
+                days = today - parent.created_at // DAY_US
+                parts = blended_heuristic(Signals(parent.priority, is_same_group=False, is_designated=False, days=days))
+                match = matches[parent.id]
+                found.append(_Found(parent, match, parts, blended(match.text, parts.total, SEARCH_TEXT_WEIGHT)))
     found.sort(
         key=lambda hit: (
-            hit.owner.superseded_by is not None,
+            hit.parent.superseded_by is not None,
             -hit.score,
-            -hit.owner.created_at,
-            -hit.owner.id,
+            -hit.parent.created_at,
+            -hit.parent.id,
         )
     )
     hits = tuple(_hit(store, hit, words, request, mode) for hit in found[: max(request.limit, 0)])
     return SearchResult(
-        query=str(query), outcome="degraded", engine="heuristic", reason=readiness.trouble.value,
+        query=str(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
-        notes=(*filters.notes, *torn_notes(torn)),
+        notes=(*filters.notes, *corrupt_row_notes(corrupt)),
     )  # fmt: skip
 
 
 def _words(query: Query) -> _Words:
     """The words to look for in lower case, without stop words unless there is nothing else."""
     words = [(word, term.column) for term in query.terms for word in _WORD.findall(term.text.lower())]
-    told = [(word, column) for word, column in words if word not in STOPWORDS] or words
-    return _Words(dict(told), tuple(term for term in query.terms if term.is_phrase), query.excluded)
+    content_words = [(word, column) for word, column in words if word not in STOPWORDS] or words
+    return _Words(dict(content_words), tuple(term for term in query.terms if term.is_phrase), query.excluded)
 
 
-def _passages(store: Store, owner: OwnerRow, torn: set[int]) -> list[_StoredPassage]:
-    """The passages of a document, without the torn ones, whose row ids are added to `torn`."""
-    query = """
-        SELECT id, title, start_line, end_line, body, ruleset FROM documents
-         WHERE owner_id = ? ORDER BY start_line, id
-    """
-    found: list[_StoredPassage] = []
-    for row in store.truth.execute(query, (owner.id,)):
-        if is_sound(row, PASSAGE_TYPES):
-            found.append(_StoredPassage(*row))
-        else:
-            torn.add(int(row[0]))
-    return found
+def _passages(store: Store, parent: ParentDocument, corrupt: set[int]) -> list[StoredPassage]:
+    """The passages of a document, without the corrupt ones, whose row ids are added to `corrupt`."""
+    found = passages_of_parent(store.truth, parent.id)
+    corrupt.update(found.corrupt)
+    return found.rows
 
 
-def _match(owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filters: Filters) -> _Match | None:
+def _match(parent: ParentDocument, passages: list[StoredPassage], words: _Words, scope: Scope) -> _Match | None:
     """What one document holds, or None. A phrase must occur, an excluded term must not."""
-    texts = _texts(owner, passages)
+    texts = _texts(parent, passages)
     if _is_excluded(texts, words) or not all(_occurs(term, texts) for term in words.phrases):
         return None
     own = texts[0]
     whole = sum(map(len, words.column_of))
-    is_own_wanted = not filters.kinds or owner.kind in filters.kinds
+    is_own_wanted = not scope.kinds or parent.kind in scope.kinds
     best, best_at = 0.0, -1
     for at, text in enumerate(texts):
         if at == 0 and not is_own_wanted:
@@ -182,9 +158,9 @@ def _match(owner: OwnerRow, passages: list[_StoredPassage], words: _Words, filte
     return _Match(best, passages[best_at - 1] if best_at > 0 else None)
 
 
-def _texts(owner: OwnerRow, passages: list[_StoredPassage]) -> list[_Texts]:
+def _texts(parent: ParentDocument, passages: list[StoredPassage]) -> list[_Texts]:
     """The document's own row, then its passages."""
-    own = _Texts(_folded(owner.title), _folded(owner.body), _folded(owner.path))
+    own = _Texts(_folded(parent.title), _folded(parent.body), _folded(parent.path))
     return [own, *(_Texts(_folded(passage.heading), _folded(passage.body), "") for passage in passages)]
 
 
@@ -201,21 +177,21 @@ def _folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _alike(owners: list[OwnerRow], words: _Words) -> list[tuple[OwnerRow, _Match]]:
+def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDocument, _Match]]:
     """Documents whose title or summary is like the query, where no word of it occurs anywhere."""
     from rapidfuzz import fuzz, process  # 22 ms, and only where no substring was found
 
-    texts = [f"{owner.title} {owner.body[:_SNIPPET_CHARS]}".lower() for owner in owners]
+    texts = [f"{parent.title} {parent.body[:_SNIPPET_CHARS]}".lower() for parent in parents]
     wanted = " ".join(words.column_of)
     near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=_MAX_ALIKE, score_cutoff=_LIKE_ENOUGH)
-    return [(owners[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near]
+    return [(parents[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near]
 
 
 def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Hit:
-    owner, match = found.owner, found.match
+    parent, match = found.parent, found.match
     if match.passage is None:
         shown: tuple[PassageHit, ...] = ()
-        text = _cut(owner.body, words)
+        text = _cut(parent.body, words)
     else:
         id_, heading, start, end, body, ruleset = match.passage
         text = _cut(cleaned(body, ruleset, mode), words)
@@ -230,7 +206,7 @@ def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mod
                 explain_heuristic(found.parts, 1 - SEARCH_TEXT_WEIGHT),
             ),
         )
-    return make_hit(store, owner, found.score, text, shown, explanation)
+    return make_hit(store, parent, found.score, text, shown, explanation)
 
 
 def _cut(text: str, words: _Words) -> str:

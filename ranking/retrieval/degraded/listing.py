@@ -1,15 +1,16 @@
 """A search of filters alone: what there is, by what is known of it, the newest first among equals."""
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.fulltext.index_file import Trouble
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.parents import ParentDocument, ReadParents, parents_in_scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
-from ctxrank.ranking.retrieval.filters import Filters, documents_condition
+from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
-from ctxrank.ranking.retrieval.parents import OwnerRow, Owners, all_owners, cleaned_owner, make_hit, torn_notes
+from ctxrank.ranking.retrieval.presentation import cleaned_parent, corrupt_row_notes, make_hit
 from ctxrank.ranking.retrieval.query import Query
 
 _SHOWN_CHARS = 200
@@ -20,27 +21,28 @@ def list_documents(
 ) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone; no index is asked."""
     today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-    condition, values = documents_condition(filters)
-    owners, torn = Owners([], []) if filters.is_impossible else all_owners(store.truth, condition, values)
+    read = ReadParents([], []) if filters.is_impossible else parents_in_scope(store.truth, filters.scope)
+    parents, corrupt = read
 
-    def order(owner: OwnerRow) -> tuple[bool, float, int, int]:
-        return owner.superseded_by is not None, -_known(owner, today).total, -owner.created_at, -owner.id
+    def order(parent: ParentDocument) -> tuple[bool, float, int, int]:
+        return parent.superseded_by is not None, -_known(parent, today).total, -parent.created_at, -parent.id
 
-    owners.sort(key=order)
+    parents.sort(key=order)
     hits = tuple(
         make_hit(
-            store, owner, _known(owner, today).total, one_line(owner.body[:_SHOWN_CHARS]), (),
-            explain_heuristic(_known(owner, today)) if request.is_explained else None,
+            store, parent, _known(parent, today).total, one_line(parent.body[:_SHOWN_CHARS]), (),
+            explain_heuristic(_known(parent, today)) if request.is_explained else None,
         )
-        for owner in (cleaned_owner(owner, mode) for owner in owners[: max(request.limit, 0)])
+        for parent in (cleaned_parent(parent, mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
-    outcome = "degraded" if torn else "matched" if hits else "no_match"
+    outcome = "degraded" if corrupt else "matched" if hits else "no_match"
     return SearchResult(
-        query=str(query), outcome=outcome, engine="heuristic", reason=Trouble.TORN.value if torn else "", stale=0,
-        total=len(owners), is_capped=False, is_exact=not torn, hits=hits, suggestions=(),
-        notes=(*filters.notes, *torn_notes(torn)),
+        query=str(query), outcome=outcome, engine="heuristic",
+        reason=IndexHealth.CORRUPT_ROWS.value if corrupt else "", stale=0,
+        total=len(parents), is_capped=False, is_exact=not corrupt, hits=hits, suggestions=(),
+        notes=(*filters.notes, *corrupt_row_notes(corrupt)),
     )  # fmt: skip
 
 
-def _known(owner: OwnerRow, today: int) -> HeuristicParts:
-    return heuristic(Signals(owner.priority, False, False, today - owner.created_at // DAY_US))
+def _known(parent: ParentDocument, today: int) -> HeuristicParts:
+    return heuristic(Signals(parent.priority, False, False, today - parent.created_at // DAY_US))

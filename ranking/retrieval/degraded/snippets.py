@@ -1,15 +1,15 @@
-"""Snippets: the part of a text where most of the query's words stand together, with those words marked.
+"""Snippets: the part of a text where most of the query's words are together, with those words marked.
 
     the **database** is **locked** because the WAL switch …
 
-The index is contentless, so FTS5's own highlight() has no text: snippets are cut from the truth. A text's
+The index holds no text: snippets are cut from the primary database's. A text's
 own `**` would be taken for marks: Markdown's bold is shown plain, any other pair is pulled apart.
 """
 
 import re
 from collections.abc import Collection, Iterator
 
-from ctxrank.indexer.fulltext.index_file import Index
+from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.identifiers import split_word
 from ctxrank.indexer.text.lines import one_line
@@ -30,17 +30,17 @@ class _Match(NamedTuple):
     term: str
 
 
-def snippet(index: Index, text: str, stems: Collection[str]) -> str:
+def snippet(engine: Engine, text: str, stems: Collection[str]) -> str:
     """The best window of the text on one line; its beginning where nothing in it matches.
 
     `stems` are what the query's words are in the index.
     """
     text = without_marks(text[:_MAX_SEARCHED_CHARS])
-    cuts = index.tokens_at(text)
+    cuts = engine.tokens_at(text)
     if not cuts:
         return one_line(text)
     encoded = text.encode("utf-8", "replace")
-    matches = list(_matches(index, encoded, cuts, stems))
+    matches = list(_matches(engine, encoded, cuts, stems))
     first, last = _window(matches, len(cuts))
     start = 0 if first == 0 else cuts[first][0]
     end = len(encoded) if last >= len(cuts) - 1 else cuts[last][1]
@@ -67,7 +67,7 @@ def without_marks(text: str) -> str:
 
 
 def _matches(
-    index: Index, encoded: bytes, cuts: list[tuple[int, int, str]], stems: Collection[str]
+    engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], stems: Collection[str]
 ) -> Iterator[_Match]:
     for position, (start, end, term) in enumerate(cuts):
         if term in stems:
@@ -77,7 +77,7 @@ def _matches(
         if word.isalpha() and (word.islower() or word.istitle()):
             continue  # a plain word has no parts
         for part in split_word(_decode(word)):
-            if " ".join(index.tokens(part)) in stems:
+            if " ".join(engine.tokens(part)) in stems:
                 yield from _part_matches(word, part, _Match(position, start, end, part))
 
 

@@ -28,8 +28,10 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Repair
 from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, PageKind, Unreadable
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.store.store import Store
 
 # What reads each of the tables; nothing here writes.
 _QUESTIONS = [
@@ -49,7 +51,7 @@ def large_shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     for number in range(30):
         text = f"# Note {number}\n\n" + " ".join(f"w{number}x{word} shared{word % 7}" for word in range(60))
         save(store, f"notes/{number}.md", text, session="notes", summary=words if number == 7 else f"Note {number}.")
-    store.index().connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+    index_of(store).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
     with store.write() as change:
         rows = [("elsewhere", "package", f"{number:040}", "cafe" * 16, number) for number in range(90)]
         change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)

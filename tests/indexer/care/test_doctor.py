@@ -19,9 +19,10 @@ from ctxrank.indexer.care import primary_checks
 from ctxrank.indexer.care.environment_checks import file_system_of
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Result
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.store import SCHEMA_VERSION, open_store
+from ctxrank.indexer.store.store import SCHEMA_VERSION
 
 
 @pytest.fixture
@@ -302,7 +303,7 @@ def test_a_crowd_loses_nothing_and_leaves_nothing(
 _WRITES_ON = """
 import sys
 from builders import save
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 with open_store(sys.argv[1]) as store:
     for number in range(40):

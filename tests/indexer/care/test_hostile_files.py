@@ -11,6 +11,7 @@ import pytest
 from builders import make_store, save
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 
 CTXRANK = [sys.executable, "-m", "ctxrank.cli"]
 
@@ -135,7 +136,7 @@ def test_whatever_a_command_leaves_in_a_store_is_its_owners_alone(tmp_path: Path
 def test_a_file_that_is_being_written_is_its_owners_alone_from_the_first_byte(project: Path) -> None:
     with make_store(project) as store, store.write() as change:
         change.next_seq()
-        store.index()
+        index_of(store)
         names = os.listdir(store.location.folder)
         modes = {name: stat.S_IMODE(os.stat(os.path.join(store.location.folder, name)).st_mode) for name in names}
     assert {"ctxrank.db-wal", "ctxrank.db-shm", "index.db-wal"} <= modes.keys()

@@ -27,11 +27,13 @@ from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
 from ctxrank.indexer.care.replacement import salvage
 from ctxrank.indexer.care.sqlite_salvage.pages import INTERIOR, PageFile, Record
 from ctxrank.indexer.exceptions import DamagedError, LockedError
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA
-from ctxrank.indexer.store.store import SCHEMA_VERSION, create_store, open_store
+from ctxrank.indexer.store.store import SCHEMA_VERSION
 from ctxrank.ranking import AssembleRequest, assemble
 
 BUSY_MS = 300
@@ -236,16 +238,16 @@ def test_the_index_is_made_anew(shop: Location) -> None:
     spoil(shop.truth, "groups")
     salvage(shop, busy_ms=BUSY_MS)
     with open_store(shop.truth) as store:
-        generation = store.index().state().generation
+        generation = index_of(store).state().generation
         assert search_ids(store, "token refresh")
-        assert store.index().state().generation != generation
+        assert index_of(store).state().generation != generation
         assert has_no_ghosts(store)
 
 
 _GOES_ON = """
 import sys
 from builders import save, search_ids
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 with open_store(sys.argv[1]) as store:
     print(len(search_ids(store, "token refresh")), flush=True)
@@ -358,7 +360,7 @@ def test_a_document_that_the_index_cannot_take_is_dropped_and_counted(shop: Loca
     report = salvage(shop, busy_ms=BUSY_MS).report
     assert {table.name: table.lost for table in report.tables if table.lost} == {"documents": 1}
     with open_store(shop.truth) as store:
-        assert store.follow() == 0 and has_no_ghosts(store)
+        assert store.catch_up() == 0 and has_no_ghosts(store)
 
 
 def test_a_row_that_no_reader_could_parse_is_made_harmless(shop: Location) -> None:
@@ -381,7 +383,7 @@ def test_what_is_in_the_log_is_saved_too(shop: Location) -> None:
     code = """
 import os, sys
 from builders import save
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 save(open_store(sys.argv[1]), "late.md", "an ibex", session="shop-2026-10")
 os._exit(0)
 """

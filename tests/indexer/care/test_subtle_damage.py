@@ -15,8 +15,8 @@ from page_damage import sorts_of
 from ctxrank.cli.main import run
 from ctxrank.cli.unexpected import explained, named_store
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.store import open_store
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
     with store.write() as change:
         rows = [("elsewhere", "package", f"{number:040}", "cafe" * 16, number) for number in range(90)]
         change.connection.executemany("INSERT INTO imported_rows VALUES (?, ?, ?, ?, ?)", rows)
-    store.follow()
+    store.catch_up()
     return closed(store)
 
 

@@ -35,7 +35,7 @@ MODE = RedactionMode.PATTERN_ONLY
 _SAVE = """
 import sys
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 with open_store(sys.argv[1]) as store:
     for _ in range(10):
         save_error(store, NewKnownError("error: the lockfile of 'shop' cannot be read", "Upgrade it."))

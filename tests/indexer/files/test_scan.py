@@ -10,9 +10,11 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import scan
 from ctxrank.indexer.files.changes import LINK_OUT
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.fulltext.background import companion
+from ctxrank.indexer.fulltext.background import background_indexer
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 
@@ -43,9 +45,9 @@ def save(store: Store, path: str) -> int:
 
 def finds(store: Store, word: str) -> int:
     """How many documents of the index hold a word."""
-    assert store.follow() == 0
+    assert store.catch_up() == 0
     query = "SELECT count(*) FROM main.fts WHERE fts MATCH ?"
-    (count,) = store.index().connection.execute(query, (word,)).fetchone() or (None,)
+    (count,) = index_of(store).connection.execute(query, (word,)).fetchone() or (None,)
     return int(count or 0)
 
 
@@ -436,11 +438,11 @@ def test_a_companion_follows(store: Store, tmp_path: Path) -> None:
     index_artifacts(store)
     with store.write() as change:
         change.connection.execute("UPDATE documents SET seq = ? WHERE kind = 'passage'", (change.next_seq(),))
-    with companion(store) as other:
+    with background_indexer(store) as other:
         if other is None:
             pytest.skip("there is one core alone")
-        assert other.nudge()
-    assert rows(store, "SELECT seq FROM store") == [(store.index().state().applied_seq,)]
+        assert other.notify()
+    assert rows(store, "SELECT seq FROM store") == [(index_of(store).state().applied_seq,)]
 
 
 def test_a_large_run_counts_as_it_writes_what_a_small_one_counts_at_its_end(

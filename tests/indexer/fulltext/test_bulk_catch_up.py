@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from builders import found, hold_the_index, make_store, open_again, save, search_ids, start_child
 
-from ctxrank.indexer.fulltext.bulk_catch_up import FILE, Announcement, is_announced
+from ctxrank.indexer.fulltext.bulk_catch_up import FILE, Announcement, bulk_catch_up_in_progress
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.store import Store
 
 _TRANSACTIONS, _TOGETHER = 30, 20
@@ -28,11 +29,11 @@ def write(store, word, count):
 
 with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
     write(store, "heron", 20 * {_TOGETHER})  # an index that lacks a fifth of everything is not asked
-    store.follow()
+    store.catch_up()
     for committed in range(1, {_TRANSACTIONS} + 1):
         write(store, "zebra", {_TOGETHER})
         print(committed * {_TOGETHER}, flush=True)
-        store.follow()
+        store.catch_up()
 """
 
 
@@ -67,7 +68,7 @@ def test_a_search_leaves_a_backlog_to_the_process_that_works_on_it(store: Store)
     with Announcement(store.location.folder):
         result = found(store, "zebra heron")
         assert (result.outcome, len(result.hits)) == ("stale", 10)
-        assert result.stale == store.last_seq() - store.index().state().applied_seq
+        assert result.stale == store.last_seq() - index_of(store).state().applied_seq
     assert search_ids(store, "zebra") == ["package:11"]
 
 
@@ -80,9 +81,9 @@ def test_a_bounded_follow_stops_where_another_process_begins_to_do_it_all(store:
         return next(asked)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ctxrank.indexer.fulltext.catch_up.is_announced", begins_meanwhile)
-        assert store.follow(60_000) > 0
-    assert store.follow(60_000) == 0
+        patched.setattr("ctxrank.indexer.fulltext.catch_up.bulk_catch_up_in_progress", begins_meanwhile)
+        assert store.catch_up(60_000) > 0
+    assert store.catch_up(60_000) == 0
 
 
 def test_whoever_reads_waits_a_little_for_a_save_that_is_being_indexed(store: Store) -> None:
@@ -90,17 +91,17 @@ def test_whoever_reads_waits_a_little_for_a_save_that_is_being_indexed(store: St
     holder = hold_the_index(store)
     save(store, "b.md", "zebra")
     threading.Timer(0.01, holder.close).start()
-    assert store.follow(60_000, wait_ms=30_000) == 0
+    assert store.catch_up(60_000, wait_ms=30_000) == 0
 
 
-def test_a_run_is_announced_until_it_ends(store: Store) -> None:
+def test_a_run_bulk_catch_up_in_progress_until_it_ends(store: Store) -> None:
     folder = store.location.folder
-    assert not is_announced(folder)
-    with Announcement(folder) as said, open_again(store) as other, Announcement(folder) as second:
-        assert is_announced(other.location.folder)
-        said.again()
-        second.again()
-    assert not is_announced(folder)
+    assert not bulk_catch_up_in_progress(folder)
+    with Announcement(folder) as announcement, open_again(store) as other, Announcement(folder) as second:
+        assert bulk_catch_up_in_progress(other.location.folder)
+        announcement.repeat()
+        second.repeat()
+    assert not bulk_catch_up_in_progress(folder)
 
 
 def test_who_asks_keeps_nobody_from_announcing_for_long_and_is_not_taken_for_a_run(store: Store) -> None:
@@ -111,16 +112,16 @@ def test_who_asks_keeps_nobody_from_announcing_for_long_and_is_not_taken_for_a_r
         pass
     with (Path(folder) / FILE).open() as asking:
         fcntl.flock(asking, fcntl.LOCK_SH)
-        with Announcement(folder) as said:
-            assert not is_announced(folder)
+        with Announcement(folder) as announcement:
+            assert not bulk_catch_up_in_progress(folder)
             fcntl.flock(asking, fcntl.LOCK_UN)
-            said.again()
-            assert is_announced(folder)
+            announcement.repeat()
+            assert bulk_catch_up_in_progress(folder)
 
 
 def test_where_nothing_can_be_announced_everything_is_followed_all_the_same(store: Store, tmp_path: Path) -> None:
     Path(store.location.folder, FILE).unlink(missing_ok=True)
     Path(store.location.folder, FILE).mkdir()
     save(store, "a.md", "zebra")
-    assert store.follow() == 0
+    assert store.catch_up() == 0
     assert search_ids(store, "zebra") == ["package:1"]

@@ -17,8 +17,10 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext import catch_up
 from ctxrank.indexer.fulltext.catch_up import rebuild
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.records.packages import supersede
-from ctxrank.indexer.store.store import FOLLOW_AFTER_WRITE_MS, Store
+from ctxrank.indexer.store import change_log
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def test_a_save_does_not_wait_for_the_index(tmp_path: Path) -> None:
         holder = hold_the_index(store)
         start = time.monotonic()
         save(store, "late.md", "zebra and walrus")
-        assert time.monotonic() - start < 2 * FOLLOW_AFTER_WRITE_MS / 1000
+        assert time.monotonic() - start < 2 * CATCH_UP_AFTER_WRITE_MS / 1000
         holder.close()
 
 
@@ -77,35 +79,35 @@ def test_a_bounded_follow_does_a_part_and_says_what_is_left(tmp_path: Path) -> N
     with make_store(tmp_path) as store:
         # 400 sections and the package itself, none of which fits into a bound of nothing but the first batch.
         text = "\n".join(f"# Part {number}\n\n{'zebra ' * 300}\n" for number in range(400))
-        holder = hold_the_index(store) if store.index() else None
+        holder = hold_the_index(store) if index_of(store) else None
         save(store, "long.md", text)
         assert holder is not None
         holder.close()
-        left = [store.follow(0) for _ in range(6)]
+        left = [store.catch_up(0) for _ in range(6)]
         assert left == sorted(left, reverse=True)
         assert left[0] > 0 == left[-1]
         assert has_no_ghosts(store)
 
 
 def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_batches(store: Store) -> None:
-    """The follower remembers the ids of terms; those of an index that was emptied in between are others."""
-    from ctxrank.indexer.fulltext.catch_up import Follower
+    """The updater remembers the ids of terms; those of an index that was emptied in between are others."""
+    from ctxrank.indexer.fulltext.catch_up import IndexUpdater
 
     save(store, "0.md", "zebra")
     holder = hold_the_index(store)
     save(store, "1.md", "walrus heron")
     holder.close()
-    follower = Follower(store.index())
-    follower.run(None)
+    updater = IndexUpdater(index_of(store))
+    updater.run(None)
     with open_again(store) as other:
         save(other, "0.md", "an ibex and a gannet come first")
-        rebuild(other)
+        rebuild(fts5_of(other))
         holder = hold_the_index(store)
         save(other, "more.md", "walrus zebra, again")
         holder.close()
-    follower.run(None)
+    updater.run(None)
     contents = index_contents(store)
-    rebuild(store)
+    rebuild(fts5_of(store))
     assert index_contents(store) == contents
 
 
@@ -113,8 +115,8 @@ def test_a_batch_that_is_cut_by_its_text_leaves_nothing_out(store: Store, monkey
     for number in range(7):
         save(store, f"{number}.md", f"finding {number} of the retry queue")
     whole = index_contents(store)
-    monkeypatch.setattr(catch_up, "_BATCH_CHARS", 40)
-    assert rebuild(store) == 0
+    monkeypatch.setattr(change_log, "_BATCH_CHARS", 40)
+    assert rebuild(fts5_of(store)) == 0
     assert index_contents(store) == whole
 
 
@@ -124,9 +126,9 @@ def test_a_long_run_leaves_one_segment_and_everything_in_it(store: Store, monkey
     whole = index_contents(store)
     monkeypatch.setattr(catch_up, "_BATCH_DOCUMENTS", 3)
     monkeypatch.setattr(catch_up, "_MERGED_AFTER_DOCUMENTS", 5)
-    assert rebuild(store) == 0
+    assert rebuild(fts5_of(store)) == 0
     segments = "SELECT count(DISTINCT segid) FROM main.fts_idx"
-    assert (index_contents(store), store.index().connection.execute(segments).get) == (whole, 1)
+    assert (index_contents(store), index_of(store).connection.execute(segments).get) == (whole, 1)
 
 
 def test_terms_beyond_ascii_are_counted_as_fts5_has_them(store: Store) -> None:
@@ -141,17 +143,17 @@ def test_rows_that_left_no_trace_do_not_hold_the_index_back(store: Store) -> Non
     save(store, "a.md", "zebra")
     with store.write() as change:
         change.next_seq()
-    assert store.follow() == 0
-    assert store.truth.execute("SELECT seq FROM store").fetchone() == (store.index().state().applied_seq,)
+    assert store.catch_up() == 0
+    assert store.truth.execute("SELECT seq FROM store").fetchone() == (index_of(store).state().applied_seq,)
 
 
 def test_a_replaced_index_file_is_noticed(store: Store) -> None:
     save(store, "a.md", "zebra")
-    assert not store.index().is_replaced
+    assert not index_of(store).is_replaced
     Path(store.location.index_file).rename(store.location.index_file + ".old")
-    assert store.index().is_replaced
+    assert index_of(store).is_replaced
     assert search_ids(store, "zebra") == ["package:1"]
-    assert not store.index().is_replaced
+    assert not index_of(store).is_replaced
 
 
 _NAMES = st.sampled_from(["a.md", "b.md", "c/d.md"])
@@ -175,10 +177,10 @@ def test_the_index_after_any_sequence_of_changes_is_the_one_that_a_rebuild_gives
     with tempfile.TemporaryDirectory() as folder, make_store(Path(folder)) as store:
         for step in steps:
             take(store, *step)
-        store.follow()
+        store.catch_up()
         followed = index_contents(store)
         assert has_no_ghosts(store)
-        assert rebuild(store) == 0
+        assert rebuild(fts5_of(store)) == 0
         assert index_contents(store) == followed
 
 
@@ -192,7 +194,7 @@ def take(store: Store, kind: object, *values: object) -> None:
         with contextlib.suppress(UsageError, NotFoundError):
             supersede(store, old, new)
     elif kind == "follow a little":
-        store.follow(0)
+        store.catch_up(0)
     else:
         if len(values) == 2:
             write_file(store, str(values[0]), str(values[1]))

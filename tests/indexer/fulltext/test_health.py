@@ -10,8 +10,9 @@ import pytest
 from builders import found, make_store, open_again, run_child, save, search_ids, start_child
 from index_contents import has_no_ghosts, index_contents
 
-from ctxrank.indexer.fulltext import index_file
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext.catch_up import rebuild
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.store.store import Store
 
 
@@ -182,11 +183,11 @@ def test_damage_that_only_one_query_meets_heals_as_well(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         for number in range(60):
             save(store, f"f{number}.md", " ".join(f"filler{number}n{word}" for word in range(60)) + " aardvark")
-        store.index().connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+        index_of(store).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
         last = "(SELECT max(id) FROM fts_data)"
         raw(store, f"UPDATE fts_data SET block = zeroblob(length(block)) WHERE id > 10 AND id < {last}")
-        store.reopen_index()
-        assert store.index().is_sound()
+        fts5_of(store).reopen_index()
+        assert index_of(store).is_sound()
         assert len(search_ids(store, "aardvark", limit=100)) == 60
         assert found(store, "aardvark").engine == "fts5"
         assert has_no_ghosts(store)
@@ -263,9 +264,9 @@ def test_only_one_process_heals_at_a_time(store: Store) -> None:
     with open_again(store) as other:
         zeroed_structure(store)
         assert sorted({*search_ids(store, "walrus"), *search_ids(other, "walrus")}) == ["package:2"]
-        generation = store.index().state().generation
+        generation = index_of(store).state().generation
         assert is_well(other)
-        assert other.index().state().generation == generation
+        assert index_of(other).state().generation == generation
 
 
 _HEALS = """
@@ -287,26 +288,24 @@ def test_processes_that_meet_the_same_damage_all_answer(store: Store) -> None:
 
 
 def test_a_query_that_the_index_refuses_does_not_cost_the_index(store: Store) -> None:
-    from ctxrank.ranking.retrieval.degraded.readiness import recover
-
-    generation = store.index().state().generation
+    generation = index_of(store).state().generation
     try:
-        store.index().connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH 'NOT AND'").fetchall()
+        index_of(store).connection.execute("SELECT 1 FROM main.fts WHERE fts MATCH 'NOT AND'").fetchall()
     except apsw.Error as error:
-        assert recover(store, error, bound_ms=50).trouble is index_file.Trouble.REFUSED
-    assert store.index().state().generation == generation
+        assert fts5_of(store).recover(error, 50).health is IndexHealth.REFUSED
+    assert index_of(store).state().generation == generation
     assert is_well(store)
 
 
 def test_a_rebuild_gives_the_same_index(store: Store) -> None:
     before = index_contents(store)
-    assert rebuild(store) == 0
+    assert rebuild(fts5_of(store)) == 0
     assert index_contents(store) == before
 
 
 def test_a_rebuild_heals_what_nobody_has_noticed_yet(store: Store) -> None:
     bad_config(store)
-    assert rebuild(store) == 0
+    assert rebuild(fts5_of(store)) == 0
     assert is_well(store)
 
 
@@ -346,11 +345,11 @@ def test_a_store_that_was_made_without_fts5_gets_its_index_later(tmp_path: Path)
 def test_a_rebuild_leaves_no_lost_page_behind(store: Store) -> None:
     """Pages that no list knows are seen by no search; what is emptied in place would keep them."""
     raw(store, "CREATE TABLE main.room (text)", f"INSERT INTO room VALUES (zeroblob({40 * 4096}))", "DROP TABLE room")
-    store.close_index()
+    fts5_of(store).close()
     data = bytearray(Path(store.location.index_file).read_bytes())
     assert int.from_bytes(data[36:40], "big") > 20
     data[36:40] = (3).to_bytes(4, "big")  # how many pages are free, by the header
     Path(store.location.index_file).write_bytes(data)
-    assert not store.index().is_file_sound()
-    rebuild(store)
-    assert store.index().is_file_sound() and is_well(store)
+    assert not index_of(store).is_file_sound()
+    rebuild(fts5_of(store))
+    assert index_of(store).is_file_sound() and is_well(store)

@@ -8,7 +8,8 @@ from builders import make_store, save
 
 from ctxrank.indexer.fulltext.catch_up import rebuild
 from ctxrank.indexer.fulltext.forward import pack_counts
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, NONE, Shortest
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, NONE, ImpactBounds
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import DocumentRef
 
@@ -20,32 +21,32 @@ def _lengths(connection: apsw.Connection, term: str) -> list[int]:
 
 
 def test_each_level_has_the_shorter_of_its_documents() -> None:
-    shortest = Shortest()
-    shortest.note([7, 9], [pack_counts(0, 1, 0, 0), pack_counts(1, 0, 0, 0)], 40)
-    shortest.note([7], [pack_counts(0, 1, 0, 0)], 30)
-    assert shortest.news() == {7: [30, *[NONE] * 5], 9: [NONE, NONE, 40, NONE, NONE, NONE]}
+    bounds = ImpactBounds()
+    bounds.observe([7, 9], [pack_counts(0, 1, 0, 0), pack_counts(1, 0, 0, 0)], 40)
+    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
+    assert bounds.take_changes() == {7: [30, *[NONE] * 5], 9: [NONE, NONE, 40, NONE, NONE, NONE]}
 
 
 def test_only_what_is_shorter_than_before_is_news() -> None:
-    shortest = Shortest()
-    shortest.note([7], [pack_counts(0, 1, 0, 0)], 30)
-    shortest.news()
-    shortest.note([7], [pack_counts(0, 1, 0, 0)], 30)
-    shortest.note([7], [pack_counts(0, 63, 0, 0)], 10**6)
-    assert shortest.news() == {7: [*[NONE] * 5, NONE - 1]}
+    bounds = ImpactBounds()
+    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
+    bounds.take_changes()
+    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
+    bounds.observe([7], [pack_counts(0, 63, 0, 0)], 10**6)
+    assert bounds.take_changes() == {7: [*[NONE] * 5, NONE - 1]}
 
 
 def test_the_index_knows_the_shortest_document_of_every_term(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     for number, summary in enumerate(("kiwi", "kiwi plum", "kiwi kiwi plum fig", "date")):
         save(store, f"p{number}.md", None, summary=summary)
-    connection = store.index().connection
+    connection = index_of(store).connection
     rows: Any = connection.execute("SELECT id & 0xffffffff, length FROM main.forward").fetchall()
     lengths = dict(rows)
     shortest, next_one, third, _ = (int(lengths[id_]) for id_ in sorted(lengths))
     assert (
-        _lengths(store.index().connection, "kiwi")[:2] == [shortest, third]
-        and _lengths(store.index().connection, "plum")[0] == next_one
+        _lengths(index_of(store).connection, "kiwi")[:2] == [shortest, third]
+        and _lengths(index_of(store).connection, "plum")[0] == next_one
     )
 
 
@@ -53,11 +54,11 @@ def test_a_removed_document_leaves_its_length_behind_until_the_index_is_made_ane
     store = make_store(tmp_path)
     save(store, "a.md", None, summary="kiwi")
     save(store, "b.md", None, summary="a longer text with a kiwi in it")
-    connection = store.index().connection
+    connection = index_of(store).connection
     before = _lengths(connection, "kiwi")
     with store.write() as change:
         documents.remove(change, documents.document_id(change.connection, DocumentRef("package", 1)))
-    store.follow()
+    store.catch_up()
     assert _lengths(connection, "kiwi") == before
-    rebuild(store)
+    rebuild(fts5_of(store))
     assert _lengths(connection, "kiwi")[0] > before[0]

@@ -28,6 +28,7 @@ from ctxrank.indexer.fulltext import catch_up
 from ctxrank.indexer.links.annotations import sync_annotations
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import require_tree
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy import erase, purge, secrets
 from ctxrank.indexer.privacy.purge import Forgot, forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
@@ -39,7 +40,7 @@ from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import parse_ref
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.store.store import Store
 
 # A word that no stemmer shortens and no file of a store holds by itself.
 WORD = "quxzwombat"
@@ -73,7 +74,7 @@ def fill(store: Store, word: str = WORD, session: str = "S") -> None:
             " VALUES ('assemble', ?, 1, ?, '', '', '', 0, 1)",
             (id_, f"task\t{word}"),
         )
-    store.follow()
+    store.catch_up()
 
 
 def others(store: Store) -> None:
@@ -316,7 +317,7 @@ def test_an_index_that_was_not_made_anew_is_removed(store: Store, monkeypatch: p
 _WRITER = """
 import sys
 from ctxrank.indexer.records.packages import NewPackage, save_package
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 with open_store(sys.argv[1], busy_ms=20000) as store:
     for number in range(40):
         new = NewPackage("W", "G", "research", f"w{number}.md", "investigator", f"heron {number}", "medium", None, ())
@@ -336,7 +337,7 @@ def test_another_process_may_write_meanwhile(store: Store) -> None:
             writer.communicate(timeout=60)
             assert writer.returncode == 0
             assert forgot.is_erased or purge.finish_forgetting(patient)
-    store.follow()
+    store.catch_up()
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
     assert store.truth.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40
 

@@ -69,7 +69,7 @@ def fill(store: Store) -> None:
             """,
             (f"\ntask\tfix\\n{SECRET}\nbudget\t900\n",),
         )
-    store.follow()
+    store.catch_up()
 
 
 def everything(store: Store) -> dict[str, list[object]]:

@@ -20,6 +20,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 from ctxrank.indexer.privacy.retention import prune_expired, prune_older
 from ctxrank.indexer.records import strategies
 from ctxrank.indexer.records.events import record_event
@@ -59,7 +60,7 @@ def fill(store: Store, session: str, moment: int, *, status: str = "completed") 
         change.connection.execute("UPDATE events SET created_at = ? WHERE session_id = ?", (moment, id_))
         patterns.upsert(change, patterns.ErrorPattern(session, "h", "E", "m", "ibis", moment, moment))
         strategies.upsert(change, strategies.Strategy(session, "p", "general", "gannet", moment, moment))
-    store.follow()
+    store.catch_up()
     return id_
 
 
@@ -97,8 +98,8 @@ def test_the_index_after_pruning_is_the_one_made_anew(store: Store) -> None:
     prune_older(store, CUT)
     pruned = index_contents(store)
     Path(store.location.index_file).unlink()
-    store.reopen_index()
-    store.follow()
+    fts5_of(store).reopen_index()
+    store.catch_up()
     assert index_contents(store) == pruned
 
 

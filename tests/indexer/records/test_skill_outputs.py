@@ -125,7 +125,7 @@ def test_an_output_of_no_group_is_of_the_whole_session(store: Store, group: str 
 _WRITER = """
 import sys
 from ctxrank.indexer.records.skill_outputs import save_skill_output
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 with open_store(sys.argv[1], busy_ms=30000) as store:
     for _ in range(10):
         print(save_skill_output(store, "S", "lint-check", "{}", agent="developer", group="G").iteration)

@@ -15,7 +15,7 @@ from pathlib import Path
 from builders import make_store, save
 from ctxrank.indexer.store.store import Store
 
-Store.follow = lambda store, bound_ms=None: os._exit(0)
+Store.catch_up = lambda store, bound_ms=None: os._exit(0)
 save(make_store(Path(sys.argv[1])), "found.md", "The zebra crossed.")
 """
 
@@ -90,7 +90,7 @@ def test_eight_processes_may_start_on_a_new_store_at_once(tmp_path: Path, rounds
         assert run_child(_COLD_STARTS, folder) == "0\n"
         with make_store(folder) as store:
             assert len(list_packages(store.truth)) == 8
-            store.follow()
+            store.catch_up()
             assert has_no_ghosts(store)
 
 
@@ -137,7 +137,7 @@ from builders import make_store
 
 with make_store(Path(sys.argv[1]), busy_ms=30_000) as store:
     for _ in range(15):
-        store.follow(int(sys.argv[2]) or None)
+        store.catch_up(int(sys.argv[2]) or None)
 """
 
 
@@ -149,7 +149,7 @@ def test_six_followers_race_and_leave_no_ghosts(tmp_path: Path) -> None:
         for follower in followers:
             follower.communicate(timeout=60)
             assert follower.returncode == 0
-        store.follow()
+        store.catch_up()
         assert has_no_ghosts(store)
 
 

@@ -217,7 +217,7 @@ def test_a_bad_rule_is_refused_again_and_again(store: Store, pattern: str) -> No
 _IMPORTS = """
 import sys
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 with open_store(sys.argv[1]) as store:
     load_config(store)
@@ -280,7 +280,7 @@ def test_two_changes_within_a_tick_of_the_clock_are_both_noticed(store: Store) -
 _LOADS = """
 import sys
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 with open_store(sys.argv[1]) as store:
     print(load_config(store).token_safety_margin, "yaml" in sys.modules)

@@ -18,16 +18,19 @@ from builders import found, make_store, run_child, save, search_ids
 from failing_files import Fault, failing_files
 from index_contents import has_no_ghosts
 
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.errors import failed_commands
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.fulltext import index_file
 from ctxrank.indexer.fulltext.catch_up import rebuild
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.fulltext.index_file import health_of
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.privacy import redact_again as redact_again_module
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.connection import translate
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 
 SAVE = ("reasoning", "save", "--session", "S", "--agent", "developer", "--phase", "risks", "The walrus is late.")
 
@@ -106,12 +109,12 @@ def test_a_full_disk_is_said_a_block_is_printed_and_room_is_all_it_needs(home: P
 def test_a_disk_that_cannot_be_read_is_no_damage(home: Path) -> None:
     error = translate(apsw.IOError("disk I/O error"), "here")
     assert (error.exit_code, error.kind) == (6, "refused")
-    assert index_file.trouble_of(apsw.IOError()) is index_file.Trouble.IO_ERROR
+    assert health_of(apsw.IOError()) is IndexHealth.IO_ERROR
     with failing_files(str(home / ".ctxrank" / "index.db"), Fault.WRITE, 1, lasts=True), make_store(home) as store:
         with pytest.raises(CtxrankError) as refused:
-            rebuild(store)
+            rebuild(fts5_of(store))
         assert refused.value.exit_code == 6
-        assert "damaged" not in store.index().trouble.value
+        assert "damaged" not in index_of(store).health.value
         answer = found(store, "zebra")  # the index is as it was
         assert ([hit.id for hit in answer.hits], answer.outcome) == (["package:1"], "matched")
     assert is_intact(home)
@@ -317,11 +320,11 @@ def test_a_purge_that_was_killed_is_finished_by_the_next_one(unclean: Store, mon
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(redact_again_module, "_note_ruleset", killed)
         redact_again(unclean, RedactionMode.PATTERN_ONLY)
-    unclean.follow()
+    unclean.catch_up()
     terms = "SELECT count(*) FROM main.terms WHERE term LIKE '%a1b2%'"
-    assert unclean.index().connection.execute(terms).get > 0
+    assert index_of(unclean).connection.execute(terms).get > 0
     assert redact_again(unclean, RedactionMode.PATTERN_ONLY).redacted == {}
-    assert unclean.index().connection.execute(terms).get == 0
+    assert index_of(unclean).connection.execute(terms).get == 0
     assert unclean.truth.execute("SELECT count(*) FROM settings").get == 0
 
 

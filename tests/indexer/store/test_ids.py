@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.ids import DocumentRef, own_ref, parse_ref, public_id, without_origin
-from ctxrank.indexer.store.store import Store, create_store
+from ctxrank.indexer.store.store import Store
 
 
 @pytest.fixture

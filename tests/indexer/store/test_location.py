@@ -7,8 +7,8 @@ import pytest
 from builders import make_store
 
 from ctxrank.indexer.exceptions import NoStoreError, UsageError
+from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import at, find_store
-from ctxrank.indexer.store.store import open_store
 
 
 def worktree(main: Path, linked: Path, *, gitdir: Path | None = None) -> Path:

@@ -13,8 +13,9 @@ from builders import make_store, open_again, run_child, save, search_ids
 
 from ctxrank import indexer
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import list_packages
-from ctxrank.indexer.store.store import SCHEMA_VERSION, Store, create_store, open_store
+from ctxrank.indexer.store.store import SCHEMA_VERSION, Store
 
 
 @pytest.fixture
@@ -236,11 +237,11 @@ _AS_A_READER = """
 import importlib, os, pkgutil, sys
 from builders import found, save
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.store.store import open_store
+from ctxrank.indexer.opening import open_store
 
 for package in ("ctxrank.indexer", "ctxrank.ranking"):
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        importlib.import_module(f"{package}.{module.name}")
+    for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+        importlib.import_module(module.name)
 if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)

@@ -10,6 +10,7 @@ from ranking_builders import TODAY, block_for, files_for, know_error, learn, thi
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.records.packages import consume, supersede
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.config import Config
@@ -542,7 +543,7 @@ def test_without_fts5_a_task_is_answered_by_the_heuristic_and_says_so(store: Sto
 
 def test_an_index_that_breaks_while_it_is_asked_heals_or_degrades_but_never_fails(store: Store) -> None:
     save(store, "a.md", "walrus\n", summary="x")
-    store.index().connection.execute("DROP TABLE main.forward")
+    index_of(store).connection.execute("DROP TABLE main.forward")
     block = block_for(store, task="walrus")
     assert [package.path for package in block.packages] == ["a.md"]
     assert block.outcome in ("matched", "degraded")

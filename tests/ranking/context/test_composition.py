@@ -50,7 +50,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
             think(store, agent, ("completion", "risks")[number % 2], f"{kind}: {text * 4}")
             know_error(store, f"{kind} {text}", f"fix {text * 2}")
             learn(store, f"{kind} {text * 2}")
-        store.follow()
+        store.catch_up()
         yield store
 
 

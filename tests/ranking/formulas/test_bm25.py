@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.fulltext.forward import encode, packed_counts
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.formulas.bm25 import WEIGHTS, inverse_document_frequency, saturated
+from ctxrank.ranking.formulas.bm25 import WEIGHTS, inverse_document_frequency, tf_saturation
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
-from ctxrank.ranking.retrieval.candidates.matcher import Scope
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import parse_query
@@ -33,9 +35,10 @@ def _store(tmp_path: Path, lines: tuple[str, ...] = _LINES) -> Store:
 
 def _scores(store: Store, query: str) -> dict[int, float]:
     """Score by document id, of all rows that match."""
-    index = store.index()
-    state = index.state()
-    found = find_candidates(index, state, make_plan(parse_query(query), index, state), Scope())
+    engine = engine_of(store)
+    with engine.snapshot() as statistics:
+        plan = make_plan(parse_query(query), engine, statistics)
+        found = find_candidates(engine, statistics, plan, Scope())
     return {row.owner_id: row.score for row in found.rows}
 
 
@@ -43,21 +46,21 @@ def test_the_formula_can_be_redone_on_paper() -> None:
     """Three lines of 2, 3 and 4 words; `red` stands once in the first and twice in the second."""
     idf = inverse_document_frequency(3, 2)
     assert idf == log(1 + (3 - 2 + 0.5) / (2 + 0.5)) == log(1.6)
-    first = idf * saturated(1, 2, 3.0, k1=1.5, b=0.6)
+    first = idf * tf_saturation(1, 2, 3.0, k1=1.5, b=0.6)
     assert isclose(first, log(1.6) * 1 * 2.5 / (1 + 1.5 * (1 - 0.6 + 0.6 * 2 / 3)))
     assert isclose(first, log(1.6) * 2.5 / 2.2)
-    second = idf * saturated(2, 3, 3.0, k1=1.5, b=0.6)
+    second = idf * tf_saturation(2, 3, 3.0, k1=1.5, b=0.6)
     assert isclose(second, log(1.6) * 2 * 2.5 / (2 + 1.5))
 
 
 def test_the_index_holds_the_statistics_that_the_formula_needs(tmp_path: Path) -> None:
     """Each row is title + body + path, and title and path are the same one token: 4, 5 and 6 tokens."""
     with _store(tmp_path) as store:
-        state = store.index().state()
+        state = index_of(store).state()
         assert (state.documents, state.total_length) == (3, 15)
         first, second = _scores(store, "red").values()
-    assert isclose(first, log(1.6) * saturated(1, 4, 5.0))
-    assert isclose(second, log(1.6) * saturated(2, 5, 5.0))
+    assert isclose(first, log(1.6) * tf_saturation(1, 4, 5.0))
+    assert isclose(second, log(1.6) * tf_saturation(2, 5, 5.0))
 
 
 def test_a_word_in_the_title_weighs_more_than_one_in_the_body(tmp_path: Path) -> None:
@@ -76,7 +79,7 @@ def test_a_repeated_word_of_the_query_counts_nearly_as_often_as_it_was_asked(tmp
 
 @given(st.integers(1, 60), st.integers(1, 5000), st.floats(1, 5000), st.floats(0.1, 3), st.floats(0, 1))
 def test_more_occurrences_never_lower_a_score(tf: int, length: int, average: float, k1: float, b: float) -> None:
-    assert saturated(tf + 1, length, average, k1, b) >= saturated(tf, length, average, k1, b)
+    assert tf_saturation(tf + 1, length, average, k1, b) >= tf_saturation(tf, length, average, k1, b)
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6))
@@ -99,8 +102,9 @@ def test_we_agree_with_fts5_when_its_constants_and_its_idf_are_put_in(tmp_path: 
     """To nine digits: the same tf, the same lengths; only k1, b, the weights and the idf differ."""
     lines = (*_LINES, "green bird", "a red bird", "yellow", "grey", "black", "white", "dog")
     with _store(tmp_path, lines) as store:
-        index, state = store.index(), store.index().state()
-        plan = make_plan(parse_query(query), index, state)
+        index, engine = index_of(store), engine_of(store)
+        with engine.snapshot() as statistics:
+            plan = make_plan(parse_query(query), engine, statistics)
         expression = " OR ".join(query.split())
         rows = index.connection.execute(
             f"SELECT rowid, bm25(fts, 1, {WEIGHTS.title}, {WEIGHTS.path}, {WEIGHTS.identifiers}, 0) FROM fts"
@@ -115,13 +119,15 @@ def test_we_agree_with_fts5_when_its_constants_and_its_idf_are_put_in(tmp_path: 
 def _as_fts5(store: Store, plan: Plan, rowid: int) -> float:
     """Our score of a row with FTS5's k1, b and idf. Its length counts every column, so the facets too."""
     facets = 7
-    index, state = store.index(), store.index().state()
+    engine, state = engine_of(store), index_of(store).state()
     total = state.documents + 1  # the sentinel's row
     length_of_all = (state.total_length + facets * state.documents + 1) / total
     score = 0.0
-    for part in term_scores(index, state, plan, rowid):
+    with engine.snapshot() as statistics:
+        parts = term_scores(engine, statistics, plan, rowid)
+    for part in parts:
         idf = max(log((total - part.term.df + 0.5) / (part.term.df + 0.5)), 1e-6)
-        score += idf * saturated(part.tf, part.length + facets, length_of_all, k1=1.2, b=0.75)
+        score += idf * tf_saturation(part.tf, part.length + facets, length_of_all, k1=1.2, b=0.75)
     return score
 
 
@@ -131,7 +137,7 @@ def test_the_order_is_fts5_s_own_where_its_constants_do_not_matter(tmp_path: Pat
     with _store(tmp_path, lines) as store:
         ours = sorted((-score, document) for document, score in _scores(store, "fox").items())
         theirs = (
-            store.index()
+            index_of(store)
             .connection.execute("SELECT rowid & 0xffffffff FROM fts WHERE fts MATCH 'fox' ORDER BY rank")
             .fetchall()
         )
@@ -161,5 +167,7 @@ def test_a_file_is_scored_by_its_best_passage_and_not_by_its_length(tmp_path: Pa
 @pytest.mark.parametrize("blob", [b"", b"\x05", b"\x05\0\0\0\1\0\2"])
 def test_bytes_that_are_no_forward_list_are_damage(blob: bytes, tmp_path: Path) -> None:
     with _store(tmp_path) as store, pytest.raises(apsw.CorruptError):
-        index = store.index()
-        Scorer(make_plan(parse_query("red fox"), index, index.state()).terms, 3.0).scores([(blob, 3)])
+        engine = engine_of(store)
+        with engine.snapshot() as statistics:
+            terms = make_plan(parse_query("red fox"), engine, statistics).terms
+            Scorer(engine, terms, 3.0).scores([(1, 1, 3, blob)])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ranking_settings import RANGES, checked_settings
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
@@ -78,8 +79,9 @@ def test_the_form_that_was_typed_outranks_another_of_the_same_stem(tmp_path: Pat
 def test_neighbours_are_words_of_one_sentence(tmp_path: Path, query: str, pairs: list[tuple[str, str]]) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", None, summary="retry budget")
-        index = store.index()
-        plan = make_plan(parse_query(query), index, index.state())
+        engine = engine_of(store)
+        with engine.snapshot() as statistics:
+            plan = make_plan(parse_query(query), engine, statistics)
         assert [(pair.first, pair.second) for pair in plan.pairs] == pairs
 
 

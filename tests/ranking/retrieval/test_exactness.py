@@ -9,21 +9,24 @@ from builders import make_store, word
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxrank.indexer.engine import AllOf, AnyOf, Clause, TermClause
+from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.documents import Document, put
+from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, SearchResult, search
 from ctxrank.ranking.formulas.tuning import DEFAULT
 from ctxrank.ranking.retrieval.candidates import candidates, threshold
-from ctxrank.ranking.retrieval.candidates.bounds import BoundedTerm, Bounds, most_of
+from ctxrank.ranking.retrieval.candidates.bounds import BoundedTerm, Bounds, term_upper_bounds
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates
-from ctxrank.ranking.retrieval.candidates.exactness import Lift, is_proven
-from ctxrank.ranking.retrieval.candidates.matcher import Scope
+from ctxrank.ranking.retrieval.candidates.exactness import FeatureLimits, is_top_k_exact
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.plan import make_plan
 from ctxrank.ranking.retrieval.query import plain_query
-from ctxrank.ranking.retrieval.rerank import MAX_REFINED
+from ctxrank.ranking.retrieval.rerank import MAX_RERANKED
 
 _WORDS = [
     f"{first}{second}" for first in ("ba", "de", "ki", "lo", "mu", "ra", "so", "tu") for second in ("lm", "rk", "st")
@@ -49,7 +52,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Store:
                     "strategy", number, title, text, priority=priority, created_at=made_at, ruleset=RULESET_VERSION
                 ),
             )
-    store.follow()
+    store.catch_up()
     return store
 
 
@@ -91,13 +94,30 @@ def test_a_search_that_scores_every_row_is_exact(many: Store) -> None:
 @pytest.mark.parametrize("tuning", [DEFAULT, DEFAULT._replace(title=7.0, k1=0.9, b=0.1), DEFAULT._replace(title=0.0)])
 def test_no_row_gets_more_of_a_term_than_its_bound(many: Store, tuning: object) -> None:
     assert isinstance(tuning, type(DEFAULT))
-    index, state = many.index(), many.index().state()
-    plan = make_plan(plain_query(" ".join(_WORDS)), index, state, tuning)
-    most = most_of(index.connection, plan.terms, state.average_length, tuning)
-    rows: list[Any] = index.connection.execute("SELECT terms, length FROM main.forward").fetchall()
-    for term, bound in zip(plan.terms, most, strict=True):
-        scores = Scorer((term,), state.average_length, tuning).scores((row[0], row[1]) for row in rows)
-        assert 0 < max(scores) <= bound + 1e-9
+    engine = engine_of(many)
+    query = "SELECT id, owner_id, length, terms FROM main.forward"
+    rows: list[Any] = index_of(many).connection.execute(query).fetchall()
+    with engine.snapshot() as statistics:
+        plan = make_plan(plain_query(" ".join(_WORDS)), engine, statistics, tuning)
+        bounds = term_upper_bounds(engine, plan.terms, statistics.average_length, tuning)
+        assert bounds is not None
+        for term, bound in zip(plan.terms, bounds, strict=True):
+            scores = Scorer(engine, (term,), statistics.average_length, tuning).scores(rows)
+            assert 0 < max(scores) <= bound + 1e-9
+
+
+def _term(name: str, bound: float) -> BoundedTerm:
+    return BoundedTerm(TermClause((name,), (name,)), bound, 0.1)
+
+
+def _written(clause: Clause, *, is_part: bool = False) -> str:
+    """A tree of clauses as text, the outermost alternatives without parentheses."""
+    if isinstance(clause, TermClause):
+        return clause.terms[0]
+    assert isinstance(clause, AnyOf | AllOf)
+    operator = " OR " if isinstance(clause, AnyOf) else " AND "
+    text = operator.join(_written(part, is_part=isinstance(clause, AllOf)) for part in clause.parts)
+    return f"({text})" if is_part or isinstance(clause, AllOf) else text
 
 
 _BOUNDS = st.lists(st.floats(0.1, 10), min_size=1, max_size=9)
@@ -107,32 +127,34 @@ _BOUNDS = st.lists(st.floats(0.1, 10), min_size=1, max_size=9)
 def test_a_row_that_can_reach_the_score_is_never_left_out(most: list[float], least: float, data: st.DataObject) -> None:
     names = [f"t{number}" for number in range(len(most))]
     held = set(data.draw(st.lists(st.sampled_from(names), unique=True)))
-    bounds = Bounds([BoundedTerm(name, bound, 0.1) for name, bound in zip(names, most, strict=True)], 1000)
-    reached = bounds.reach(least)
+    bounds = Bounds([_term(name, bound) for name, bound in zip(names, most, strict=True)], 1000)
+    reached = bounds.candidates_above(least)
     total = sum(bound for name, bound in zip(names, most, strict=True) if name in held)
     if total > least + 1e-9:
         assert reached is not None
-        expression = reached.expression.replace("AND", "and").replace("OR", "or")
+        expression = _written(reached.clause).replace("AND", "and").replace("OR", "or")
         assert eval(expression, {}, {name: name in held for name in names})
 
 
 def test_a_lower_score_costs_more_rows(many: Store) -> None:
-    bounds = Bounds([BoundedTerm(name, most, 0.1) for name, most in (("a", 5.0), ("b", 4.0), ("c", 2.0))], 1000)
-    expressions = [reached.expression for least in (8.5, 5.5, 4.5) if (reached := bounds.reach(least)) is not None]
+    bounds = Bounds([_term(name, most) for name, most in (("a", 5.0), ("b", 4.0), ("c", 2.0))], 1000)
+    found = [bounds.candidates_above(theta) for theta in (8.5, 5.5, 4.5)]
+    expressions = [_written(candidates.clause) for candidates in found if candidates is not None]
     assert expressions == ["(a AND (b))", "(a AND (b OR c)) OR (b AND (c))", "a OR (b AND (c))"]
-    assert bounds.reach(11.0) is None and bounds.least_for(1000.0) == 0.0
+    assert bounds.candidates_above(11.0) is None and bounds.threshold_for_cost(1000.0) == 0.0
 
 
 def test_it_is_proven_where_nothing_unseen_can_reach_the_last_hit_or_be_read_again() -> None:
     """Paper: an unseen row of 5 is T = 5 / (5 + 10), so at most .8 · ⅓ + .2 · 21.5 / 21.5 = .4667."""
-    lift = Lift(rows=1.0, heuristic=21.5, half=10.0, weight=0.8)
-    found = Candidates([Candidate(row, row, 6.0) for row in range(MAX_REFINED)], unseen=5.0)
-    assert is_proven(found, lift, 0.467) and not is_proven(found, lift, 0.466)
-    assert not is_proven(found._replace(rows=[*found.rows[1:], Candidate(0, 0, 4.0)]), lift, 0.467)
-    assert not is_proven(found._replace(rows=found.rows[1:]), lift, 0.467)
-    assert not is_proven(found._replace(unseen=None), lift, 0.467)
-    assert not is_proven(found, lift._replace(rows=1.6), 1.0)
-    assert is_proven(found._replace(unseen=0.0), lift, None) and not is_proven(found, lift, None)
+    limits = FeatureLimits(rows=1.0, heuristic=21.5, half=10.0, weight=0.8)
+    found = Candidates([Candidate(row, row, 6.0) for row in range(MAX_RERANKED)], remaining_upper_bound=5.0)
+    assert is_top_k_exact(found, limits, 0.467) and not is_top_k_exact(found, limits, 0.466)
+    assert not is_top_k_exact(found._replace(rows=[*found.rows[1:], Candidate(0, 0, 4.0)]), limits, 0.467)
+    assert not is_top_k_exact(found._replace(rows=found.rows[1:]), limits, 0.467)
+    assert not is_top_k_exact(found._replace(remaining_upper_bound=None), limits, 0.467)
+    assert not is_top_k_exact(found, limits._replace(rows=1.6), 1.0)
+    assert is_top_k_exact(found._replace(remaining_upper_bound=0.0), limits, None)
+    assert not is_top_k_exact(found, limits, None)
 
 
 def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp_path: Path) -> None:
@@ -144,13 +166,15 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
             for number, text in enumerate([*words * 12, *["common"] * 90], start=1):
                 document = Document("strategy", number, "", text, 0, RULESET_VERSION, session_id=session_id)
                 last = put(change, document)
-        store.follow()
-        index, state = store.index(), store.index().state()
-        plan = make_plan(plain_query(" ".join([*words, "common"])), index, state)
-        some = find_candidates(index, state, plan, Scope(session_id=session_id))
+        store.catch_up()
+        engine = engine_of(store)
+        with engine.snapshot() as statistics:
+            plan = make_plan(plain_query(" ".join([*words, "common"])), engine, statistics)
+            some = find_candidates(engine, statistics, plan, Scope(session_ids=(session_id,)))
+            wanted = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
+            every = find_candidates(engine, statistics, plan, wanted)
         common = next(term for term in plan.terms if term.text == "common")
-        assert not some.is_complete and some.unseen is not None and some.unseen >= common.value
+        remaining = some.remaining_upper_bound
+        assert not some.is_complete and remaining is not None and remaining >= common.value
         assert last not in {row.owner_id for row in some.rows}
-        wanted = Scope(session_id=session_id, owner_ids=frozenset(range(1, last + 1)))
-        every = find_candidates(index, state, plan, wanted)
         assert last in {row.owner_id for row in every.rows}, "wanted documents are scored by their own rows at least"

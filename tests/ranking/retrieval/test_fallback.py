@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
@@ -42,8 +43,8 @@ def test_an_index_that_is_switched_off_is_degraded_and_says_why(store: Store) ->
 
 def test_an_index_by_a_newer_program_is_left_alone_and_the_truth_answers(store: Store) -> None:
     save(store, "a.md", "walrus\n", summary="x")
-    store.index().connection.execute("UPDATE main.state SET format = format + 1")
-    store.reopen_index()
+    index_of(store).connection.execute("UPDATE main.state SET format = format + 1")
+    fts5_of(store).reopen_index()
     result = search(store, SearchRequest("walrus"), Config())
     assert (result.outcome, result.reason) == ("degraded", "the index was made by a newer ctxrank")
     assert [hit.path for hit in result.hits] == ["a.md"]
@@ -51,8 +52,8 @@ def test_an_index_by_a_newer_program_is_left_alone_and_the_truth_answers(store: 
 
 def test_a_damaged_index_heals_and_answers_as_if_nothing_had_been(store: Store) -> None:
     save(store, "a.md", "walrus\n", summary="x")
-    store.index().connection.execute("DELETE FROM main.fts_data")
-    store.reopen_index()
+    index_of(store).connection.execute("DELETE FROM main.fts_data")
+    fts5_of(store).reopen_index()
     result = search(store, SearchRequest("walrus"), Config())
     assert (result.outcome, result.engine, len(result.hits)) == ("matched", "fts5", 1)
 

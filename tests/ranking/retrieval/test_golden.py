@@ -12,7 +12,8 @@ import pytest
 from builders import copy_store, found
 
 from ctxrank.indexer.clock import parse_time
-from ctxrank.indexer.store.store import Store, open_store
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.store.store import Store
 
 GOLDEN = Path(__file__).parent / "golden"
 QUESTIONS = sorted(path for path in GOLDEN.glob("*.txt") if path.name != "totals.txt")

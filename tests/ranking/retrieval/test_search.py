@@ -306,7 +306,7 @@ def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
                 text = f"walrus walrus note {number}{' zebra' * (number < 700)}{' yak' * (number < 3)}"
                 entry = reasoning.Reasoning(session.id, group, "developer", "risks", text, DAY_US + number)
                 reasoning.insert(change, entry)
-        store.follow()
+        store.catch_up()
         yield store
 
 

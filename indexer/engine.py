@@ -1,0 +1,290 @@
+"""The engine interface: what a search asks of an index, whichever index it is.
+
+An engine selects rows and counts terms; the score is ours (`ranking/formulas`), so that two engines which hold the same
+documents give the same hits with the same scores. FTS5 is the first engine (`indexer/fulltext/fts5_engine.py`).
+
+    with engine.snapshot() as statistics:
+        lock = engine.look_up("lock")
+        rows = engine.rows(RowQuery(TermClause(("lock",), ("locked",)), Scope(kinds=("error",))))
+        for row, counted in zip(rows, engine.frequencies(rows, [lock.id], weights)): ...
+
+Questions are values: a `RowQuery` is a small tree of clauses within a `Scope`. How an engine writes them down (FTS5's
+MATCH, SQL, JSON of a cluster) is its own affair.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from enum import Enum
+
+import apsw
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.facets import Scope
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from typing import Protocol
+
+    from ctxrank.indexer.store.change_log import ChangeBatch
+    from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+else:
+    Protocol = object
+
+TEXT_COLUMNS = ("title", "body", "path", "identifiers")
+
+
+class EngineError(Exception):
+    """What an engine raises that has no library's errors of its own."""
+
+
+# What an engine says when it cannot answer, and what reading a damaged index raises beside it: SQLite sees that a page
+# is no page, but what is on it is used as it is.
+ENGINE_ERRORS = (apsw.Error, EngineError)
+INDEX_READ_ERRORS = (*ENGINE_ERRORS, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+class IndexHealth(Enum):
+    """Whether an index can answer; the value is why not, as a person is told."""
+
+    OK = ""
+    NO_FTS5 = "this SQLite has no FTS5"
+    OFF = "FTS5 is switched off in the configuration"
+    NEWER = "the index was made by a newer ctxrank"
+    DAMAGED = "the index is damaged"
+    IO_ERROR = "the system could not read or write the index"
+    LOCKED = "the index is locked by another process"
+    UNREADABLE = "the index cannot be opened"
+    REBUILDING = "the index is being rebuilt"
+    REFUSED = "the index refused the query"
+    CORRUPT_ROWS = "rows of the store are damaged"  # not the index, but what it leads to
+    STORE = "a page of the store cannot be read: see 'ctxrank doctor'"  # nothing that a new index helps against
+
+
+class Readiness(NamedTuple):
+    """The state of an index before a query: its health, and how many changes it lacks."""
+
+    health: IndexHealth
+    stale: int
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the index may be asked."""
+        return self.health is IndexHealth.OK
+
+    @property
+    def beyond_healing(self) -> "Readiness":
+        """The same after a fresh index has failed as the one before it did: it is the store that cannot be read."""
+        return self._replace(health=IndexHealth.STORE) if self.is_usable else self
+
+
+SWITCHED_OFF = Readiness(IndexHealth.OFF, 0)
+
+
+class Statistics(NamedTuple):
+    """Where an index stands in one snapshot."""
+
+    applied_seq: int  # every change up to this number is in it
+    documents: int
+    average_length: float  # tokens of the average document; 1 for an empty index, so that nothing divides by zero
+
+
+class FieldWeights(NamedTuple):
+    """How much an occurrence counts in each text column."""
+
+    title: float
+    body: float
+    path: float
+    identifiers: float
+
+
+class IndexTerm(NamedTuple):
+    """A term of the index that some document holds."""
+
+    id: int  # the engine's own number of it, within one snapshot
+    term: str  # as the index holds it
+    df: int  # documents that hold it
+
+
+class TermClause(NamedTuple):
+    """Rows that hold any of these terms.
+
+    Of an open word also rows with a term that begins with `prefix`, which may be more than the terms looked up.
+    """
+
+    terms: tuple[str, ...]  # as the index holds them
+    surfaces: tuple[str, ...]  # the same as words: for an engine that tokenises what it is asked
+    prefix: str = ""
+    column: str = ""  # '' is any of TEXT_COLUMNS
+    weight: float = 1.0  # how much the query wants them: for an engine that ranks what it selects
+
+
+class PhraseClause(NamedTuple):
+    """Rows that hold the tokens of a text one after another; of the last one, where it is open, the beginning."""
+
+    text: str
+    column: str = ""
+    is_prefix: bool = False
+
+
+class AnyOf(NamedTuple):
+    """Rows that one of the parts finds."""
+
+    parts: "tuple[Clause, ...]"
+
+
+class AllOf(NamedTuple):
+    """Rows that each of the parts finds."""
+
+    parts: "tuple[Clause, ...]"
+
+
+Clause = TermClause | PhraseClause | AnyOf | AllOf
+
+
+class RowQuery(NamedTuple):
+    """Rows of documents in scope that a clause finds.
+
+    Where several are required, the parent document holds each somewhere; it holds nothing that is excluded anywhere.
+    """
+
+    clause: Clause
+    scope: Scope = Scope()
+    required: tuple[Clause, ...] = ()
+    excluded: tuple[Clause, ...] = ()
+
+
+# One document or passage as the index holds it: its number (`store.facets.index_rowid`), the document that a hit is
+# shown as, its length in tokens, and what `frequencies` reads, which is the engine's own. A bare tuple: a query makes
+# thousands.
+Row = tuple[int, int, int, object]
+
+
+class RowText(NamedTuple):
+    """The texts of one row, in the order in which their tokens count."""
+
+    length: int
+    title: str
+    body: str
+    path: str
+    identifiers: str
+
+
+class RankingSignals(NamedTuple):
+    """What the blend and the order need of a document, without its text."""
+
+    id: int
+    priority: str
+    created_at: int
+    is_superseded: bool
+
+
+class FeatureBounds(NamedTuple):
+    """What ranking signals can be at most in this store."""
+
+    has_passages: bool
+    priorities: tuple[str, ...]
+
+
+# Per term: (occurrences at most, tokens of the shortest document that has it so often); () where nothing is known.
+ImpactBound = tuple[tuple[float, int], ...]
+
+
+class Engine(Protocol):
+    """One index of one store, used by one thread.
+
+    `make_ready` comes first, and again after `recover`. All questions are asked inside `snapshot`, which pins what they
+    see: the index first, then the primary database; documents that are gone or newer than the index are left out of
+    signals, parents and passages. Questions raise INDEX_READ_ERRORS; the caller hands these to `recover`, which knows
+    what they mean. Writing (`apply`) is done outside a snapshot.
+    """
+
+    @property
+    def name(self) -> str:
+        """What an answer says gave it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that the index is a function of beside the change log: for receipts."""
+
+    # Life
+
+    def make_ready(self, bound_ms: int) -> Readiness:
+        """Catch up with the change log and heal, for about this long; never raises because of the index."""
+
+    def recover(self, error: Exception, bound_ms: int) -> Readiness:
+        """After a question failed: note why, then reopen or heal within the bound."""
+
+    def snapshot(self) -> "AbstractContextManager[Statistics]":
+        """Pin what all questions see until the block ends."""
+
+    def apply(self, batch: "ChangeBatch") -> None:
+        """Upsert and delete by version: a change whose number is not above the one applied changes nothing, so that a
+        batch may be sent twice. Afterwards everything up to `batch.end` is applied.
+        """
+
+    # The dictionary
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that the index makes of a text, in order."""
+
+    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+        """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+
+    def unstemmed(self, surface: str) -> str:
+        """A word without case and accents, but with its ending: as terms begin."""
+
+    def look_up(self, term: str) -> IndexTerm | None:
+        """A term by its text."""
+
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+        """Terms that begin so and those of `also` that there are, the most frequent first, equal ones by their text."""
+
+    def check_unknown(self, surfaces: Sequence[str]) -> None:
+        """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
+
+    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
+        """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
+
+    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+        """Terms of a length in characters with their df, the most frequent ones."""
+
+    def word_of(self, term: str) -> str:
+        """A word that a term came from, in lower case."""
+
+    # Rows
+
+    def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
+        """The rows that a query finds, at most so many, by ascending row number."""
+
+    def row_ids(self, query: RowQuery, most: int) -> list[int]:
+        """Their numbers alone, which is cheaper."""
+
+    def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
+        """The rows that the engine itself ranks highest: where there are too many to score."""
+
+    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
+        """These rows, as far as they are there."""
+
+    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
+        """The rows of all passages of these documents, by parent and by their order in it."""
+
+    def frequencies(
+        self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
+    ) -> Iterator[list[tuple[int, float]]]:
+        """For each row (term, weighted frequency) of those of the terms that it holds."""
+
+    # What rows lead to
+
+    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
+        """The texts of rows by their numbers, of each body the beginning."""
+
+    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+        """What is known of documents without reading them, in no particular order."""
+
+    def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
+        """Documents as hits show them."""
+
+    def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
+        """Passages as hits show them."""
+
+    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+        """What signals can be at most: which of these priorities were ever stored, and whether there are passages."""

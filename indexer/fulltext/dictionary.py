@@ -1,0 +1,78 @@
+"""The rarer questions to the dictionary of the index: unfinished words, near terms, bounds of terms."""
+
+import json
+from collections.abc import Collection, Sequence
+
+import apsw
+
+from ctxrank.indexer.engine import FieldWeights, ImpactBound, IndexTerm
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, read_bound, weights_above
+from ctxrank.indexer.fulltext.index_file import PRIMARY, TOKENIZER, Index
+from ctxrank.indexer.light_typing import cast
+from ctxrank.indexer.store.facets import document_id_of, id_list
+
+
+def unstemmed(index: Index, surface: str) -> str:
+    """A word as the tokenizer makes it before it is stemmed."""
+    name, arguments = TOKENIZER[1][0], list(TOKENIZER[1][1:])
+    tokenize = index.connection.fts5_tokenizer(name, arguments)
+    tokens = tokenize(
+        surface.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+    )
+    return " ".join(cast("list[str]", tokens))
+
+
+def terms_with_beginning(index: Index, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+    """Terms that begin so and those of `also` that there are, the most frequent first."""
+    rows = index.connection.execute(
+        """
+        SELECT id, term, df FROM main.terms
+         WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
+         ORDER BY df DESC, term LIMIT ?3
+        """,
+        (beginning, json.dumps(list(also)), most),
+    )
+    return [IndexTerm(*cast("tuple[int, str, int]", row)) for row in rows]
+
+
+def impact_bounds(index: Index, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
+    """The shortest document of each level of each term, the levels as high as these weights can make them."""
+    scale = weights_above(weights)
+    query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
+    bounds = {
+        cast("int", row[0]): read_bound(cast("tuple[int, ...]", row[1:]), scale)
+        for row in index.connection.execute(query, (id_list(term_ids),))
+    }
+    return [bounds[term_id] for term_id in term_ids]
+
+
+def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:
+    """Terms of a length in characters with their df, the most frequent ones."""
+    rows = index.connection.execute(
+        "SELECT term, df FROM main.terms WHERE df > 0 AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
+        (shortest, longest, most),
+    )
+    return {cast("str", row[0]): cast("int", row[1]) for row in rows}
+
+
+def word_of(index: Index, term: str) -> str:
+    """A word that a stemmed term came from: the one in the first document that holds it."""
+    connection = index.connection
+    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.instances USING fts5vocab('main', 'fts', 'instance')")
+    row = connection.execute(
+        f"""
+        SELECT d.title || ' ' || d.body || ' ' || d.path || ' ' || d.identifiers
+          FROM temp.instances AS i
+          JOIN {PRIMARY}.documents AS d ON d.id = i.doc & {document_id_of(-1)}
+         WHERE i.term = ? LIMIT 1
+        """,
+        (term,),
+    ).fetchone()
+    if row is None:
+        return term
+    text = str(row[0])
+    encoded = text.encode("utf-8", "replace")
+    for start, end, token in index.tokens_at(text):
+        if token == term:
+            return encoded[start:end].decode("utf-8", "replace").lower()
+    return term

@@ -1,0 +1,493 @@
+"""FTS5 as the engine of a store: each question of the interface as SQL on the index's own connection.
+
+FTS5 enumerates rows; what no facet can say is checked by SQLite meanwhile, on the primary database, which is attached
+there. Filters are part of each question: none is applied to what was picked already.
+"""
+
+import contextlib
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+
+import apsw
+
+from ctxrank.indexer.engine import (
+    INDEX_READ_ERRORS,
+    TEXT_COLUMNS,
+    AllOf,
+    AnyOf,
+    Clause,
+    FeatureBounds,
+    FieldWeights,
+    ImpactBound,
+    IndexHealth,
+    IndexTerm,
+    PhraseClause,
+    RankingSignals,
+    Readiness,
+    Row,
+    RowQuery,
+    RowText,
+    Statistics,
+    TermClause,
+)
+from ctxrank.indexer.fulltext import forward
+from ctxrank.indexer.fulltext.index_file import (
+    FINGERPRINT,
+    PRIMARY,
+    Index,
+    current_index,
+    health_of,
+    health_with_store,
+    open_index,
+)
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.store.connection import snapshot, sqlite_errors
+from ctxrank.indexer.store.facets import (
+    WITH_PASSAGES,
+    Scope,
+    document_id_of,
+    id_list,
+    kind_facet,
+    label_ids,
+    parent_condition,
+    session_range,
+)
+from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store.change_log import ChangeBatch
+    from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+
+# An index that lacks more than this share of the change log would hide too much: heuristics are more honest.
+_MAX_MISSING_SHARE = 0.2
+# A save holds the index for 1 to 5 ms, and one's own may have found it held: so much is worth waiting for.
+_WAIT_MS = 25
+# No call waits longer than this to open or heal the index: there is an answer without it.
+_OPEN_WAIT_MS = 250
+_MAX_CHECKED = 32  # unknown words of one query that are looked up in FTS5 itself
+_TEXT_COLUMNS = f"{{{' '.join(TEXT_COLUMNS)}}}"
+_ALL_ROWIDS = (1, 2**63 - 1)
+
+
+class Fts5Engine:
+    """The index of one store, opened when it is first asked for: an `Engine`, and the store's `IndexConsumer`."""
+
+    name = "fts5"
+    fingerprint = FINGERPRINT
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._index: Index | None = None
+        self._applied_seq = 0  # of the snapshot
+        self._weighted: dict[FieldWeights, _WeightedCounts] = {}
+
+    @property
+    def location(self) -> Location:
+        """Where the store and the index are."""
+        return self._store.location
+
+    @property
+    def primary(self) -> apsw.Connection:
+        """The store's own connection."""
+        return self._store.truth
+
+    @property
+    def busy_ms(self) -> int:
+        """How long the store waits for a lock."""
+        return self._store.busy_ms
+
+    def index(self) -> Index:
+        """The index, opened once; one that cannot be used says why in `.health`."""
+        if self._index is None:
+            wait = min(self.busy_ms, _OPEN_WAIT_MS)
+            self._index = open_index(self.location.index_file, self.location.truth, busy_ms=wait)
+        return self._index
+
+    def reopen_index(self) -> Index:
+        """The index on a fresh connection: what healing and a replaced file call for."""
+        self.close()
+        return self.index()
+
+    def close(self) -> None:
+        """Close the index's connection, if it is open; the next question opens it again."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    # Life
+
+    def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
+        """Apply what the index lacks of the change log; returns how many changes it still lacks (catch_up.py)."""
+        from ctxrank.indexer.fulltext.catch_up import catch_up  # only where the index is behind
+
+        with sqlite_errors(self.location.truth):
+            return catch_up(self, bound_ms, wait_ms)
+
+    def make_ready(self, bound_ms: int) -> Readiness:
+        """Catch up and heal for at most about `bound_ms`.
+
+        Whatever was committed before this call is in the index afterwards, but for `stale` changes. Where another
+        process is applying what is missing, nothing is done or waited for.
+        """
+        index = current_index(self)
+        try:
+            if index.is_usable and not index.is_sound():
+                index.health = IndexHealth.DAMAGED
+            if index.is_usable and index.is_current():
+                return Readiness(IndexHealth.OK, 0)
+        except INDEX_READ_ERRORS as error:
+            index.health = health_with_store(self.primary, error)
+        missing = self.catch_up(bound_ms, _WAIT_MS)
+        index = self.index()
+        try:
+            if missing and index.is_usable and self._hides_too_much(index, missing):
+                return Readiness(IndexHealth.REBUILDING, missing)
+        except INDEX_READ_ERRORS as error:
+            index.health = health_of(error)
+        return Readiness(index.health, missing)
+
+    def recover(self, error: Exception, bound_ms: int) -> Readiness:
+        """After a question failed: note why, then reopen or heal within the bound."""
+        index = self.index()
+        if isinstance(error, apsw.SQLError) and _is_whole(index):
+            # The query's fault: rebuilding a sound index for it would not help.
+            return Readiness(IndexHealth.REFUSED, 0)
+        index.health = health_of(error)
+        return self.make_ready(bound_ms)
+
+    def _hides_too_much(self, index: Index, missing: int) -> bool:
+        # Counting reads a whole index: 7 ms of CPU for a million. There are at least as many as are indexed and
+        # unchanged.
+        if missing <= _MAX_MISSING_SHARE * (index.state().documents - missing):
+            return False
+        from ctxrank.indexer.store.parents import count_documents  # only where much is missing
+
+        return missing > _MAX_MISSING_SHARE * count_documents(self.primary)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Generator[Statistics, None, None]:
+        """Pin the index, then by the next read the primary database."""
+        index = self.index()
+        with snapshot(index.connection):
+            state = index.state()
+            self._applied_seq = state.applied_seq
+            yield Statistics(state.applied_seq, state.documents, state.average_length)
+
+    def apply(self, batch: "ChangeBatch") -> None:
+        """Upsert and delete by version, in one transaction."""
+        from ctxrank.indexer.fulltext.catch_up import apply_batch  # only where the index is behind
+
+        apply_batch(self.index(), batch)
+
+    # The dictionary
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms that FTS5's own tokenizer makes of a text, in order."""
+        return self.index().tokens(text)
+
+    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+        """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+        return self.index().tokens_at(text)
+
+    def unstemmed(self, surface: str) -> str:
+        """A word without case and accents, but with its ending: as terms begin."""
+        from ctxrank.indexer.fulltext.dictionary import unstemmed  # few queries need it
+
+        return unstemmed(self.index(), surface)
+
+    def look_up(self, term: str) -> IndexTerm | None:
+        """A term by its text."""
+        row = self._execute("SELECT id, term, df FROM main.terms WHERE term = ? AND df > 0", (term,)).fetchone()
+        return None if row is None else IndexTerm(*cast("tuple[int, str, int]", row))
+
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+        """Terms that begin so and those of `also` that there are, the most frequent first."""
+        from ctxrank.indexer.fulltext.dictionary import terms_with_beginning  # few queries need it
+
+        return terms_with_beginning(self.index(), beginning, also, most)
+
+    def check_unknown(self, surfaces: Sequence[str]) -> None:
+        """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""
+        query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
+        if surfaces and self._execute(query, (_any_word(surfaces[:_MAX_CHECKED]),)).fetchone():
+            raise apsw.CorruptError("the index's list of terms lacks one that its documents have")
+
+    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
+        """The shortest document of each level of each term."""
+        from ctxrank.indexer.fulltext.dictionary import impact_bounds  # few queries need it
+
+        return impact_bounds(self.index(), term_ids, weights)
+
+    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+        """Terms of a length in characters with their df, the most frequent ones."""
+        from ctxrank.indexer.fulltext.dictionary import terms_of_length  # few queries need it
+
+        return terms_of_length(self.index(), shortest, longest, most)
+
+    def word_of(self, term: str) -> str:
+        """A word that a stemmed term came from."""
+        from ctxrank.indexer.fulltext.dictionary import word_of  # few queries need it
+
+        return word_of(self.index(), term)
+
+    # Rows
+
+    def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
+        """The rows that a query finds, at most so many, by ascending row number."""
+        where = self._where(query)
+        sql = f"""
+            SELECT m.rowid, f.owner_id, f.length, f.terms
+              FROM main.fts AS m
+              {"CROSS" if where.is_joined else "LEFT"} JOIN main.forward AS f ON f.id = m.rowid
+             {where.join}
+             WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
+             LIMIT ?
+        """
+        rows = self._execute(sql, (*where.values, -1 if most is None else most)).fetchall()
+        if any(row[3] is None for row in rows):
+            # Every row of FTS5 has its forward list; a page that is not the list's own has others.
+            raise apsw.CorruptError("the index holds rows without what they hold")
+        return cast("list[Row]", rows)
+
+    def row_ids(self, query: RowQuery, most: int) -> list[int]:
+        """The same rows without what they hold: a fifth of the time."""
+        where = self._where(query)
+        sql = f"""
+            SELECT m.rowid
+              FROM main.fts AS m
+             {"CROSS JOIN main.forward AS f ON f.id = m.rowid" if where.is_joined else ""}
+             {where.join}
+             WHERE m.fts MATCH ? AND m.rowid BETWEEN ? AND ? {where.sql}
+             LIMIT ?
+        """
+        found = cast("list[tuple[int]]", self._execute(sql, (*where.values, most)).fetchall())
+        return [row[0] for row in found]
+
+    def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
+        """The rows that FTS5's bm25() ranks highest: it walks the whole list of every term in the expression.
+
+        What they hold is read of the chosen ones alone: half the time for a word that is in a quarter of a million.
+        """
+        where = self._where(query)
+        sql = f"""
+            SELECT fts.rowid, bm25(fts, {weights.body}, {weights.title}, {weights.path}, {weights.identifiers}, 0) AS s
+              FROM main.fts
+             {"CROSS JOIN main.forward AS f ON f.id = fts.rowid" if where.is_joined else ""}
+             {where.join}
+             WHERE fts MATCH ? AND fts.rowid BETWEEN ? AND ? {where.sql}
+             ORDER BY s, fts.rowid
+             LIMIT ?
+        """
+        best = cast("list[tuple[int, float]]", self._execute(sql, (*where.values, most)).fetchall())
+        return self.rows_of([row[0] for row in best])
+
+    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
+        """These rows, as far as they are there."""
+        sql = """
+            SELECT f.id, f.owner_id, f.length, f.terms
+              FROM json_each(?) AS wanted
+             CROSS JOIN main.forward AS f ON f.id = wanted.value
+        """
+        return cast("list[Row]", self._execute(sql, (id_list(rowids),)).fetchall())
+
+    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
+        """The rows of all passages of these documents, by parent and by their order in it."""
+        sql = f"""
+            SELECT f.id, f.owner_id, f.length, f.terms
+              FROM json_each(?) AS wanted
+             CROSS JOIN {PRIMARY}.documents AS d ON d.owner_id = wanted.value
+             CROSS JOIN main.forward AS f ON f.id = d.session_id << 32 | d.id
+             ORDER BY f.owner_id, d.start_line, d.id
+        """
+        return cast("list[Row]", self._execute(sql, (id_list(parent_ids),)).fetchall())
+
+    def frequencies(
+        self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
+    ) -> Iterator[list[tuple[int, float]]]:
+        """For each row (term, weighted frequency) of those of the terms that it holds."""
+        weighted = self._weighted.get(weights)
+        if weighted is None:
+            weighted = self._weighted[weights] = _WeightedCounts(weights)
+        try:
+            yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
+        except (IndexError, ValueError) as error:
+            raise apsw.CorruptError("a forward list is damaged") from error
+
+    # What rows lead to
+
+    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
+        """The texts of rows by their numbers, of each body the beginning."""
+        sql = f"""
+            SELECT f.id, f.length, d.title, substr(d.body, 1, {most_chars}), d.path, d.identifiers
+              FROM json_each(?) AS wanted
+             CROSS JOIN main.forward AS f ON f.id = wanted.value
+             CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.id & {document_id_of(-1)}
+        """
+        return {int(row[0]): RowText(int(row[1]), *map(str, row[2:])) for row in self._execute(sql, (id_list(rowids),))}
+
+    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+        """Of these documents those that are still there and not newer than the index, in no particular order."""
+        sql = f"""
+            SELECT d.id, d.priority, d.created_at, d.superseded_by IS NOT NULL
+              FROM json_each(?) AS wanted
+             CROSS JOIN {PRIMARY}.documents AS d ON d.id = wanted.value AND d.seq <= ?
+        """
+        rows = self._execute(sql, (id_list(document_ids), self._applied_seq)).fetchall()
+        return [RankingSignals(*row) for row in cast("list[tuple[int, str, int, bool]]", rows)]
+
+    def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
+        """Documents as hits show them. Raises TypeError for a corrupt one."""
+        from ctxrank.indexer.store.parents import read_parents  # an assembly shows no hits
+
+        return read_parents(self.index().connection, PRIMARY, document_ids)
+
+    def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
+        """Passages as hits show them. Raises TypeError for a corrupt one."""
+        from ctxrank.indexer.store.parents import read_passages  # as above
+
+        return read_passages(self.index().connection, PRIMARY, document_ids)
+
+    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+        """Which of these priorities were ever stored, and whether there are passages."""
+        has_passages = self._execute(f"SELECT 1 FROM {PRIMARY}.documents WHERE owner_id > 0 LIMIT 1").fetchone()
+        places = ", ".join("?" * len(priorities))
+        found = self._execute(f"SELECT text FROM {PRIMARY}.labels WHERE text IN ({places})", tuple(priorities))
+        return FeatureBounds(has_passages is not None, tuple(str(row[0]) for row in found))
+
+    def _execute(self, sql: str, values: tuple[object, ...] = ()) -> apsw.Cursor:
+        return self.index().connection.execute(sql, cast("tuple[apsw.SQLiteValue, ...]", values))
+
+    def _where(self, query: RowQuery) -> "_Where":
+        """A question as the parts of a statement; its values are all but the limit."""
+        scope = query.scope
+        connection = self.index().connection
+        labels = {
+            letter: label_ids(connection, PRIMARY, names)
+            for letter, names in (("a", scope.agents), ("t", scope.types), ("p", scope.priorities))
+            if names
+        }
+        expression = _within(_match_text(query.clause), _facet_texts(scope, labels))
+        rowids = session_range(scope.session_ids[0]) if len(scope.session_ids) == 1 else _ALL_ROWIDS
+        parent = parent_condition(scope)
+        join = f"CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.owner_id AND {parent.sql}" if parent.sql else ""
+        conditions: list[str] = []
+        values: list[object] = [*parent.values, expression, *rowids]
+        if scope.document_ids is not None:
+            conditions.append("AND f.owner_id IN (SELECT value FROM json_each(?))")
+            values.append(id_list(sorted(scope.document_ids)))
+        # What must hold for the whole document: its passages may each hold another phrase, or the excluded word.
+        asked = [("IN", _match_text(clause)) for clause in query.required if len(query.required) > 1]
+        if query.excluded:
+            asked.append(("NOT IN", " OR ".join(f"({_match_text(clause)})" for clause in query.excluded)))
+        for operator, within in asked:
+            conditions.append(
+                f"""AND f.owner_id {operator} (
+                    SELECT o.owner_id FROM main.fts AS x CROSS JOIN main.forward AS o ON o.id = x.rowid
+                     WHERE x.fts MATCH ? AND x.rowid BETWEEN ? AND ?)"""
+            )
+            values += [within, *rowids]
+        return _Where(" ".join(conditions), join, tuple(values), is_joined=bool(join or conditions))
+
+
+class _Where(NamedTuple):
+    """The parts of a statement that a question decides."""
+
+    sql: str
+    join: str
+    values: tuple[object, ...]
+    is_joined: bool  # with what the forward list knows of a row
+
+
+class _WeightedCounts(dict[int, float]):
+    """The weighted frequency of packed counts; few different ones occur."""
+
+    def __init__(self, weights: FieldWeights) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, packed: int) -> float:
+        weights = self._weights
+        title, body, path, identifiers = forward.unpack_counts(packed)
+        tf = weights.title * title + weights.body * body + weights.path * path + weights.identifiers * identifiers
+        self[packed] = tf
+        return tf
+
+
+def fts5_of(store: Store) -> Fts5Engine:
+    """The FTS5 engine of a store: for what is done to the index itself."""
+    engine = store.consumer
+    assert isinstance(engine, Fts5Engine), "a store is opened with this engine (indexer/opening.py)"
+    return engine
+
+
+def index_of(store: Store) -> Index:
+    """The index of a store, opened once; one that cannot be used says why in `.health`."""
+    return fts5_of(store).index()
+
+
+def _is_whole(index: Index) -> bool:
+    try:
+        return index.is_usable and index.is_whole()
+    except INDEX_READ_ERRORS:
+        return False
+
+
+def _match_text(clause: Clause) -> str:
+    """A clause in FTS5's syntax."""
+    if isinstance(clause, TermClause):
+        return _term_text(clause)
+    if isinstance(clause, PhraseClause):
+        return f"{clause.column or _TEXT_COLUMNS}:{_quoted(clause.text)}{'*' if clause.is_prefix else ''}"
+    operator = " OR " if isinstance(clause, AnyOf) else " AND "
+    return operator.join(
+        [f"({_match_text(part)})" if isinstance(part, AnyOf | AllOf) else _match_text(part) for part in clause.parts]
+    )
+
+
+def _within(expression: str, facets: list[str]) -> str:
+    """The same expression where all facets hold."""
+    return " AND ".join((f"({expression})", *(f"scope:({facet})" for facet in facets)))
+
+
+def _any_word(surfaces: Sequence[str]) -> str:
+    """Any of these words in any text column."""
+    return f"{_TEXT_COLUMNS}:({' OR '.join(map(_quoted, surfaces))})"
+
+
+def _facet_texts(scope: Scope, label_ids: dict[str, list[int]]) -> list[str]:
+    """What the `scope` column must hold, each an alternative of facets; one session is a range of rows instead.
+
+    `label_ids` are the ids of the scope's agents, types and priorities, by the letter of their facet.
+    """
+    facets: list[str] = []
+    if scope.kinds:
+        kinds = dict.fromkeys(scope.kinds)
+        if any(kind in kinds for kind in WITH_PASSAGES):
+            kinds["passage"] = None
+        facets.append(" OR ".join(kind_facet(kind) for kind in kinds))
+    if scope.is_current:
+        facets.append("c1")
+    if len(scope.session_ids) > 1:
+        facets.append(" OR ".join(f"s{id_}" for id_ in scope.session_ids))
+    if scope.group_ids:
+        facets.append(" OR ".join(f"g{id_}" for id_ in scope.group_ids))
+    # A name that was never stored is in no row, and neither is a facet without a number.
+    facets += [" OR ".join(f"{letter}{id_}" for id_ in ids) or f"{letter}x" for letter, ids in label_ids.items()]
+    return facets
+
+
+def _quoted(text: str) -> str:
+    """An FTS5 string: the only way that text from outside enters an expression."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _term_text(clause: TermClause) -> str:
+    """One term, in any text column or in its own.
+
+    Asking for columns makes FTS5 read each row's positions, a quarter of its time; it is left out where no facet can be
+    taken for the term.
+    """
+    texts = [*([f"{_quoted(clause.prefix)}*"] if clause.prefix else []), *map(_quoted, clause.surfaces)]
+    if len(texts) == 1 and not clause.prefix and not clause.column and not clause.terms[0][1:].isdigit():
+        return texts[0]
+    return f"{clause.column or _TEXT_COLUMNS}:({' OR '.join(texts)})"

@@ -1,0 +1,125 @@
+"""The change log: every change of a document in its order, as a consumer of the log reads it.
+
+    batch = read_changes(connection, "main", after=0, most=10_000)
+    batch.documents, batch.deletions        # each with the number of its change, `seq`
+    batch.end                               # apply these, and everything up to this number is applied
+
+A document changed twice is in the log once, under its last number; a deletion leaves an id and a number.
+"""
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple
+
+# What one batch holds at most of bodies and identifiers.
+_BATCH_CHARS = 8_000_000
+_EVERYTHING = 1 << 62  # beyond any number of a change
+
+
+class LoggedDocument(NamedTuple):
+    """One document as of its last change, with what an index needs of it."""
+
+    seq: int
+    id: int
+    kind: str
+    owner_id: int | None  # the parent of a passage
+    session_id: int
+    group_id: int
+    agent: str
+    type: str
+    priority: str
+    superseded_by: int | None
+    title: str
+    body: str
+    path: str
+    identifiers: str
+
+
+class LoggedDeletion(NamedTuple):
+    """A document that is gone."""
+
+    seq: int
+    session_id: int
+    id: int
+
+
+class ChangeBatch(NamedTuple):
+    """The changes after some number up to `end`; `is_last` where there were no more."""
+
+    documents: list[LoggedDocument]
+    deletions: list[LoggedDeletion]
+    end: int
+    is_last: bool
+
+
+def read_changes(connection: apsw.Connection, schema: str, *, after: int, most: int) -> ChangeBatch:
+    """The next changes, about `most` of them, in the caller's snapshot."""
+    documents, documents_end = _read_documents(connection, schema, after, most)
+    deletions, deletions_end = _read_deletions(connection, schema, after, most)
+    end = min(documents_end, deletions_end)
+    is_last = end == _EVERYTHING
+    if not is_last:
+        documents = [document for document in documents if document.seq <= end]
+        deletions = [deletion for deletion in deletions if deletion.seq <= end]
+    return ChangeBatch(documents, deletions, min(end, last_seq(connection, schema)), is_last)
+
+
+def history_id(connection: apsw.Connection, schema: str, seq: int) -> int:
+    """What tells this history from another at this number (a restored backup, a replaced file); 0 before the first
+    change, -1 where the log does not know the number.
+    """
+    if seq == 0:
+        return 0
+    row = connection.execute(
+        f"SELECT history_id FROM {schema}.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
+    ).fetchone()
+    return int(row[0]) if row else -1
+
+
+def last_seq(connection: apsw.Connection, schema: str) -> int:
+    """The number of the last change."""
+    row = connection.execute(f"SELECT seq FROM {schema}.store WHERE id = 1").fetchone()
+    return int(row[0]) if row else 0
+
+
+def changes_after(connection: apsw.Connection, seq: int, schema: str = "main") -> int:
+    """How many documents and tombstones came after this point of the log."""
+    row = connection.execute(
+        f"SELECT (SELECT count(*) FROM {schema}.documents WHERE seq > ?1)"
+        f" + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)",
+        (seq,),
+    ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _read_documents(
+    connection: apsw.Connection, schema: str, after: int, most: int
+) -> tuple[list[LoggedDocument], int]:
+    """The next documents by their numbers, and up to which number these are all there are."""
+    found: list[LoggedDocument] = []
+    chars = 0
+    for row in connection.execute(
+        f"""
+        SELECT seq, id, kind, owner_id, session_id, group_id, agent, type, priority, superseded_by,
+               title, body, path, identifiers
+          FROM {schema}.documents
+         WHERE seq > ?
+         ORDER BY seq
+         LIMIT ?
+        """,
+        (after, most),
+    ):
+        document = LoggedDocument(*row)
+        found.append(document)
+        chars += len(document.body) + len(document.identifiers)
+        if chars >= _BATCH_CHARS:
+            return found, document.seq
+    return found, found[-1].seq if len(found) == most else _EVERYTHING
+
+
+def _read_deletions(
+    connection: apsw.Connection, schema: str, after: int, most: int
+) -> tuple[list[LoggedDeletion], int]:
+    query = f"SELECT seq, session_id, document_id FROM {schema}.tombstones WHERE seq > ? ORDER BY seq LIMIT ?"
+    found = [LoggedDeletion(*row) for row in connection.execute(query, (after, most))]
+    return found, found[-1].seq if len(found) == most else _EVERYTHING

@@ -1,0 +1,148 @@
+"""Parent documents: what hits are shown as, read from the primary database with names instead of row ids.
+
+Each function takes the connection and the schema under which the primary database is attached there ('main' on the
+store's own connection), so that an engine reads them in the snapshot of its own rows.
+"""
+
+from collections.abc import Iterable
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.facets import Scope, document_condition, id_list
+
+
+class ParentDocument(NamedTuple):
+    """A package, artifact or record."""
+
+    id: int
+    kind: str
+    number: int
+    title: str
+    body: str
+    path: str
+    session: str | None
+    group: str | None
+    agent: str
+    type: str
+    priority: str
+    created_at: int
+    superseded_by: int | None
+    ruleset: int
+    artifact_id: int | None
+
+
+class StoredPassage(NamedTuple):
+    """A passage of a parent document; lines are counted from 1, both ends inside."""
+
+    id: int
+    heading: str
+    start_line: int
+    end_line: int
+    body: str
+    ruleset: int
+
+
+class ReadParents(NamedTuple):
+    """Documents as they are stored, and the row ids of those that cannot be shown."""
+
+    rows: list[ParentDocument]
+    corrupt: list[int]
+
+
+class ReadPassages(NamedTuple):
+    """The same of passages."""
+
+    rows: list[StoredPassage]
+    corrupt: list[int]
+
+
+_NONE = type(None)
+_Types = tuple[type | tuple[type, ...], ...]
+_PARENT_TYPES: _Types = (
+    int, str, int, str, str, str, (str, _NONE), (str, _NONE), str, str, str, int, (int, _NONE), int, (int, _NONE)
+)  # fmt: skip
+_PASSAGE_TYPES: _Types = (int, str, int, int, str, int)
+
+_PARENT = """
+    SELECT d.id, d.kind, coalesce(d.record_id, d.id), d.title, d.body, d.path, s.name, g.name, d.agent, d.type,
+           d.priority, d.created_at, d.superseded_by, d.ruleset,
+           CASE d.kind WHEN 'artifact' THEN d.record_id
+                       WHEN 'package' THEN (SELECT artifact_id FROM {schema}.packages WHERE id = d.record_id) END
+      FROM {schema}.documents AS d
+      LEFT JOIN {schema}.sessions AS s ON s.id = d.session_id
+      LEFT JOIN {schema}.groups AS g ON g.id = d.group_id
+"""
+_PASSAGE = "SELECT id, title, start_line, end_line, body, ruleset FROM {schema}.documents"
+
+
+def read_parents(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, ParentDocument]:
+    """These documents by their ids. Raises TypeError for a corrupt one."""
+    query = f"{_PARENT.format(schema=schema)} WHERE d.id IN (SELECT value FROM json_each(?))"
+    found: dict[int, ParentDocument] = {}
+    for row in connection.execute(query, (id_list(ids),)):
+        _require_sound(row, _PARENT_TYPES)
+        found[int(row[0])] = ParentDocument(*row)
+    return found
+
+
+def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) -> dict[int, StoredPassage]:
+    """These passages by their ids. Raises TypeError for a corrupt one."""
+    query = f"{_PASSAGE.format(schema=schema)} WHERE id IN (SELECT value FROM json_each(?))"
+    found: dict[int, StoredPassage] = {}
+    for row in connection.execute(query, (id_list(ids),)):
+        _require_sound(row, _PASSAGE_TYPES)
+        found[int(row[0])] = StoredPassage(*row)
+    return found
+
+
+def parents_in_scope(primary: apsw.Connection, scope: Scope) -> ReadParents:
+    """Every document of a scope that can be a hit."""
+    condition = document_condition(scope)
+    where = f" WHERE d.kind IS NOT 'passage'{f' AND {condition.sql}' if condition.sql else ''}"
+    found = ReadParents([], [])
+    for row in primary.execute(_PARENT.format(schema="main") + where, condition.values):
+        if _is_sound(row, _PARENT_TYPES):
+            found.rows.append(ParentDocument(*row))
+        else:
+            found.corrupt.append(int(row[0]))
+    return found
+
+
+def passages_of_parent(primary: apsw.Connection, parent_id: int) -> ReadPassages:
+    """The passages of a document in their order."""
+    found = ReadPassages([], [])
+    query = f"{_PASSAGE.format(schema='main')} WHERE owner_id = ? ORDER BY start_line, id"
+    for row in primary.execute(query, (parent_id,)):
+        if _is_sound(row, _PASSAGE_TYPES):
+            found.rows.append(StoredPassage(*row))
+        else:
+            found.corrupt.append(int(row[0]))
+    return found
+
+
+def count_documents(primary: apsw.Connection) -> int:
+    """How many documents there are, passages included."""
+    row = primary.execute("SELECT count(*) FROM documents").fetchone()
+    return int(row[0]) if row else 0
+
+
+def has_corrupt_rows(primary: apsw.Connection) -> bool:
+    """Whether a row holds what no row can hold; all of them are read, themselves and not through an index of SQL's,
+    which may know what a row has lost.
+    """
+    return any(
+        not _is_sound(row, types)
+        for query, types in ((_PARENT, _PARENT_TYPES), (f"{_PASSAGE} NOT INDEXED", _PASSAGE_TYPES))
+        for row in primary.execute(query.format(schema="main"))
+    )
+
+
+def _is_sound(row: tuple[object, ...], types: _Types) -> bool:
+    """Whether the values are what the schema says: on a damaged page they may be anything."""
+    return all(map(isinstance, row, types))
+
+
+def _require_sound(row: tuple[object, ...], types: _Types) -> None:
+    if not _is_sound(row, types):
+        raise TypeError("a row of the store holds values of other types")

@@ -1,0 +1,326 @@
+"""A second engine: documents in dicts, every question answered by looking at all of them.
+
+It shares nothing with FTS5 but the tokenizer, so that a search which gives the same hits with the same scores over both
+has been asked through the interface alone.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from typing import NamedTuple, cast
+
+import apsw
+
+from ctxrank.indexer.engine import (
+    TEXT_COLUMNS,
+    AnyOf,
+    Clause,
+    FeatureBounds,
+    FieldWeights,
+    ImpactBound,
+    IndexHealth,
+    IndexTerm,
+    PhraseClause,
+    RankingSignals,
+    Readiness,
+    Row,
+    RowQuery,
+    RowText,
+    Statistics,
+    TermClause,
+)
+from ctxrank.indexer.fulltext.forward import BODY_MAX, IDENTIFIERS_MAX, PATH_MAX, TITLE_MAX
+from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDocument, read_changes
+from ctxrank.indexer.store.facets import WITH_PASSAGES, Scope, document_id_of, index_rowid
+from ctxrank.indexer.store.parents import (
+    ParentDocument,
+    StoredPassage,
+    read_parents,
+    read_passages,
+)
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.globs import sqlite_globs
+
+_MOST_COUNTED = {"title": TITLE_MAX, "body": BODY_MAX, "path": PATH_MAX, "identifiers": IDENTIFIERS_MAX}
+_BATCH = 100
+
+
+class _Held(NamedTuple):
+    """One document with its tokens by column."""
+
+    document: LoggedDocument
+    tokens: dict[str, list[str]]
+
+    @property
+    def rowid(self) -> int:
+        return index_rowid(self.document.session_id, self.document.id)
+
+    @property
+    def owner_id(self) -> int:
+        return self.document.owner_id or self.document.id
+
+    @property
+    def length(self) -> int:
+        return sum(map(len, self.tokens.values()))
+
+    @property
+    def terms(self) -> set[str]:
+        return {token for tokens in self.tokens.values() for token in tokens}
+
+
+class MemoryEngine:
+    """The documents of one store, in memory."""
+
+    name = "memory"
+    fingerprint = "memory"
+
+    def __init__(self, store: Store) -> None:
+        self._primary = store.truth
+        self._held: dict[int, _Held] = {}
+        self._versions: dict[int, int] = {}  # of documents and of what is deleted
+        self._applied_seq = 0
+        self._ids: dict[str, int] = {}
+        self._df: Counter[str] = Counter()
+        self._porter = _tokenizer("porter", "unicode61", "remove_diacritics", "2")
+        self._unicode = _tokenizer("unicode61", "remove_diacritics", "2")
+
+    # Life
+
+    def make_ready(self, bound_ms: int) -> Readiness:
+        """Apply the change log to its end."""
+        is_last = False
+        while not is_last:
+            batch = read_changes(self._primary, "main", after=self._applied_seq, most=_BATCH)
+            self.apply(batch)
+            is_last = batch.is_last
+        return Readiness(IndexHealth.OK, 0)
+
+    def recover(self, error: Exception, bound_ms: int) -> Readiness:
+        """Nothing here can be damaged."""
+        raise error
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Generator[Statistics, None, None]:
+        """Documents stay as they are until the next `apply`."""
+        total = sum(held.length for held in self._held.values())
+        average_length = max(total / len(self._held), 1.0) if self._held else 1.0
+        yield Statistics(self._applied_seq, len(self._held), average_length)
+
+    def apply(self, batch: ChangeBatch) -> None:
+        """Upsert and delete by version."""
+        for document in batch.documents:
+            if document.seq > self._versions.get(document.id, 0):
+                self._versions[document.id] = document.seq
+                tokens = {column: self.tokens(getattr(document, column)) for column in TEXT_COLUMNS}
+                self._held[document.id] = _Held(document, tokens)
+        for deletion in batch.deletions:
+            if deletion.seq > self._versions.get(deletion.id, 0):
+                self._versions[deletion.id] = deletion.seq
+                self._held.pop(deletion.id, None)
+        self._applied_seq = max(self._applied_seq, batch.end)
+        self._df = Counter(term for held in self._held.values() for term in held.terms)
+        for term in self._df:
+            self._ids.setdefault(term, len(self._ids) + 1)
+
+    # The dictionary
+
+    def tokens(self, text: str) -> list[str]:
+        """The terms of a text."""
+        return [token for _, _, token in self.tokens_at(text)]
+
+    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+        """Terms with their offsets in bytes."""
+        return _cut(self._porter, text)
+
+    def unstemmed(self, surface: str) -> str:
+        """A word without case and accents."""
+        return " ".join(token for _, _, token in _cut(self._unicode, surface))
+
+    def look_up(self, term: str) -> IndexTerm | None:
+        """A term by its text."""
+        return IndexTerm(self._ids[term], term, self._df[term]) if term in self._df else None
+
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+        """All terms are looked at."""
+        found = [term for term in self._df if term.startswith(beginning) or term in also]
+        found.sort(key=lambda term: (-self._df[term], term))
+        return [IndexTerm(self._ids[term], term, self._df[term]) for term in found[:most]]
+
+    def check_unknown(self, surfaces: Sequence[str]) -> None:
+        """There is one dictionary, so nothing can be missing from another."""
+
+    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
+        """None are kept."""
+        return None
+
+    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+        """Terms of a length, the most frequent ones."""
+        found = [term for term in self._df if shortest <= len(term) <= longest]
+        return {term: self._df[term] for term in sorted(found, key=lambda term: -self._df[term])[:most]}
+
+    def word_of(self, term: str) -> str:
+        """The first word with this term in the first document that holds it."""
+        first = min((held for held in self._held.values() if term in held.terms), key=lambda held: held.rowid)
+        text = " ".join(getattr(first.document, column) for column in TEXT_COLUMNS)
+        encoded = text.encode()
+        start, end = next((start, end) for start, end, token in self.tokens_at(text) if token == term)
+        return encoded[start:end].decode().lower()
+
+    # Rows
+
+    def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
+        """Every document is looked at."""
+        found = sorted((held for held in self._held.values() if self._is_found(held, query)), key=_by_rowid)
+        return list(map(_row, found[:most]))
+
+    def row_ids(self, query: RowQuery, most: int) -> list[int]:
+        """The numbers of the rows."""
+        return [row[0] for row in self.rows(query, most)]
+
+    def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
+        """The shortest documents: this engine does not rank."""
+        return sorted(self.rows(query), key=lambda row: row[2])[:most]
+
+    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
+        """These rows, as far as they are there."""
+        ids = [document_id_of(rowid) for rowid in rowids]
+        return [_row(self._held[id_]) for id_ in ids if id_ in self._held]
+
+    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
+        """The rows of passages, in their order."""
+        wanted = set(parent_ids)
+        passages = [held for held in self._held.values() if held.document.owner_id in wanted]
+        stored = self.passages(held.document.id for held in passages)
+        passages.sort(key=lambda held: (held.owner_id, stored[held.document.id].start_line, held.document.id))
+        return list(map(_row, passages))
+
+    def frequencies(
+        self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
+    ) -> Iterator[list[tuple[int, float]]]:
+        """Occurrences are counted anew each time."""
+        names = {self._ids[term]: term for term in self._ids}
+        for _, _, _, held in rows:
+            tokens = cast("_Held", held).tokens
+            counted: list[tuple[int, float]] = []
+            for term_id in term_ids:
+                counts = {column: tokens[column].count(names[term_id]) for column in TEXT_COLUMNS}
+                if any(counts.values()):
+                    tf = sum(getattr(weights, column) * min(counts[column], _MOST_COUNTED[column]) for column in counts)
+                    counted.append((term_id, tf))
+            yield counted
+
+    # What rows lead to
+
+    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
+        """The texts as they were applied."""
+        return {
+            row[0]: RowText(row[2], one.title, one.body[:most_chars], one.path, one.identifiers)
+            for row in self.rows_of(rowids)
+            for one in (cast("_Held", row[3]).document,)
+        }
+
+    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+        """Read from the primary database."""
+        query = "SELECT id, priority, created_at, superseded_by IS NOT NULL FROM documents WHERE id = ? AND seq <= ?"
+        rows = [self._primary.execute(query, (id_, self._applied_seq)).fetchone() for id_ in document_ids]
+        return [RankingSignals(*cast("tuple[int, str, int, bool]", row)) for row in rows if row is not None]
+
+    def parents(self, document_ids: Iterable[int]) -> dict[int, ParentDocument]:
+        """Read from the primary database."""
+        return read_parents(self._primary, "main", document_ids)
+
+    def passages(self, document_ids: Iterable[int]) -> dict[int, StoredPassage]:
+        """Read from the primary database."""
+        return read_passages(self._primary, "main", document_ids)
+
+    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+        """Of the documents that are held."""
+        documents = [held.document for held in self._held.values()]
+        stored = {document.priority for document in documents}
+        has_passages = any(document.owner_id for document in documents)
+        return FeatureBounds(has_passages, tuple(priority for priority in priorities if priority in stored))
+
+    def _is_found(self, held: _Held, query: RowQuery) -> bool:
+        if not self._holds(held, query.clause) or not self._is_in_scope(held, query.scope):
+            return False
+        family = [other for other in self._held.values() if other.owner_id == held.owner_id]
+        return all(any(self._holds(one, clause) for one in family) for clause in query.required) and not any(
+            self._holds(one, clause) for one in family for clause in query.excluded
+        )
+
+    def _holds(self, held: _Held, clause: Clause) -> bool:
+        if isinstance(clause, TermClause):
+            columns = [held.tokens[column] for column in _columns(clause.column)]
+            beginnings = self.tokens(clause.prefix) if clause.prefix else []
+            return any(
+                token in clause.terms or any(token.startswith(beginning) for beginning in beginnings)
+                for tokens in columns
+                for token in tokens
+            )
+        if isinstance(clause, PhraseClause):
+            wanted = self.tokens(clause.text)
+            return any(_has_phrase(held.tokens[column], wanted, clause) for column in _columns(clause.column))
+        parts = [self._holds(held, part) for part in clause.parts]
+        return any(parts) if isinstance(clause, AnyOf) else all(parts)
+
+    def _is_in_scope(self, held: _Held, scope: Scope) -> bool:
+        document = held.document
+        kinds = scope.kinds
+        if any(kind in kinds for kind in WITH_PASSAGES):
+            kinds = (*kinds, "passage")
+        own = (
+            (kinds, document.kind), (scope.session_ids, document.session_id), (scope.group_ids, document.group_id),
+            (scope.agents, document.agent), (scope.types, document.type), (scope.priorities, document.priority),
+        )  # fmt: skip
+        if any(wanted and value not in wanted for wanted, value in own):
+            return False
+        if scope.is_current and document.superseded_by is not None:
+            return False
+        if scope.document_ids is not None and held.owner_id not in scope.document_ids:
+            return False
+        parent = self.parents([held.owner_id])[held.owner_id]
+        if scope.kinds and "passage" not in scope.kinds and parent.kind not in scope.kinds:
+            return False
+        is_in_time = (scope.since or 0) <= parent.created_at <= (scope.until or parent.created_at)
+        return is_in_time and (not scope.paths or any(self._fits(parent.path, path) for path in scope.paths))
+
+    def _fits(self, path: str, pattern: str) -> bool:
+        globs = sqlite_globs(pattern)
+        return path == pattern or any(
+            self._primary.execute("SELECT ? GLOB ?", (f"/{path}/", glob)).get for glob in globs
+        )
+
+
+def _by_rowid(held: _Held) -> int:
+    return held.rowid
+
+
+def _row(held: _Held) -> Row:
+    return held.rowid, held.owner_id, held.length, held
+
+
+def _columns(column: str) -> tuple[str, ...]:
+    return (column,) if column else TEXT_COLUMNS
+
+
+def _has_phrase(tokens: list[str], wanted: list[str], clause: PhraseClause) -> bool:
+    for start in range(len(tokens) - len(wanted) + 1):
+        found = tokens[start : start + len(wanted)]
+        if found == wanted or (clause.is_prefix and found[:-1] == wanted[:-1] and found[-1].startswith(wanted[-1])):
+            return True
+    return False
+
+
+def _tokenizer(name: str, *arguments: str) -> apsw.FTS5Tokenizer:
+    return apsw.Connection(":memory:").fts5_tokenizer(name, list(arguments))
+
+
+def _cut(tokenizer: apsw.FTS5Tokenizer, text: str) -> list[tuple[int, int, str]]:
+    tokens = tokenizer(
+        text.encode("utf-8", "replace"),
+        apsw.FTS5_TOKENIZE_DOCUMENT,
+        None,
+        include_offsets=True,
+        include_colocated=False,
+    )
+    return cast("list[tuple[int, int, str]]", tokens)

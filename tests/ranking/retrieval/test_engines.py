@@ -1,0 +1,170 @@
+"""The engine interface: a second engine that shares no code with FTS5 answers the same with the same scores."""
+
+from pathlib import Path
+
+import pytest
+from builders import make_store, save
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from index_contents import has_no_ghosts, index_contents
+from load import load
+from memory_engine import MemoryEngine
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.engine import Engine
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.change_log import read_changes
+from ctxrank.indexer.store.documents import Document
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking import SearchRequest, SearchResult, search
+from ctxrank.ranking.formulas.explanation import Explanation
+from ctxrank.ranking.retrieval.candidates import candidates
+
+_NOW = 21_000 * DAY_US
+_REQUESTS = (
+    SearchRequest("token refresh"),
+    SearchRequest("how is the database locked while a worker writes, and why does the retry help?"),
+    SearchRequest("getUserById OrderService db.session.commit retry_count"),
+    SearchRequest('"database is locked" worker'),
+    SearchRequest('"token refresh" "retry"'),
+    SearchRequest("token -refresh"),
+    SearchRequest('database -"is locked"'),
+    SearchRequest("authenticat* migrat*"),
+    SearchRequest("title:token body:refresh"),
+    SearchRequest("path:src/* token"),
+    SearchRequest("kind:error database locked"),
+    SearchRequest("kind:package token"),
+    SearchRequest("kind:artifact token"),
+    SearchRequest("kind:passage token"),
+    SearchRequest("priority:high token"),
+    SearchRequest("type:research database"),
+    SearchRequest("session:shop-2026-10 token refresh queue"),
+    SearchRequest("token", since=20_000 * DAY_US, until=_NOW),
+    SearchRequest("token refresh database", is_by_passage=True),
+    SearchRequest("toekn databse"),
+    SearchRequest("token-refresh"),
+    SearchRequest("single-flight"),
+    SearchRequest("nothing of this zzyzx exists"),
+    SearchRequest("to be or not to be"),
+    SearchRequest("数据库 锁", limit=50),
+)
+
+
+def _asked(store: Store, request: SearchRequest, engine: Engine | None = None) -> SearchResult:
+    return search(store, request._replace(as_of=_NOW, is_explained=True), engine=engine)
+
+
+def _values(tree: Explanation | None) -> list[float]:
+    """Every summand of a score, unrounded."""
+    return [] if tree is None else [tree.value, *(value for part in tree.parts for value in _values(part))]
+
+
+def _is_same(one: SearchResult, other: SearchResult) -> bool:
+    """Whether two engines gave the same hits in the same order, with the same scores to nine digits."""
+    scores, others = ([_values(hit.explanation) for hit in result.hits] for result in (one, other))
+    without_trees, others_without = (
+        result._replace(engine="", hits=tuple(hit._replace(explanation=None) for hit in result.hits))
+        for result in (one, other)
+    )
+    return without_trees == others_without and all(
+        mine == pytest.approx(theirs, abs=1e-9) for mine, theirs in zip(scores, others, strict=True)
+    )
+
+
+def test_two_engines_give_the_same_answers_of_the_fixture_store(tmp_path: Path) -> None:
+    with load(str(tmp_path)) as store:
+        memory = MemoryEngine(store)
+        answers = [(request, _asked(store, request), _asked(store, request, memory)) for request in _REQUESTS]
+    assert {answer.engine for _, answer, _ in answers} == {"fts5"}
+    assert {answer.engine for _, _, answer in answers} == {"memory"}
+    assert [request for request, one, other in answers if not _is_same(one, other)] == []
+    assert sum(bool(one.hits) for _, one, _ in answers) > len(answers) * 3 / 4
+
+
+_WORDS = ("lock", "locks", "Locked", "getUserById", "user_id", "retry", "retries", "flush", "x1", "数据库", "café")
+_TEXTS = st.lists(st.sampled_from(_WORDS), max_size=12).map(" ".join)
+_DOCUMENTS = st.lists(
+    st.tuples(
+        _TEXTS, _TEXTS, st.sampled_from(("", "low", "high")), st.booleans(), st.sampled_from(("", "a/b.py", "c.md"))
+    ),
+    min_size=1, max_size=12,
+)  # fmt: skip
+_QUERIES = st.lists(
+    st.builds(
+        lambda mark, word, more: f"{mark}{word}{more}",
+        st.sampled_from(("", "", "", "-", "title:")), st.sampled_from(_WORDS), st.sampled_from(("", "", "*")),
+    )
+    | st.builds(lambda one, other: f'"{one} {other}"', st.sampled_from(_WORDS), st.sampled_from(_WORDS)),
+    min_size=1, max_size=4,
+).map(" ".join)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(_DOCUMENTS, st.lists(_QUERIES, min_size=8, max_size=8), st.integers(0, 12))
+def test_two_engines_give_the_same_answers_of_any_store(
+    tmp_path_factory: pytest.TempPathFactory,
+    texts: list[tuple[str, str, str, bool, str]],
+    queries: list[str],
+    removed: int,
+) -> None:
+    with make_store(tmp_path_factory.mktemp("any")) as store:
+        _put(store, texts)
+        memory = MemoryEngine(store)
+        _asked(store, SearchRequest("lock"), memory)  # it has seen what is removed now
+        with store.write() as change:
+            documents.remove_owned(change, min(removed, len(texts)))
+            documents.remove(change, min(removed, len(texts)))
+        for query in queries:
+            for by_passage in (False, True):
+                request = SearchRequest(query, is_by_passage=by_passage)
+                assert _is_same(_asked(store, request), _asked(store, request, memory)), request
+
+
+def _put(store: Store, texts: list[tuple[str, str, str, bool, str]]) -> None:
+    """Strategies, and passages of the first one."""
+    with store.write() as change:
+        for number, (title, body, priority, is_passage, path) in enumerate(texts, 1):
+            is_passage = is_passage and number > 1
+            documents.put(
+                change,
+                Document(
+                    kind="passage" if is_passage else "strategy", number=None if is_passage else number, title=title,
+                    body=body, created_at=number * DAY_US, ruleset=RULESET_VERSION, path=path, priority=priority,
+                    owner_id=1 if is_passage else None, start_line=number,
+                ),
+            )  # fmt: skip
+
+
+def test_an_engine_that_keeps_no_bounds_ranks_what_is_too_much_and_claims_no_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidates, "MAX_ENUMERATED", 1)
+    with make_store(tmp_path) as store:
+        for number in range(4):
+            save(store, f"{number}.md", None, summary="zebra " * (number + 1))
+        result = _asked(store, SearchRequest("zebra"), MemoryEngine(store))
+    assert len(result.hits) == 4 and result.is_capped and not result.is_exact
+
+
+def test_a_batch_that_is_sent_twice_changes_nothing(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        _put(store, [("", word, "", False, "") for word in ("zebra heron", "ibex heron", "walrus")])
+        early = read_changes(store.truth, "main", after=0, most=100)
+        with store.write() as change:
+            documents.remove(change, 2)
+            documents.touch(change, 1, superseded_by=3)
+        late = read_changes(store.truth, "main", after=0, most=100)
+        engine, memory = fts5_of(store), MemoryEngine(store)
+        for batch in (early, late):
+            engine.apply(batch)
+            memory.apply(batch)
+        before, answer = index_contents(store), _asked(store, SearchRequest("heron"))
+        for batch in (early, late, early):
+            engine.apply(batch)
+            memory.apply(batch)
+        assert index_contents(store) == before and has_no_ghosts(store)
+        assert _is_same(_asked(store, SearchRequest("heron")), answer)
+        assert _is_same(_asked(store, SearchRequest("heron"), memory), answer)
+        assert not _asked(store, SearchRequest("ibex"), memory).hits
