@@ -30,6 +30,6 @@ def engine_of(store: Store) -> "Engine":
 
 
 def _consumer_of(store: Store) -> IndexConsumer:
-    from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine  # a call may need no index
+    from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine  # noqa: PLC0415  a call may need no index
 
     return Fts5Engine(store)

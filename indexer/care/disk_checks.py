@@ -9,8 +9,8 @@ from ctxrank.indexer.beneath import is_inside, sha256_beneath
 from ctxrank.indexer.care.finding import Finding, ok, warn
 from ctxrank.indexer.files.artifacts import prepare
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.files.walk import FoundFile, walk
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.location import Location

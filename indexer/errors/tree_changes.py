@@ -8,7 +8,8 @@ import os
 import subprocess
 import sys
 
-from ctxrank.indexer.files.walk import FoundFile, Selection, Skipped, walk
+from ctxrank.indexer.files.stamps import FoundFile
+from ctxrank.indexer.files.walk import Selection, Skipped, walk
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_NAMES = 200

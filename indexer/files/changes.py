@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.files.artifacts import Artifact
-from ctxrank.indexer.files.stamps import compare_stats, is_unchanged
-from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, Unreadable, examine
+from ctxrank.indexer.files.stamps import FoundFile, compare_stats, is_unchanged
+from ctxrank.indexer.files.walk import Entry, Skipped, Unreadable, examine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 

@@ -15,8 +15,8 @@ import os
 
 from ctxrank.indexer.beneath import Root, read_open_file
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE, FoundFile
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE
 from ctxrank.indexer.light_typing import NamedTuple
 
 # How often a file that changes under our eyes is read before we leave it to the next run.

@@ -21,8 +21,8 @@ from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
-from ctxrank.indexer.files.stamps import FileStamp
-from ctxrank.indexer.files.walk import Entry, FoundFile, Skipped, walk
+from ctxrank.indexer.files.stamps import FileStamp, FoundFile
+from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.blocklist import Forgotten

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import Protocol, TypeVar
 
-    from ctxrank.indexer.files.walk import FoundFile
-
     class HasStat(Protocol):
         """A file with what its stat says."""
 
@@ -44,6 +42,19 @@ class FileStamp(NamedTuple):
     def proves(self, now: "HasStat") -> bool:
         """Whether the file that was read with this stamp still has the same bytes, if it looks like `now`."""
         return is_unchanged(self, self.read_at, now)
+
+
+class FoundFile(NamedTuple):
+    """A regular file; `path` is relative to the root, with `/` between its parts."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+
+    def stamp(self, read_at: int = 0) -> FileStamp:
+        """What is kept of a file that looked like this and was read at a moment (0: it was not)."""
+        return FileStamp(self.size_bytes, self.mtime_ns, self.inode, read_at)
 
 
 def is_unchanged(before: "HasStat", read_at: int, now: "HasStat") -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files.stamps import FileStamp
+from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -35,19 +35,6 @@ TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 ALWAYS_SKIPPED = frozenset(
     {".git", ".ctxrank", ".contextia", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv"}
 )
-
-
-class FoundFile(NamedTuple):
-    """A regular file; `path` is relative to the root, with `/` between its parts."""
-
-    path: str
-    size_bytes: int
-    mtime_ns: int
-    inode: int
-
-    def stamp(self, read_at: int = 0) -> FileStamp:
-        """What is kept of a file that looked like this and was read at a moment (0: it was not)."""
-        return FileStamp(self.size_bytes, self.mtime_ns, self.inode, read_at)
 
 
 class Skipped(NamedTuple):

@@ -118,7 +118,7 @@ class Fts5Engine:
 
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Apply what the index lacks of the change log; returns how many changes it still lacks (catch_up.py)."""
-        from ctxrank.indexer.fulltext.catch_up import catch_up  # only where the index is behind
+        from ctxrank.indexer.fulltext.catch_up import catch_up  # noqa: PLC0415  only where the index is behind
 
         with sqlite_errors(self.location.truth):
             return catch_up(self, bound_ms, wait_ms)
@@ -160,7 +160,7 @@ class Fts5Engine:
         # unchanged.
         if missing <= _MAX_MISSING_SHARE * (index.state().documents - missing):
             return False
-        from ctxrank.indexer.store.parents import count_documents  # only where much is missing
+        from ctxrank.indexer.store.parents import count_documents  # noqa: PLC0415  only where much is missing
 
         return missing > _MAX_MISSING_SHARE * count_documents(self.primary)
 
@@ -175,7 +175,7 @@ class Fts5Engine:
 
     def apply(self, batch: "ChangeBatch") -> None:
         """Upsert and delete by version, in one transaction."""
-        from ctxrank.indexer.fulltext.catch_up import apply_batch  # only where the index is behind
+        from ctxrank.indexer.fulltext.catch_up import apply_batch  # noqa: PLC0415  only where the index is behind
 
         apply_batch(self.index(), batch)
 
@@ -191,7 +191,7 @@ class Fts5Engine:
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""
-        from ctxrank.indexer.fulltext.dictionary import unstemmed  # few queries need it
+        from ctxrank.indexer.fulltext.dictionary import unstemmed  # noqa: PLC0415  few queries need it
 
         return unstemmed(self.index(), surface)
 
@@ -202,7 +202,7 @@ class Fts5Engine:
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
         """Terms that begin so and those of `also` that there are, the most frequent first."""
-        from ctxrank.indexer.fulltext.dictionary import terms_with_beginning  # few queries need it
+        from ctxrank.indexer.fulltext.dictionary import terms_with_beginning  # noqa: PLC0415  few queries need it
 
         return terms_with_beginning(self.index(), beginning, also, most)
 
@@ -214,19 +214,19 @@ class Fts5Engine:
 
     def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
         """The shortest document of each level of each term."""
-        from ctxrank.indexer.fulltext.dictionary import impact_bounds  # few queries need it
+        from ctxrank.indexer.fulltext.dictionary import impact_bounds  # noqa: PLC0415  few queries need it
 
         return impact_bounds(self.index(), term_ids, weights)
 
     def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length in characters with their df, the most frequent ones."""
-        from ctxrank.indexer.fulltext.dictionary import terms_of_length  # few queries need it
+        from ctxrank.indexer.fulltext.dictionary import terms_of_length  # noqa: PLC0415  few queries need it
 
         return terms_of_length(self.index(), shortest, longest, most)
 
     def word_of(self, term: str) -> str:
         """A word that a stemmed term came from."""
-        from ctxrank.indexer.fulltext.dictionary import word_of  # few queries need it
+        from ctxrank.indexer.fulltext.dictionary import word_of  # noqa: PLC0415  few queries need it
 
         return word_of(self.index(), term)
 
@@ -337,13 +337,13 @@ class Fts5Engine:
 
     def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
         """Documents as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_parents  # an assembly shows no hits
+        from ctxrank.indexer.store.parents import read_parents  # noqa: PLC0415  an assembly shows no hits
 
         return read_parents(self.index().connection, PRIMARY, document_ids)
 
     def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
         """Passages as hits show them. Raises TypeError for a corrupt one."""
-        from ctxrank.indexer.store.parents import read_passages  # as above
+        from ctxrank.indexer.store.parents import read_passages  # noqa: PLC0415  as above
 
         return read_passages(self.index().connection, PRIMARY, document_ids)
 

@@ -21,7 +21,7 @@ from ctxrank.indexer.engine import FieldWeights, ImpactBound
 from ctxrank.indexer.fulltext.forward import unpack_counts
 
 # How much an occurrence in each column counts here. What is read with other weights is scaled.
-WEIGHTS = FieldWeights(title=2.5, body=1.0, path=1.5, identifiers=1.0)
+WEIGHTS = FieldWeights(body=1.0, title=2.5, path=1.5, identifiers=1.0)
 LEVELS = (1.0, 2.0, 3.0, 5.0, 8.0)  # and one more for whatever is above
 COLUMNS = (
     "min_length_tf_1", "min_length_tf_2", "min_length_tf_3", "min_length_tf_5", "min_length_tf_8", "min_length_tf_more",

@@ -29,7 +29,7 @@ from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 if TYPE_CHECKING:  # loaded where a file has changed
     from ctxrank.indexer.beneath import Root
-    from ctxrank.indexer.files.walk import FoundFile
+    from ctxrank.indexer.files.stamps import FoundFile
 
 _CHUNK_FILES = 200
 _COUNTED_AT_ONCE = 500

@@ -11,7 +11,8 @@ import stat
 import sys
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.files.walk import FoundFile, Selection, Unreadable, walk
+from ctxrank.indexer.files.stamps import FoundFile
+from ctxrank.indexer.files.walk import Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import FOLDER
 from ctxrank.indexer.store.location import Location

@@ -15,7 +15,7 @@ def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     if ruleset >= RULESET_VERSION:
         return text
-    from ctxrank.indexer.redaction.engine import redact  # its patterns are compiled only where a row needs them
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  its patterns are compiled only where a row needs them
 
     return redact(text, mode).text
 
@@ -24,6 +24,6 @@ def cleaned_task(task: str, mode: RedactionMode) -> str:
     """A task text without its secrets: it is searched with and written into a receipt."""
     if not may_hold_secret(task, mode):
         return task
-    from ctxrank.indexer.redaction.engine import redact  # most tasks are plain words
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  most tasks are plain words
 
     return redact(task, mode).text

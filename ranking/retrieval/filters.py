@@ -103,7 +103,7 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
 
 
 def _checked_phase(text: str) -> str:
-    from ctxrank.indexer.records.reasoning import normalise_phase  # it brings the redaction rules along
+    from ctxrank.indexer.records.reasoning import normalise_phase  # noqa: PLC0415  it brings the redaction rules along
 
     return normalise_phase(text)
 

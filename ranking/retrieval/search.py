@@ -64,7 +64,7 @@ def search(
     filters = filters._replace(notes=(*notes, *filters.notes))
     if query.is_empty and not query.excluded and filters.is_any:
         # Nothing to look for: the filters alone.
-        from ctxrank.ranking.retrieval.degraded.listing import list_documents  # only then
+        from ctxrank.ranking.retrieval.degraded.listing import list_documents  # noqa: PLC0415  only then
 
         return list_documents(store, request, query, filters, config.redaction_mode)
     readiness = engine.make_ready(CATCH_UP_MS) if config.fts5 else SWITCHED_OFF
@@ -82,7 +82,7 @@ def search(
                     raise
             readiness = engine.recover(error, CATCH_UP_MS)
     readiness = readiness.beyond_healing
-    from ctxrank.ranking.retrieval.degraded.fallback import search_primary  # only without an index
+    from ctxrank.ranking.retrieval.degraded.fallback import search_primary  # noqa: PLC0415  only without an index
 
     return search_primary(store, request, query, filters, readiness, config.redaction_mode)
 
@@ -113,7 +113,7 @@ def _search_index(
                 found, first = _with_rows_of_name(call, query, filters, found)
             rows = reranked(engine, statistics, plan, found).rows
             if request.is_by_passage:
-                from ctxrank.ranking.retrieval.passage_hits import passage_groups  # only on request
+                from ctxrank.ranking.retrieval.passage_hits import passage_groups  # noqa: PLC0415  only on request
 
                 groups = passage_groups(engine, statistics, plan, rows)
             else:
@@ -124,7 +124,7 @@ def _search_index(
         last_score = hits[-1].score if is_bounded else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
-            from ctxrank.ranking.retrieval.degraded.suggestions import (  # only where nothing was found
+            from ctxrank.ranking.retrieval.degraded.suggestions import (  # noqa: PLC0415  only where nothing was found
                 suggested_words,
             )
 
@@ -165,11 +165,11 @@ def _with_rows_of_name(
     call: _Call, query: Query, filters: Filters, found: Candidates
 ) -> tuple[Candidates, list[frozenset[int]]]:
     """For a query that is a name: also what holds it as typed, and the documents that come first."""
-    from ctxrank.ranking.retrieval.exact_names import is_name, with_rows_of_name  # few queries are names
+    from ctxrank.ranking.retrieval.exact_names import is_name, with_rows_of_name  # noqa: PLC0415  few queries are names
 
     if not is_name(query):
         return found, []
-    from ctxrank.indexer.links.store import documents_named  # as above
+    from ctxrank.indexer.links.store import documents_named  # noqa: PLC0415  as above
 
     named = documents_named(call.store.truth, query.terms[0].text)
     return with_rows_of_name(call.engine, call.statistics, query, call.plan.tuning, filters.scope, found, named)

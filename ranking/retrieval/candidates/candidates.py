@@ -97,7 +97,7 @@ def find_candidates(
     elif plan.required:
         rows = engine.rows(query, MAX_ENUMERATED + 1)
         if len(rows) > MAX_ENUMERATED:
-            from ctxrank.ranking.retrieval.candidates.threshold import BEST_ROWS  # as below
+            from ctxrank.ranking.retrieval.candidates.threshold import BEST_ROWS  # noqa: PLC0415  as below
 
             rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
             remaining_upper_bound = None
@@ -106,7 +106,7 @@ def find_candidates(
         rows = engine.rows(query)
         scores = scored(rows)
     else:
-        from ctxrank.ranking.retrieval.candidates.threshold import (  # only where a store is large
+        from ctxrank.ranking.retrieval.candidates.threshold import (  # noqa: PLC0415  only where a store is large
             generate_candidates,
         )
 

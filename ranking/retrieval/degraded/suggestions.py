@@ -14,7 +14,7 @@ _PER_DOUBLING = 2.0
 
 def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
     """Up to five words of the corpus that look like these, the nearest first."""
-    from rapidfuzz import fuzz, process  # 22 ms, and only where nothing was found
+    from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where nothing was found
 
     found: dict[str, float] = {}
     for word in words:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, FoundFile, Selection, Skipped, Unreadable, walk
+from ctxrank.indexer.files.stamps import FoundFile
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES, Selection, Skipped, Unreadable, walk
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 with_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

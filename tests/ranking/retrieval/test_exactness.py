@@ -171,10 +171,14 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
         with engine.snapshot() as statistics:
             plan = make_plan(plain_query(" ".join([*words, "common"])), engine, statistics)
             some = find_candidates(engine, statistics, plan, Scope(session_ids=(session_id,)))
-            wanted = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
-            every = find_candidates(engine, statistics, plan, wanted)
+            three = Scope(session_ids=(session_id,), document_ids=frozenset((last, 1, 2)))
+            wanted = find_candidates(engine, statistics, plan, three)
         common = next(term for term in plan.terms if term.text == "common")
         remaining = some.remaining_upper_bound
         assert not some.is_complete and remaining is not None and remaining >= common.value
         assert last not in {row.owner_id for row in some.rows}
+        assert wanted.is_complete and last in {row.owner_id for row in wanted.rows}
+        with engine.snapshot() as statistics:
+            whole = Scope(session_ids=(session_id,), document_ids=frozenset(range(1, last + 1)))
+            every = find_candidates(engine, statistics, plan, whole)
         assert last in {row.owner_id for row in every.rows}, "wanted documents are scored by their own rows at least"
