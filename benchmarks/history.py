@@ -22,6 +22,7 @@ from typing import NamedTuple
 from figures import Figure, Findings, table
 from workspace import Workspace
 
+from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.config import Config
 from ctxrank.ranking.evaluation.collection import Collection, JudgedQuery, SourceDocument, read_collections
 from ctxrank.ranking.evaluation.evaluate import indexed, ndcg, text_scores
@@ -83,7 +84,7 @@ def _lines(path: str) -> Iterator[dict[str, object]]:
 
 
 def _list(value: object) -> list[object]:
-    assert isinstance(value, list), "files are a list"
+    assert is_list(value), "files are a list"
     return list(value)
 
 

@@ -27,6 +27,8 @@ import rescan
 import whole_process
 from workspace import FULL, QUICK, Workspace
 
+from ctxrank.indexer.light_typing import is_list
+
 _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "whole_process": whole_process.measure,
     "in_process": in_process.measure,
@@ -93,7 +95,7 @@ def _write(out: str, name: str, options: argparse.Namespace, facts: dict[str, ob
 def _as_lines(result: dict[str, object]) -> str:
     """JSON with the raw values of a figure on one line, so that a diff shows figures and not numbers."""
     figures_ = result.pop("figures")
-    assert isinstance(figures_, list), "figures are a list"
+    assert is_list(figures_), "figures are a list"
     head = json.dumps(result, indent=2, ensure_ascii=False)
     lines = ",\n".join(f"    {json.dumps(one, ensure_ascii=False)}" for one in figures_)
     return f'{head[:-2]},\n  "figures": [\n{lines}\n  ]\n}}\n'

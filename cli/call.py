@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 if TYPE_CHECKING:  # help opens no database
     from typing import Any
 
-    from ctxrank.indexer.store.connection import Item, Page
+    from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
 
 
@@ -106,7 +106,7 @@ class Reply(NamedTuple):
 
 
 def list_reply(
-    page: "Page[Item]",
+    page: "Page[Row]",
     payload: Callable[[], Mapping[str, object]],
     lines: Iterable[str],
     nothing: str = "",

@@ -9,6 +9,7 @@ from linked_builders import copy_fixture
 from load import load
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.light_typing import is_dict, is_list
 
 # A title for the window, colours in both spellings, a line of its own, right-to-left, invisible letters, a fence.
 HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b31m\r\nforged: line\u2028\u202egnp\u2066\u200b\U000e0041\x7f```"
@@ -79,7 +80,7 @@ def _poison(connection: apsw.Connection) -> None:
                 continue  # one of a few words
 
 
-def _poisoned(*values: float | bytes | str | None) -> str:
+def _poisoned(*values: "apsw.SQLiteValue") -> str:
     text = str(values[0])
     if text[:1] in ("[", "{"):
         return json.dumps(_with_hostile(json.loads(text)), ensure_ascii=False)
@@ -87,14 +88,14 @@ def _poisoned(*values: float | bytes | str | None) -> str:
 
 
 def _with_hostile(value: object) -> object:
-    if isinstance(value, dict):
+    if is_dict(value):
         return {key: _with_hostile(inner) for key, inner in value.items()}
-    if isinstance(value, list):
+    if is_list(value):
         return [_with_hostile(inner) for inner in value]
     return value + HOSTILE if isinstance(value, str) else value
 
 
-def _poisoned_fields(*values: float | bytes | str | None) -> str:
+def _poisoned_fields(*values: "apsw.SQLiteValue") -> str:
     text = str(values[0])
     lines = [line.split("\t") for line in text.split("\n")]
     return "\n".join(

@@ -11,9 +11,11 @@ import re
 import string
 
 # The parser behind `re`; it has no public name, and this is the only place that knows it.
-from re import _constants as code  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants, _parser  # type: ignore[attr-defined]
 from typing import Any
+
+code: Any = _constants
+parser: Any = _parser
 
 _PRINTABLE = string.ascii_letters + string.digits + "_+/#.,:;!?()[]{}<>@%&*^~| -"
 _MORE_REPEATS = 6  # of an unbounded or wide repeat, above its least number

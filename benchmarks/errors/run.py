@@ -23,6 +23,7 @@ from errors.fit import FIELDS, Sample, fitted, sampled
 from errors.ours import Ours
 from errors.protocol import Measures, Question, ask, by_source, calibration_error, measure
 
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.ranking.errors.calibration import LEAST_RECOGNITION, logistic
 
 _BASELINES: tuple[tuple[str, Callable[[], Contender]], ...] = (
@@ -127,7 +128,7 @@ def as_lines(result: dict[str, object]) -> str:
     """JSON with each row of a table on a line of its own, so that a diff shows rows and not numbers."""
     parts: list[str] = []
     for name, value in result.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if is_list(value) and value and is_dict(value[0]):
             rows = ",\n".join(f"    {json.dumps(row)}" for row in value)
             parts.append(f'  "{name}": [\n{rows}\n  ]')
         else:

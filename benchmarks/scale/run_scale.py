@@ -73,7 +73,7 @@ def _as_lines(found: dict[str, Any]) -> str:
     return f'{{\n"machine": {machine_},\n"sizes": [\n  {sizes}\n],\n"largest": {largest}\n}}\n'
 
 
-def _summary(size: dict[str, Any]) -> dict[str, Any]:
+def _summary(size: dict[str, list[float] | float | str]) -> dict[str, Any]:
     return {
         name: [round(percentile(value, 0.5), 2), round(percentile(value, 0.95), 2)]
         if isinstance(value, list)

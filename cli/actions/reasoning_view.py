@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.records.events import Event
 from ctxrank.indexer.records.reasoning import ReasoningEntry
 from ctxrank.indexer.store.ids import public_id
@@ -88,7 +88,7 @@ def read_handoff(event: Event) -> Handoff:
         parsed: object = json.loads(event.payload)
     except (ValueError, RecursionError):
         parsed = None
-    payload = dict(parsed.items()) if isinstance(parsed, dict) else {}
+    payload = dict(parsed.items()) if is_dict(parsed) else {}
     return Handoff(
         _words(payload.get("from_agents")), " ".join(_words([payload.get("to_agent")])),
         _number(payload.get("iteration")), _words(payload.get("phases")),
@@ -140,7 +140,7 @@ def _cut(text: str) -> str:
 
 
 def _items(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
+    return list(value) if is_list(value) else []
 
 
 def _words(value: object) -> tuple[str, ...]:

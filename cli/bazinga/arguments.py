@@ -10,7 +10,7 @@ from enum import Enum
 
 from ctxrank.cli.declare import Command, Parameter
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_list
 
 
 class Unknown(Enum):
@@ -145,7 +145,7 @@ def json_list(text: str, what: str) -> list[object]:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"Invalid JSON for {what}: {error}.") from error
-    if not isinstance(value, list):
+    if not is_list(value):
         raise UsageError(f"{what} must be a JSON array.")
     return list(value)
 

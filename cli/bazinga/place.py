@@ -12,8 +12,9 @@ from collections.abc import Callable
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.store.connection import APPLICATION_ID
 from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE
-from ctxrank.indexer.store.store import APPLICATION_ID, Store
+from ctxrank.indexer.store.store import Store
 
 _HEADER_BYTES = 100
 _MAGIC = b"SQLite format 3\0"

@@ -21,9 +21,9 @@ from ctxrank.indexer.care.sqlite_salvage.trees import Ownership, find_owners
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import immediate
+from ctxrank.indexer.store.connection import APPLICATION_ID, immediate
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
-from ctxrank.indexer.store.store import APPLICATION_ID, Change
+from ctxrank.indexer.store.store import Change
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
 # What follows from the rest, or is read again when it is wanted: losing it is no loss.

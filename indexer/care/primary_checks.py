@@ -11,11 +11,10 @@ from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.privacy.removal import TABLES
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store.connection import file_uri, snapshot, wait_for_locks
+from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, file_uri, snapshot, wait_for_locks
 from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
-from ctxrank.indexer.store.store import APPLICATION_ID, SCHEMA_VERSION
 from ctxrank.indexer.text.lines import WIPED
 
 SALVAGE_STEP = (

@@ -11,6 +11,7 @@ import apsw
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.errors.tree_changes import Tree
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change
 
 # What has not succeeded by then was given up, or fixed in another way.
@@ -36,8 +37,8 @@ def remember(change: Change, failed: FailedCommand) -> None:
     """
     connection = change.connection
     tree = json.dumps(failed.tree, ensure_ascii=True)
-    known = connection.execute("SELECT error_text FROM failed_commands WHERE command_key = ?", (failed.key,)).fetchone()
-    if known is not None and known[0] == failed.unit:
+    query = "SELECT error_text FROM failed_commands WHERE command_key = ?"
+    if read_value(connection, query, (failed.key,), str) == failed.unit:
         return
     connection.execute(
         """
@@ -57,19 +58,16 @@ def remember(change: Change, failed: FailedCommand) -> None:
 
 def recall(truth: apsw.Connection, key: str, *, now: int) -> FailedCommand | None:
     """The failure of a command that has not succeeded since; None where there is none, or it was long ago."""
-    row = truth.execute(
-        """
+    query = """
         SELECT command_key, command, folder, error_text, git_state, failed_at FROM failed_commands
          WHERE command_key = ? AND failed_at >= ?
-        """,
-        (key, now - KEPT_FOR_US),
-    ).fetchone()
-    if row is None:
-        return None
-    commit, differing, missing = json.loads(str(row[4]))
-    return FailedCommand(
-        str(row[0]), str(row[1]), str(row[2]), str(row[3]), Tree(commit, tuple(differing), tuple(missing)), int(row[5])
-    )
+    """
+    return read_row(truth, query, (key, now - KEPT_FOR_US), _stored)
+
+
+def _stored(key: str, command: str, folder: str, unit: str, git_state: str, failed_at: int) -> FailedCommand:
+    commit, differing, missing = json.loads(git_state)
+    return FailedCommand(key, command, folder, unit, Tree(commit, tuple(differing), tuple(missing)), failed_at)
 
 
 def forget(change: Change, key: str) -> None:

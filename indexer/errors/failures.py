@@ -9,6 +9,7 @@ import apsw
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import Change, Store
 
 CURRENT_FOR_US = DAY_US
@@ -115,42 +116,44 @@ def say_over(change: Change, number: int, resolved_at: int | None) -> bool:
     return bool(change.connection.changes())
 
 
+class _LastFailure(NamedTuple):
+    unit: str
+    resolved_at: int | None
+    seen_at: int
+
+
 def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
     """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
 
     Only the last one counts: what failed before it and was not seen since has most likely been passed.
     """
-    row = truth.execute(
-        """
+    query = """
         SELECT error_text, resolved_at, seen_at FROM error_sightings
          WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
          ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
-        """,
-        (session_id, group_id),
-    ).fetchone()
-    if row is None or row[1] is not None or int(row[2]) < now - CURRENT_FOR_US:
+    """
+    last = read_row(truth, query, (session_id, group_id), _LastFailure)
+    if last is None or last.resolved_at is not None or last.seen_at < now - CURRENT_FOR_US:
         return ""
-    return str(row[0])
+    return last.unit
 
 
 def seen_before(truth: apsw.Connection, project: str, instance: str) -> SeenBefore | None:
     """How often this very failure was recorded in a project; None where it never was."""
-    row = truth.execute(
-        """
+    query = """
         SELECT count(*), max(g.seen_at), count(*) FILTER (WHERE g.resolved_at IS NULL)
           FROM error_sightings AS g
           JOIN sessions AS s ON s.id = g.session_id
          WHERE g.instance = ? AND s.project = ?
-        """,
-        (instance, project),
-    ).fetchone()
-    return SeenBefore(*row) if row is not None and row[0] else None
+        HAVING count(*) > 0
+    """
+    return read_row(truth, query, (instance, project), SeenBefore)
 
 
 def sign_older(store: Store) -> int:
     """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
     query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
-    if store.truth.execute(query, (NORMALISER_VERSION,)).fetchone() is None:
+    if read_value(store.truth, query, (NORMALISER_VERSION,), int) is None:
         return 0
     from ctxrank.indexer.errors import lookup
 

@@ -7,8 +7,11 @@ import apsw
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.connection import Page, read_page, read_row
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class StoredError(NamedTuple):
@@ -79,34 +82,37 @@ def list_errors(
 
 def get_error(truth: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:
     """One pattern, expired or not. Raises NotFoundError."""
-    row = truth.execute(
-        f"{_QUERY} WHERE e.id = :id", {"id": pattern_id, "now": now_us() if now is None else now}
-    ).fetchone()
-    if row is None:
+    values = {"id": pattern_id, "now": now_us() if now is None else now}
+    found = read_row(truth, f"{_QUERY} WHERE e.id = :id", values, _stored)
+    if found is None:
         raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
-    return _stored(row)
+    return found
 
 
 def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | None:
     """What a pattern is recognised by; None for one that has no signature yet."""
-    row = truth.execute(
-        """
+    query = """
         SELECT headline, features, error_text,
                (SELECT count(*) FROM error_sightings AS g WHERE g.pattern_id = s.pattern_id)
           FROM error_signatures AS s
          WHERE pattern_id = ? AND normaliser_version > 0
-        """,
-        (pattern_id,),
-    ).fetchone()
-    if row is None:
-        return None
-    features = json.loads(str(row[1]))
-    places = tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in features["frames"])
-    return Recognition(str(row[0]), tuple(features["codes"]), tuple(features["values"]), places, str(row[2]), row[3])
+    """
+    return read_row(truth, query, (pattern_id,), _recognition)
 
 
-def _stored(row: tuple[object, ...]) -> StoredError:
-    values = list(row)
-    values[10] = tuple(str(hint) for hint in json.loads(str(values[10])))
-    values[14] = bool(values[14])
-    return StoredError(*values)  # type: ignore[arg-type]
+def _recognition(headline: str, features: str, unit: str, sightings: int) -> Recognition:
+    parts = json.loads(features)
+    return Recognition(
+        headline=headline,
+        codes=tuple(parts["codes"]),
+        values=tuple(parts["values"]),
+        places=tuple(f"{frame[0]} in {frame[1]}" if frame[1] else str(frame[0]) for frame in parts["frames"]),
+        unit=unit,
+        sightings=sightings,
+    )
+
+
+def _stored(*columns: "Any") -> StoredError:
+    stored = StoredError(*columns)  # the hints are JSON, what is a truth is 0 or 1
+    hints = tuple(str(hint) for hint in json.loads(columns[10]))
+    return stored._replace(hints=hints, is_expired=bool(columns[14]))

@@ -19,6 +19,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change
 
 # A term held by more patterns than this tells them apart too little to be read.
@@ -75,21 +76,28 @@ def same_template(connection: apsw.Connection, whose: Whose, template: str) -> l
     return list(_known(connection, whose, "s.template = :template", {"template": template}))
 
 
+class _ListedTerm(NamedTuple):
+    postings: int  # as far as they are counted
+    number: int
+
+
 def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
     numbers = [number_of(whose.project, term) for term in terms_of(signature)]
     total = _count(connection)
     listed = [
-        (int(count or 0), int(number or 0))
-        for number, count in connection.execute(
+        asked
+        for asked in read_rows(
+            connection,
             """
-            SELECT asked.value, (SELECT count(*)
-                                   FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?))
+            SELECT (SELECT count(*) FROM (SELECT 1 FROM error_terms AS t WHERE t.term = asked.value LIMIT ?)),
+                   asked.value
               FROM json_each(?) AS asked
             """,
             (MAX_POSTINGS + 1, json.dumps(numbers)),
+            _ListedTerm,
         )
-        if count
+        if asked.postings
     ]
     listed.sort()
     shared: dict[int, float] = {}
@@ -99,13 +107,11 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
         if read and (count > MAX_POSTINGS or read + count > _MAX_READ):
             break
         weight = math.log(1 + total / count)
-        rows = connection.execute(
-            "SELECT pattern_id FROM error_terms WHERE term = ? ORDER BY pattern_id DESC LIMIT ?", (number, MAX_POSTINGS)
-        ).fetchall()
-        for (number_found,) in rows:
-            pattern_id = int(number_found or 0)
+        query = "SELECT pattern_id FROM error_terms WHERE term = ? ORDER BY pattern_id DESC LIMIT ?"
+        postings = read_column(connection, query, (number, MAX_POSTINGS), int)
+        for pattern_id in postings:
             shared[pattern_id] = shared.get(pattern_id, 0.0) + weight
-        read += len(rows)
+        read += len(postings)
     # The newer pattern of two that share as much.
     ranked = [pattern_id for _, pattern_id in sorted(((w, number) for number, w in shared.items()), reverse=True)]
     found: list[KnownError] = []
@@ -118,23 +124,27 @@ def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> 
     return found[:CANDIDATES]
 
 
+class _SignedUnit(NamedTuple):
+    pattern_id: int
+    project: str
+    unit: str
+
+
 def sign_again(change: Change, limit: int) -> int:
     """Bring signatures of an older normaliser up to this one, at most `limit`; returns how many were."""
-    rows = change.connection.execute(
-        """
+    query = """
         SELECT s.pattern_id, p.project, s.error_text
           FROM error_signatures AS s
           JOIN error_patterns AS p ON p.id = s.pattern_id
          WHERE s.normaliser_version < ?
          LIMIT ?
-        """,
-        (NORMALISER_VERSION, limit),
-    ).fetchall()
-    for pattern_id, project, unit_text in rows:
-        units = error_units(str(unit_text))
+    """
+    older = list(read_rows(change.connection, query, (NORMALISER_VERSION, limit), _SignedUnit))
+    for signed in older:
+        units = error_units(signed.unit)
         if units:
-            put(change, int(pattern_id or 0), str(project), sign(units[0]), str(unit_text))
-    return len(rows)
+            put(change, signed.pattern_id, signed.project, sign(units[0]), signed.unit)
+    return len(older)
 
 
 def number_of(project: str, term: str) -> int:
@@ -147,8 +157,7 @@ def number_of(project: str, term: str) -> int:
 
 def _count(connection: apsw.Connection) -> int:
     """About how many signatures there are: the largest number, which needs no scan."""
-    row = connection.execute("SELECT max(pattern_id) FROM error_signatures").fetchone()
-    return int(row[0] or 1) if row else 1
+    return read_value(connection, "SELECT max(pattern_id) FROM error_signatures", (), int) or 1
 
 
 def _known(connection: apsw.Connection, whose: Whose, condition: str, values: dict[str, str]) -> Iterator[KnownError]:

@@ -8,6 +8,7 @@ c and r count confirmations and refutations. The inequality says that one half l
 c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whole numbers, so that SQL and Python agree.
 """
 
+from functools import partial
 from typing import Literal
 
 import apsw
@@ -16,7 +17,8 @@ from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.store.connection import read_row, read_value, require_value
+from ctxrank.indexer.store.store import Change, atomic
 from ctxrank.indexer.text.lines import one_line
 
 State = Literal["sighted", "confirmed", "refuted"]
@@ -87,10 +89,8 @@ def title_of(error_type: str, message: str) -> str:
 
 def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | None:
     """The id of a project's pattern of this hash, or None."""
-    row = connection.execute(
-        "SELECT id FROM error_patterns WHERE pattern_hash = ? AND project = ?", (pattern_hash, project)
-    ).fetchone()
-    return None if row is None else int(row[0])
+    query = "SELECT id FROM error_patterns WHERE pattern_hash = ? AND project = ?"
+    return read_value(connection, query, (pattern_hash, project), int)
 
 
 _INSERT = """
@@ -101,15 +101,14 @@ _INSERT = """
 """
 
 
+@atomic
 def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
     """Write a pattern, or count the known one of its hash and project, which takes over a longer solution.
 
     `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
-    refuse_purged(change, pattern.message, pattern.solution)
     is_new = find(change.connection, pattern.project, pattern.pattern_hash) is None
-    row = change.connection.execute(
-        f"""
+    query = f"""
         {_INSERT}
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET occurrences = occurrences + 1,
@@ -117,23 +116,21 @@ def count(change: Change, pattern: ErrorPattern) -> CountedPattern:
                solution = CASE WHEN length(excluded.solution) > length(solution) THEN excluded.solution
                                ELSE solution END
         RETURNING id, occurrences
-        """,
-        (*pattern, state_of(pattern.confirmations, pattern.refutations)),
-    ).fetchone()
-    assert row is not None, "an upsert returns its row"
-    counted = CountedPattern(int(row[0]), int(row[1]), is_new)
-    put_document(change, counted.id)
+    """
+    values = (*pattern, state_of(pattern.confirmations, pattern.refutations))
+    counted = read_row(change.connection, query, values, partial(CountedPattern, is_new=is_new))
+    assert counted is not None, "an upsert returns its row"
+    put_document(change, counted.id, brought_by=pattern)
     return counted
 
 
+@atomic
 def upsert(change: Change, pattern: ErrorPattern) -> int:
     """Write a pattern, over the one of the same hash and project if there is one; returns its id.
 
     `solutions.put_signature` makes it recognisable. Raises UsageError for one that was purged.
     """
-    refuse_purged(change, pattern.message, pattern.solution)
-    row = change.connection.execute(
-        f"""
+    query = f"""
         {_INSERT}
         ON CONFLICT (pattern_hash, project) DO UPDATE
            SET error_type = excluded.error_type, message = excluded.message, solution = excluded.solution,
@@ -142,36 +139,43 @@ def upsert(change: Change, pattern: ErrorPattern) -> int:
                occurrences = excluded.occurrences, lang = excluded.lang, ttl_days = excluded.ttl_days,
                confirmations = excluded.confirmations, refutations = excluded.refutations, state = excluded.state
         RETURNING id
-        """,
-        (*pattern, state_of(pattern.confirmations, pattern.refutations)),
-    ).fetchone()
-    assert row is not None, "an upsert returns its row"
-    number = int(row[0])
-    put_document(change, number)
+    """
+    values = (*pattern, state_of(pattern.confirmations, pattern.refutations))
+    number = require_value(change.connection, query, values, int)
+    put_document(change, number, brought_by=pattern)
     return number
 
 
-def refuse_purged(change: Change, message: str, solution: str) -> None:
-    """Raises UsageError where a pattern of this message and solution was purged."""
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
+class _SearchedPattern(NamedTuple):
+    error_type: str
+    message: str
+    solution: str
+    lang: str | None
+    created_at: int
 
-    refuse_text(change.connection, "error", f"{message}\n{solution}")
 
-
-def put_document(change: Change, pattern_id: int) -> None:
-    """Make a pattern findable as it stands in its row now."""
-    row = change.connection.execute(
-        "SELECT error_type, message, solution, lang, created_at FROM error_patterns WHERE id = ?", (pattern_id,)
-    ).fetchone()
-    assert row is not None, "whoever calls this has just written the row"
-    error_type, message, solution, lang, created_at = row
+def put_document(change: Change, pattern_id: int, *, brought_by: ErrorPattern | None = None) -> None:
+    """Make a pattern findable as its row is now. Raises UsageError where the pattern that it was `brought_by` was
+    purged; None where what is stored already has changed.
+    """
+    query = "SELECT error_type, message, solution, lang, created_at FROM error_patterns WHERE id = ?"
+    row = read_row(change.connection, query, (pattern_id,), _SearchedPattern)
+    assert row is not None, "the caller has just written the row"
     documents.put(
         change,
         documents.Document(
-            kind="error", number=pattern_id, title=title_of(str(error_type), str(message)), body=str(solution),
-            type=str(lang or ""), created_at=int(created_at), ruleset=RULESET_VERSION,
+            kind="error", number=pattern_id, title=title_of(row.error_type, row.message), body=row.solution,
+            type=row.lang or "", created_at=row.created_at, ruleset=RULESET_VERSION,
+            source=None if brought_by is None else f"{brought_by.message}\n{brought_by.solution}",
         ),
     )  # fmt: skip
+
+
+class _Record(NamedTuple):
+    state: State
+    confirmations: int
+    refutations: int
+    confidence: float
 
 
 def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
@@ -180,11 +184,9 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     The confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that steps
     up and down end where they began. Counted in one statement.
     """
-    before = change.connection.execute(
-        "SELECT state, round(confidence, 4) FROM error_patterns WHERE id = ?", (pattern_id,)
-    ).fetchone()
-    after = change.connection.execute(
-        """
+    query = "SELECT state, confirmations, refutations, round(confidence, 4) FROM error_patterns WHERE id = ?"
+    before = read_row(change.connection, query, (pattern_id,), _Record)
+    query = """
         UPDATE error_patterns
            SET confirmations = confirmations + :helped,
                refutations = refutations + 1 - :helped,
@@ -199,12 +201,16 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
                last_seen = max(last_seen, :now)
          WHERE id = :id
         RETURNING state, confirmations, refutations, confidence
-        """,
-        {"helped": int(has_helped), "now": now, "id": pattern_id},
-    ).fetchone()
+    """
+    after = read_row(change.connection, query, {"helped": int(has_helped), "now": now, "id": pattern_id}, _Record)
     if before is None or after is None:
         return None
-    state, confirmations, refutations, confidence = after
     return SolutionRecord(
-        pattern_id, before[0], state, int(confirmations), int(refutations), float(before[1]), float(confidence)
+        pattern_id=pattern_id,
+        before=before.state,
+        after=after.state,
+        confirmations=after.confirmations,
+        refutations=after.refutations,
+        confidence_before=before.confidence,
+        confidence=after.confidence,
     )

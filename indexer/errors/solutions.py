@@ -23,6 +23,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
 MAX_SOLUTION_CHARS = 4000
@@ -60,6 +61,20 @@ class SavedKnownError(NamedTuple):
     is_redacted: bool
 
 
+class _SavedPattern(NamedTuple):
+    occurrences: int
+    state: State
+    error_type: str
+    message: str
+
+
+class _CountedPattern(NamedTuple):
+    solution: str
+    confirmations: int
+    refutations: int
+    hints: str  # JSON
+
+
 def save_error(
     store: Store, new: NewKnownError, *, mode: RedactionMode = RedactionMode.PATTERN_ONLY
 ) -> SavedKnownError:
@@ -77,13 +92,21 @@ def save_error(
             done, reason = "new", ""
         else:
             done, reason = _count(change, number, clean, now)
-        row = change.connection.execute(
-            "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?", (number,)
-        ).fetchone()
+        query = "SELECT occurrences, state, error_type, message FROM error_patterns WHERE id = ?"
+        row = read_row(change.connection, query, (number,), _SavedPattern)
     assert row is not None, "the row was written in this transaction"
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    occurrences, state, error_type, message = row
-    return SavedKnownError(number, is_new, occurrences, state, done, reason, error_type, message, is_redacted)
+    return SavedKnownError(
+        id=number,
+        is_new=is_new,
+        occurrences=row.occurrences,
+        state=row.state,
+        solution=done,
+        reason=reason,
+        error_type=row.error_type,
+        message=row.message,
+        is_redacted=is_redacted,
+    )
 
 
 def put_signature(change: Change, pattern_id: int, project: str, failure: str) -> None:
@@ -122,12 +145,11 @@ def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownEr
     lang = new.lang or signature.language or None
     for known in lookup.same_instance(connection, Whose(new.project), signature.instance):
         if _is_same_place(known.signature, signature):
-            row = connection.execute("SELECT lang FROM error_patterns WHERE id = ?", (known.pattern_id,)).fetchone()
-            if row is not None and (lang is None or row[0] in (None, lang)):
+            query = "SELECT lang FROM error_patterns WHERE id = ?"
+            if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):
                 return known.pattern_id
     query = "SELECT id FROM error_patterns WHERE id = ? AND project = ? AND solution = ?"
-    row = connection.execute(query, (new.known_id, new.project, new.solution)).fetchone()
-    return None if row is None else int(row[0])
+    return read_value(connection, query, (new.known_id, new.project, new.solution), int)
 
 
 def _is_same_place(known: Signature, asked: Signature) -> bool:
@@ -152,18 +174,16 @@ def _insert(change: Change, signature: Signature, new: NewKnownError, now: int) 
 
 def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[str, str]:
     """Count a known error once more, and let the better solution stand; says what was done with it and why."""
-    row = change.connection.execute(
-        """
+    query = """
         UPDATE error_patterns
            SET occurrences = occurrences + 1, last_seen = max(last_seen, ?)
          WHERE id = ?
         RETURNING solution, confirmations, refutations, context_hints
-        """,
-        (now, number),
-    ).fetchone()
-    assert row is not None, "the pattern was found in this transaction"
-    old, hints = str(row[0]), json.loads(str(row[3]))
-    state = state_of(int(row[1]), int(row[2]))
+    """
+    known = read_row(change.connection, query, (now, number), _CountedPattern)
+    assert known is not None, "the pattern was found in this transaction"
+    old, hints = known.solution, json.loads(known.hints)
+    state = state_of(known.confirmations, known.refutations)
     if more := [hint for hint in new.hints if hint not in hints]:
         change.connection.execute(
             "UPDATE error_patterns SET context_hints = ? WHERE id = ?",

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
 MAX_NUMBER = 2**53 - 1  # what every JSON parser can hold
@@ -137,7 +138,7 @@ class Fields:
     def objects(self, name: str) -> "list[Fields]":
         """A list of objects."""
         items = self._list(name)
-        objects = [_object(item) for item in items if isinstance(item, dict)]
+        objects = [_object(item) for item in items if is_dict(item)]
         if len(objects) < len(items):
             raise UsageError(f"its '{name}' holds what is no object")
         return [Fields(item, self._texts) for item in objects]
@@ -146,7 +147,7 @@ class Fields:
         value = self._values.get(name)
         if value is None:
             return []
-        if not isinstance(value, list):
+        if not is_list(value):
             raise UsageError(f"its '{name}' is no list")
         return list(value)
 

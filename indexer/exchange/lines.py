@@ -6,7 +6,7 @@ from typing import BinaryIO, NoReturn
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.lines import one_line
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -96,7 +96,7 @@ class LineReader:
             record = values.get("record")
             if record == END:
                 counts = values.get("counts")
-                self.end_counts = {str(key): count for key, count in counts.items()} if isinstance(counts, dict) else {}
+                self.end_counts = {str(key): count for key, count in counts.items()} if is_dict(counts) else {}
             elif isinstance(record, str):
                 yield Line(self._number, record, values, len(data))
             else:
@@ -128,7 +128,7 @@ def _parsed(data: bytes) -> Mapping[str, object]:
         raise ValueError("it is not UTF-8") from error
     except ValueError as error:
         raise ValueError("it is not JSON") from error
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise ValueError("it is no JSON object")
     return {str(key): item for key, item in value.items()}
 

@@ -25,7 +25,6 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.store.token_backfill import backfill_counts
@@ -178,7 +177,7 @@ class _Scan:
         self._is_dry_run = is_dry_run
         self._progress = progress
         self._project = store.location.project
-        self._blocklist = Forgotten(store.truth)
+        self._blocklist = store.blocklist()
         self._movable: dict[str, list[Artifact]] = {}
         self._awaited: set[str] = set()
         self._added: list[str] = []
@@ -234,9 +233,8 @@ class _Scan:
                 drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
-                blocklist = Forgotten(change.connection)  # a purge may have come between
                 for draft in drafts:
-                    if not blocklist.holds_path(root.shown(draft.target.found.path)):
+                    if not change.blocklist.holds_path(root.shown(draft.target.found.path)):  # a purge may be newer
                         self._apply(change, root, root_id, draft)
             self._files += len(chunk)
             size = sum(target.found.size_bytes for target in chunk)

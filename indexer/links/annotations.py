@@ -29,7 +29,6 @@ from ctxrank.indexer.links.artifact import ID
 from ctxrank.indexer.links.graph import Graph, Node
 from ctxrank.indexer.links.store import Annotation, make_tree_id, shown_path, tree_id
 from ctxrank.indexer.links.tree import Tree
-from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.globs import matches
 
@@ -102,7 +101,7 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
 
     `starts` are patterns of the files where annotations are looked for; none means the whole tree.
     """
-    blocklist = Forgotten(store.truth)
+    blocklist = store.blocklist()
     found = [entry for entry in walk(tree.folder) if isinstance(entry, FoundFile)]
     files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
     code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))

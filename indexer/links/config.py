@@ -12,7 +12,7 @@ The same keys are taken at the top as well. Unknown keys belong to other program
 import os
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.links.artifact import FOLDER
 from ctxrank.indexer.links.tree import Tree
 
@@ -50,9 +50,9 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
         from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  loads the YAML parser
 
         values, _ = read_config_file(path, within=tree.folder)
-    top = values if isinstance(values, dict) else {}
+    top = values if is_dict(values) else {}
     check = top.get("check")
-    sections = [top, check if isinstance(check, dict) else {}]
+    sections = [top, check if is_dict(check) else {}]
     severities = dict(RULES)
     is_bidirectional = False
     for section in sections:
@@ -68,7 +68,7 @@ def load_linked_config(tree: Tree) -> LinkedConfig:
 def _severities(value: object, path: str) -> dict[str, str]:
     if value is None:
         return {}
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{path}: severities is '{value}'.", "Write them as 'rule: severity' lines.")
     chosen: dict[str, str] = {}
     for rule, severity in value.items():
@@ -89,12 +89,12 @@ def _flag(value: object, path: str) -> bool:
 
 
 def _starts(value: object, path: str) -> tuple[str, ...]:
-    if isinstance(value, dict):
+    if is_dict(value):
         value = value.get("paths")
     if value is None:
         return ()
     if isinstance(value, str):
         return (value,)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+    if not is_list(value) or not all(isinstance(item, str) for item in value):
         raise UsageError(f"{path}: annotations.paths is '{value}'.", "Give a list of patterns, such as [src/**].")
     return tuple(str(item) for item in value)

@@ -10,7 +10,7 @@ objects, only what was typed (`status: no` is "no", an empty value ""). Aliases 
 them make a value of a thousand million entries; depth and count are bounded while the events come.
 """
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 12
@@ -77,8 +77,8 @@ def read_yaml(text: str, *, first_line: int = 1) -> tuple[dict[str, object], dic
         position = getattr(error, "position", None)
         line = first_line + (text[:position].count("\n") if isinstance(position, int) else 0)
         builder.problems.append(_malformed(line, "a character that YAML does not allow"))
-    values = builder.root if isinstance(builder.root, dict) else {}
-    if builder.root is not None and not isinstance(builder.root, dict):
+    values = {str(key): value for key, value in builder.root.items()} if is_dict(builder.root) else {}
+    if builder.root is not None and not is_dict(builder.root):
         builder.problems.append(_malformed(first_line, "the frontmatter is not made of 'key: value' lines"))
     return values, builder.lines, tuple(builder.problems)
 

@@ -6,6 +6,7 @@ line, and what can be read of the artifact stays.
 
 import re
 
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.links.artifact import FOLDER, ID, IDENTITY_ID, LINK_KINDS, TYPES, Link, LinkedArtifact
 from ctxrank.indexer.links.frontmatter import Problem, read_frontmatter
 from ctxrank.indexer.text.lines import one_line
@@ -145,12 +146,12 @@ class _Reader:
         """A list's texts with their lines; one text, or several with commas, is a list too."""
         value: object = self._values
         for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
+            value = value.get(name) if is_dict(value) else None
         if isinstance(value, str):
             # A comma inside braces belongs to a pattern.
             parts = re.split(r",(?![^{}]*\})", value)
             return [(text, self.line(path)) for part in parts if (text := one_line(part))]
-        if not isinstance(value, list):
+        if not is_list(value):
             return []
         return [
             (text, self.line(f"{path}.{at}"))
@@ -166,7 +167,7 @@ class _Reader:
                 continue
             if name == "status":
                 shown.append((name, status))
-            elif name == "links" and isinstance(value, dict):
+            elif name == "links" and is_dict(value):
                 shown += [(one_line(str(kind)), _on_one_line(ids)) for kind, ids in value.items()]
             else:
                 shown.append((one_line(name), _on_one_line(value)))
@@ -174,8 +175,8 @@ class _Reader:
 
 
 def _on_one_line(value: object) -> str:
-    if isinstance(value, list):
+    if is_list(value):
         return ", ".join(filter(None, (_on_one_line(item) for item in value)))
-    if isinstance(value, dict):
+    if is_dict(value):
         return "; ".join(f"{one_line(str(key))}: {_on_one_line(item)}" for key, item in value.items())
     return one_line(str(value))

@@ -23,7 +23,6 @@ from ctxrank.indexer.links.store import (
     tree_id,
 )
 from ctxrank.indexer.links.tree import Tree, find_tree, known_trees, list_files
-from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
 
@@ -96,7 +95,7 @@ def index_linked(store: Store, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
 
 def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> SyncReport:
     """Read what is new or changed in a tree and remove what is gone. Raises LockedError."""
-    blocklist = Forgotten(store.truth)
+    blocklist = store.blocklist()
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
     seen, before = _described(rules, files), scan_state(store.truth, tree)

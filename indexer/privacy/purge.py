@@ -16,11 +16,11 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast
-from ctxrank.indexer.privacy.blocklist import PATH, SESSION, keep_out
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.blocklist import PATH, SESSION, block
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
@@ -238,7 +238,7 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
         "DELETE FROM labels WHERE text NOT IN"
         " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
     )
-    return [number for kind, texts in plan.kept_out.items() for number in keep_out(change, kind, texts)]
+    return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
 
 
 def _remove_document(change: Change, kind: str, number: int) -> None:

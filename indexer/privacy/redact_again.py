@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 import apsw
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -159,7 +159,9 @@ def _cleaned(table: _Table, row: _Row) -> _Row:
 
 def _write(change: Change, table: _Table, row: _Row) -> None:
     columns = ", ".join(f"{column} = ?" for column in table.columns)
-    change.connection.execute(f"UPDATE {table.name} SET {columns} WHERE {table.key} = ?", (*row[1:], row[0]))
+    change.connection.execute(
+        f"UPDATE {table.name} SET {columns} WHERE {table.key} = ?", cast("apsw.Bindings", (*row[1:], row[0]))
+    )
     number = int(str(row[0]))
     if table.name in ("error_signatures", "error_sightings"):
         _sign(change, table.name, number, str(row[1]))

@@ -15,14 +15,14 @@ import apsw
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.blocklist import PATH, keep_out, keep_out_secrets
 from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
 from ctxrank.indexer.privacy.purge import Forgot
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
-from ctxrank.indexer.redaction.encoded import find_everywhere, stands_anywhere
+from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import FORGOTTEN_LABEL, UserRules
+from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
 from ctxrank.indexer.store.store import Change, Store
 
 LEAST_CHARS = 6
@@ -58,7 +58,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
     if not is_dry_run:
         # First of all they may not come in again, and a crash from here on is known to need another purge.
         with store.write() as change:
-            numbers = keep_out_secrets(change, secrets)
+            numbers = block_secrets(change.connection, secrets)
             sought = tuple(numbers)
             note_secrets_sought(change, sought)
     report = redact_again(store, _seeing(pattern, mode), is_dry_run=is_dry_run, is_only_for_these=True)
@@ -70,7 +70,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
         return Forgot(counts, (), (), is_erased=False, is_dry_run=True)
     with unchecked_references(store.truth), store.write() as change:
         for path in _paths(change.connection, pattern):
-            numbers += keep_out(change, PATH, [path])
+            numbers += block(change.connection, PATH, [path])
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
             _write_over(change, place, rows, pattern)
@@ -94,13 +94,13 @@ def _finder(pattern: "re.Pattern[str]") -> Callable[[str], Iterator[tuple[int, i
 
 
 def _is_in(text: str, pattern: "re.Pattern[str]") -> bool:
-    return stands_anywhere(text, _finder(pattern))
+    return contains_in_any_encoding(text, _finder(pattern))
 
 
 def _without(text: str, pattern: "re.Pattern[str]") -> str:
     pieces: list[str] = []
     done = 0
-    for start, end in sorted(find_everywhere(text, _finder(pattern))):
+    for start, end in sorted(find_in_any_encoding(text, _finder(pattern))):
         if start >= done:
             pieces += text[done:start], FORGOTTEN_LABEL
         done = max(done, end)  # of two that overlap, the rest of the second goes, too
@@ -149,7 +149,7 @@ def _places(truth: apsw.Connection) -> Iterator[_Place]:
                 yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
 
 
-_Rows = list[tuple[tuple[object, ...], str]]
+_Rows = list[tuple[tuple[str | int | None, ...], str]]
 
 
 def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool) -> Iterator[tuple[_Place, _Rows]]:

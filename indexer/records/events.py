@@ -4,7 +4,7 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page
+from ctxrank.indexer.store.connection import Page, read_page, read_value
 from ctxrank.indexer.store.store import Change
 
 REASONING_HANDOFF = "reasoning_handoff"
@@ -40,12 +40,11 @@ def record_event(
 ) -> RecordedEvent:
     """Write an event inside the caller's transaction. Its texts are redacted already."""
     if idempotency_key is not None:
-        row = change.connection.execute(
-            "SELECT id FROM events WHERE session_id = ? AND subtype = ? AND group_id = ? AND idempotency_key = ?",
-            (session_id, subtype, group_id or 0, idempotency_key),
-        ).fetchone()
-        if row is not None:
-            return RecordedEvent(int(row[0]), is_new=False)
+        query = "SELECT id FROM events WHERE session_id = ? AND subtype = ? AND group_id = ? AND idempotency_key = ?"
+        values = (session_id, subtype, group_id or 0, idempotency_key)
+        known = read_value(change.connection, query, values, int)
+        if known is not None:
+            return RecordedEvent(known, is_new=False)
     change.connection.execute(
         "INSERT INTO events (session_id, group_id, subtype, payload, idempotency_key, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -66,4 +65,4 @@ def list_events(
          WHERE s.name = ?1 AND (?2 IS NULL OR e.subtype = ?2)
          ORDER BY e.id DESC
     """
-    return read_page(truth, query, (session, subtype), lambda row: Event(*row), limit=limit, offset=offset)
+    return read_page(truth, query, (session, subtype), Event, limit=limit, offset=offset)

@@ -14,9 +14,9 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
 from ctxrank.indexer.store.ids import DocumentRef
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
 PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
@@ -78,6 +78,11 @@ class Package(NamedTuple):
     supersedes: int | None
     superseded_by: int | None
     created_at: int
+
+
+class _Version(NamedTuple):
+    id: int
+    version: int
 
 
 class Consumer(NamedTuple):
@@ -150,6 +155,7 @@ def _checked(new: NewPackage) -> NewPackage:
     )
 
 
+@atomic
 def insert(
     change: Change,
     new: NewPackage,
@@ -164,10 +170,7 @@ def insert(
 
     Raises UsageError for a path that was purged.
     """
-    from ctxrank.indexer.privacy.blocklist import refuse_path  # writing only
-
     connection = change.connection
-    refuse_path(connection, new.path)
     group_id = None
     if not is_session_wide(new.group):
         assert new.group is not None, "a session-wide package has no group"
@@ -178,7 +181,8 @@ def insert(
     if prepared is not None:
         artifact_id = artifacts.record(change, root, prepared)
     created_at = now_us() if new.created_at is None else new.created_at
-    version = 1 if previous is None else previous[1] + 1
+    version = 1 if previous is None else previous.version + 1
+    replaced = None if previous is None else previous.id
     connection.execute(
         """
         INSERT INTO packages (session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
@@ -187,13 +191,12 @@ def insert(
         """,
         (
             session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
-            new.summary, prepared.file.size_bytes if prepared else None, version,
-            previous[0] if previous else None, created_at,
+            new.summary, prepared.file.size_bytes if prepared else None, version, replaced, created_at,
         ),
     )  # fmt: skip
     package_id = connection.last_insert_rowid()
-    if previous is not None:
-        mark_superseded(change, previous[0], package_id)
+    if replaced is not None:
+        mark_superseded(change, replaced, package_id)
     if consumers is None:
         consumers = tuple(Consumer(agent, None, None) for agent in new.consumers)
     connection.executemany(
@@ -205,7 +208,7 @@ def insert(
         documents.Document(
             kind="package", number=package_id, title=prepared.title if prepared else os.path.basename(new.path),
             body=new.summary, path=new.path, session_id=session_id, group_id=group_id or 0, agent=new.producer,
-            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION,
+            type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION, source=new.path,
         ),
     )  # fmt: skip
     if artifact_id is not None and prepared is not None:
@@ -218,27 +221,26 @@ def insert(
             # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
             artifacts.refresh_owners(change, artifact_id, prepared)
     return SavedPackage(
-        package_id, new.path, version, previous[0] if previous else None,
-        tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
-        len(prepared.passages) if prepared else 0, (),
-    )  # fmt: skip
+        id=package_id,
+        path=new.path,
+        version=version,
+        supersedes=replaced,
+        consumers=tuple(dict.fromkeys(consumer.agent for consumer in consumers)),
+        passages=len(prepared.passages) if prepared else 0,
+        notes=(),
+    )
 
 
-def _current_at(
-    connection: apsw.Connection, session_id: int, group_id: int | None, path: str
-) -> tuple[int, int] | None:
-    """(id, version) of the current package that a new one of this path and group replaces. A file that a second
-    group saves, or that is saved for the whole session, is a package of its own: no group loses what it had.
+def _current_at(connection: apsw.Connection, session_id: int, group_id: int | None, path: str) -> _Version | None:
+    """The current package that a new one of this path and group replaces. A file that a second group saves, or that is
+    saved for the whole session, is a package of its own: no group loses what it had.
     """
-    row = connection.execute(
-        """
+    query = """
         SELECT id, version FROM packages
          WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ?
          ORDER BY id DESC LIMIT 1
-        """,
-        (session_id, path, group_id),
-    ).fetchone()
-    return None if row is None else (int(row[0]), int(row[1]))
+    """
+    return read_row(connection, query, (session_id, path, group_id), _Version)
 
 
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
@@ -353,16 +355,16 @@ _PACKAGE_QUERY = """
 
 def get_package(truth: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
-    row = truth.execute(f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,)).fetchone()
-    if row is None:
+    package = read_row(truth, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
+    if package is None:
         raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
-    return Package(*row)
+    return package
 
 
 def consumers_of(truth: apsw.Connection, package_id: int) -> list[Consumer]:
     """Who a package is designated for, in the order they were named."""
     query = "SELECT agent, iteration, consumed_at FROM package_consumers WHERE package_id = ? ORDER BY id"
-    return [Consumer(*row) for row in truth.execute(query, (package_id,))]
+    return list(read_rows(truth, query, (package_id,), Consumer))
 
 
 def list_packages(
@@ -377,7 +379,7 @@ def list_packages(
     offset: int = 0,
 ) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
-    conditions, values = ["1"], list[int | str | None]()
+    conditions, values = ["1"], list[str | int | None]()
     for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
         if value is not None:
             conditions.append(f"{column} = ?")
@@ -388,4 +390,4 @@ def list_packages(
     if not include_superseded:
         conditions.append("p.superseded_by IS NULL")
     query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC"
-    return read_page(truth, query, tuple(values), lambda row: Package(*row), limit=limit, offset=offset)
+    return read_page(truth, query, tuple(values), Package, limit=limit, offset=offset)

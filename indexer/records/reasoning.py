@@ -9,12 +9,15 @@ import apsw
 from ctxrank.indexer.agents import fold_agent, normalise_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.connection import Page, read_column, read_page
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+
+if TYPE_CHECKING:
+    from typing import Any
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
 # What nobody may leave out: without the first a task was not read, without the second it was not finished.
@@ -194,19 +197,17 @@ def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: Redaction
     return tuple(notes)
 
 
+@atomic
 def insert(change: Change, entry: Reasoning) -> int:
     """Write an entry and make it findable; returns its id. Raises UsageError: an unknown phase, a purged text."""
     _check(entry.phase, entry.confidence)
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "reasoning", entry.content)
     change.connection.execute(
         "INSERT INTO reasoning (session_id, group_id, agent, phase, content, created_at, agent_name, iteration,"
         " confidence, refs, redacted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (*entry[:10], int(entry.is_redacted)),
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    _put_document(change, number, entry, source=entry.content)
     return number
 
 
@@ -231,13 +232,13 @@ def _check(phase: str, confidence: str | None) -> None:
         raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
-def _put_document(change: Change, number: int, entry: Reasoning) -> None:
+def _put_document(change: Change, number: int, entry: Reasoning, *, source: str | None = None) -> None:
     documents.put(
         change,
         documents.Document(
             kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
-            created_at=entry.created_at, ruleset=RULESET_VERSION,
+            created_at=entry.created_at, ruleset=RULESET_VERSION, source=source,
         ),
     )  # fmt: skip
 
@@ -292,8 +293,9 @@ def list_reasoning(
     return read_page(truth, query, values, _entry, limit=limit, offset=offset)
 
 
-def _entry(row: tuple[object, ...]) -> ReasoningEntry:
-    return ReasoningEntry(*row)._replace(is_redacted=bool(row[10]))  # type: ignore[arg-type]
+def _entry(*columns: "Any") -> ReasoningEntry:
+    entry = ReasoningEntry(*columns)
+    return entry._replace(is_redacted=bool(entry.is_redacted))  # a truth is 0 or 1
 
 
 def check_phases(truth: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:
@@ -306,7 +308,7 @@ def check_phases(truth: apsw.Connection, session: str, group: str | None, agent:
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND r.agent = ?3
     """
     values = (session, None if is_session_wide(group) else group, fold_agent(agent))
-    found = {str(phase) for (phase,) in truth.execute(query, values)}
+    found = set(read_column(truth, query, values, str))
     return PhaseCheck(
         missing=tuple(phase for phase in MANDATORY_PHASES if phase not in found),
         documented=tuple(phase for phase in MANDATORY_PHASES if phase in found),

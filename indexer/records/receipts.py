@@ -10,7 +10,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import Page, read_page, wait_for_locks
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -203,13 +203,13 @@ _QUERY = """
 
 def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
     """One receipt. Raises NotFoundError."""
-    row = truth.execute(f"{_QUERY} WHERE r.id = ?", (receipt_id,)).fetchone()
-    if row is None:
+    receipt = read_row(truth, f"{_QUERY} WHERE r.id = ?", (receipt_id,), _receipt)
+    if receipt is None:
         raise NotFoundError(
             f"There is no receipt {receipt_id}.",
             f"'ctxrank receipt list' shows what there is; the newest {KEPT_PER_GROUP} of a group or task are kept.",
         )
-    return _receipt(*row)
+    return receipt
 
 
 def list_receipts(
@@ -225,20 +225,17 @@ def list_receipts(
     """Receipts, the newest first."""
     query = f"""
         {_QUERY}
-         WHERE (?1 IS NULL OR s.name = ?1) AND (?2 IS NULL OR g.name = ?2)
-           AND (?3 IS NULL OR r.agent = ?3) AND (?4 IS NULL OR r.kind = ?4)
+         WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
+           AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
          ORDER BY r.id DESC
     """
-    return read_page(
-        truth, query, (session, group, agent, kind), lambda row: _receipt(*row), limit=limit, offset=offset
-    )
+    values = {"session": session, "group": group, "agent": agent, "kind": kind}
+    return read_page(truth, query, values, _receipt, limit=limit, offset=offset)
 
 
 def _shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
-    before = truth.execute(
-        "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1",
-        (new.session_id, new.group_id),
-    ).get
+    query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
+    before = read_value(truth, query, (new.session_id, new.group_id), str)
     if not before:
         return None
     from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens

@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
-from ctxrank.indexer.store.connection import Page, read_page
+from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -64,18 +64,15 @@ _SESSION_COLUMNS = "id, name, project, mode, status, requirements, initial_branc
 
 def find_session(truth: apsw.Connection, name: str) -> Session:
     """The session of this name. Raises NotFoundError, which names the newest ones."""
-    row = truth.execute(f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,)).fetchone()
-    if row is None:
-        newest = [
-            str(other)
-            for (other,) in truth.execute("SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3")
-        ]
+    session = read_row(truth, f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,), Session)
+    if session is None:
+        newest = read_column(truth, "SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3", (), str)
         known = f"The newest are {', '.join(newest)}." if newest else "There are none yet."
         raise NotFoundError(
             f"There is no session '{name}'. {known}",
             f"Make it with 'ctxrank session create {name or 'NAME'}', or pass --create-session where you save.",
         )
-    return Session(*row)
+    return session
 
 
 def has_session(truth: apsw.Connection, name: str) -> bool:
@@ -86,7 +83,7 @@ def has_session(truth: apsw.Connection, name: str) -> bool:
 def list_sessions(truth: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
     query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
-    return read_page(truth, query, (), lambda row: Session(*row), limit=limit, offset=offset)
+    return read_page(truth, query, (), Session, limit=limit, offset=offset)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -97,9 +94,7 @@ def create_session(change: Change, new: NewSession) -> int:
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
     _check_name(change, new.name, "a session's")
-    from ctxrank.indexer.privacy.blocklist import SESSION, refuse_text  # writing only
-
-    refuse_text(change.connection, SESSION, new.name)
+    change.blocklist.refuse("session", new.name)
     if new.status not in SESSION_STATUSES:
         raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
     if new.mode not in MODES:
@@ -149,12 +144,11 @@ def is_session_wide(group: str | None) -> bool:
 
 def find_group(truth: apsw.Connection, session_id: int, name: str) -> Group | None:
     """The group of exactly this name in a session, or None."""
-    row = truth.execute(
+    query = (
         "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
-        " WHERE session_id = ? AND name = ?",
-        (session_id, name),
-    ).fetchone()
-    return None if row is None else _group(row)
+        " WHERE session_id = ? AND name = ?"
+    )
+    return read_row(truth, query, (session_id, name), _group)
 
 
 def session_id_of(truth: apsw.Connection, name: str) -> int | None:
@@ -240,12 +234,8 @@ def rename_group(change: Change, group_id: int, name: str) -> None:
     change.connection.execute("UPDATE groups SET name = ? WHERE id = ?", (name, group_id))
 
 
-def _group(row: tuple[object, ...]) -> Group:
-    id_, session_id, name, title, status, references, created_at = row
-    return Group(
-        int(str(id_)), int(str(session_id)), str(name), str(title), str(status),
-        _numbers(str(references)), int(str(created_at)),
-    )  # fmt: skip
+def _group(id_: int, session_id: int, name: str, title: str, status: str, references: str, created_at: int) -> Group:
+    return Group(id_, session_id, name, title, status, _numbers(references), created_at)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

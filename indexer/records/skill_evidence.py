@@ -11,6 +11,7 @@ import apsw
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Session, is_session_wide
+from ctxrank.indexer.store.connection import read_column
 
 
 class SkillEvidence(NamedTuple):
@@ -41,7 +42,7 @@ def check_evidence(
     no `agent` is any agent, a session-wide `group` all groups, any other group exactly that one.
     """
     wanted = tuple(dict.fromkeys(skill.strip() for skill in skills))
-    conditions, values = ["o.session_id = ?"], list[object]([session.id])
+    conditions, values = ["o.session_id = ?"], list[str | int | None]([session.id])
     if agent is not None and agent.strip():
         conditions.append("o.agent = ?")
         values.append(fold_agent(agent))
@@ -55,7 +56,7 @@ def check_evidence(
         conditions.append("o.iteration = ?")
         values.append(iteration)
     query = f"SELECT DISTINCT o.skill FROM skill_outputs AS o WHERE {' AND '.join(conditions)}"
-    reported = {str(name) for (name,) in truth.execute(query, values)}
+    reported = set(read_column(truth, query, values, str))
     return SkillEvidence(
         tuple(skill for skill in wanted if skill in reported),
         tuple(skill for skill in wanted if skill not in reported),

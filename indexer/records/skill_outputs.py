@@ -14,8 +14,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.connection import Page, read_column, read_page, require_value
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200
@@ -91,15 +91,11 @@ def save_skill_output(
             assert group is not None, "no group is the whole session"
             group_id = require_group(change, owner.id, group)
         # The lock is held, so nobody else is given the same number.
-        row = change.connection.execute(
-            """
+        query = """
             SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs
              WHERE session_id = ? AND skill = ? AND agent = ? AND group_id IS ?
-            """,
-            (owner.id, skill, agent, group_id),
-        ).fetchone()
-        assert row is not None, "an aggregate always has a row"
-        iteration = int(row[0])
+        """
+        iteration = require_value(change.connection, query, (owner.id, skill, agent, group_id), int)
         number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted)
@@ -174,7 +170,7 @@ def list_skill_outputs(
     offset: int = 0,
 ) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
-    conditions, values = ["s.name = ?"], list[int | str | None]([session])
+    conditions, values = ["s.name = ?"], list[str | int | None]([session])
     if skill is not None:
         conditions.append("o.skill = ?")
         values.append(skill.strip())
@@ -192,7 +188,7 @@ def list_skill_outputs(
          WHERE {" AND ".join(conditions)}
          ORDER BY o.created_at DESC, o.id DESC
     """
-    return read_page(truth, query, tuple(values), lambda row: StoredSkillOutput(*row), limit=limit, offset=offset)
+    return read_page(truth, query, tuple(values), StoredSkillOutput, limit=limit, offset=offset)
 
 
 def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
@@ -201,7 +197,7 @@ def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
         SELECT DISTINCT o.skill FROM skill_outputs AS o JOIN sessions AS s ON s.id = o.session_id
          WHERE s.name = ? ORDER BY o.skill
     """
-    return tuple(str(name) for (name,) in truth.execute(query, (session,)))
+    return tuple(read_column(truth, query, (session,), str))
 
 
 def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:
@@ -223,18 +219,16 @@ def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = N
     return int(following if own is None else own) if is_taken else entry.iteration
 
 
+@atomic
 def insert(change: Change, entry: SkillOutput) -> int:
     """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "skill", entry.output)
     change.connection.execute(
         "INSERT INTO skill_outputs (session_id, group_id, agent, skill, iteration, output, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         entry,
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    _put_document(change, number, entry, source=entry.output)
     return number
 
 
@@ -251,12 +245,12 @@ def replace(change: Change, number: int, entry: SkillOutput) -> bool:
     return True
 
 
-def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
+def _put_document(change: Change, number: int, entry: SkillOutput, *, source: str | None = None) -> None:
     documents.put(
         change,
         documents.Document(
             kind="skill", number=number, title=entry.skill, body=entry.output, session_id=entry.session_id,
             group_id=entry.group_id or 0, agent=entry.agent, type=entry.skill, created_at=entry.created_at,
-            ruleset=RULESET_VERSION,
+            ruleset=RULESET_VERSION, source=source,
         ),
     )  # fmt: skip

@@ -13,10 +13,11 @@ import apsw
 
 from ctxrank.indexer.agents import AGENTS, ALIASES, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
 from ctxrank.indexer.store.config import SKILLS_CONFIG_PATH as SKILLS_CONFIG_PATH  # for those who seed from it
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
 
 SKILLS_CONFIG = "skills_config"
@@ -111,19 +112,18 @@ def _set(change: Change, key: str, value: str) -> None:
 
 def _in_force(truth: apsw.Connection, session: Session | None) -> object:
     """The configuration that holds for a session, or for the store; None if there is none."""
-    row = truth.execute(
-        """
+    query = """
         SELECT coalesce((SELECT skills_config FROM sessions WHERE id = ?),
                         (SELECT value FROM settings WHERE key = ?),
                         (SELECT value FROM settings WHERE key = ?))
-        """,
-        (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG),
-    ).fetchone()
-    if row is None or row[0] is None:
+    """
+    values = (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG)
+    text = read_value(truth, query, values, str)
+    if text is None:
         return None
     import json  # a millisecond that a store without configuration does not pay
 
-    return json.loads(str(row[0]))
+    return json.loads(text)
 
 
 def _agents(value: object) -> dict[str, dict[str, str]]:
@@ -143,7 +143,7 @@ def _merged(value: object) -> dict[str, object]:
         if alias not in parts:
             continue
         short, long = parts[alias], agents.get(agent)
-        agents[agent] = {**long, **short} if isinstance(short, dict) and isinstance(long, dict) else short
+        agents[agent] = {**long, **short} if is_dict(short) and is_dict(long) else short
     return agents
 
 
@@ -154,7 +154,7 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
     from ctxrank.indexer.records.skill_outputs import skill_name
     from ctxrank.indexer.redaction.engine import redact
 
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(
             "A skills configuration is an object.", 'Write {"developer": {"lint-check": "mandatory"}}, or that as YAML.'
         )
@@ -171,7 +171,7 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
     ]
     agents: dict[str, dict[str, str]] = {}
     for agent, skills in _merged(value).items():
-        if not isinstance(skills, dict):
+        if not is_dict(skills):
             raise UsageError(f"The skills of {agent} are no object.", f"Give each skill a level: {', '.join(LEVELS)}.")
         levels: dict[str, str] = {}
         for name, level in _object(skills).items():
@@ -190,4 +190,4 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
 
 
 def _object(value: object) -> dict[str, object]:
-    return {str(key): part for key, part in value.items()} if isinstance(value, dict) else {}
+    return {str(key): part for key, part in value.items()} if is_dict(value) else {}

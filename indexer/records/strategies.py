@@ -15,8 +15,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import Page, read_page
-from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows, require_value
+from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
 TOPICS = ("implementation", "architecture", "methodology", "general")
@@ -156,14 +156,12 @@ def _count(change: Change, strategy: Strategy) -> SavedStrategy:
     return SavedStrategy(number, strategy.name, project, topic, helpfulness, is_new=False)
 
 
+@atomic
 def upsert(change: Change, strategy: Strategy) -> int:
     """Write a strategy, over the one of the same name if there is one; returns its id.
 
     Raises UsageError for one that was purged.
     """
-    from ctxrank.indexer.privacy.blocklist import refuse_text  # writing only
-
-    refuse_text(change.connection, "strategy", strategy.insight)
     change.connection.execute(
         """
         INSERT INTO strategies (name, project, topic, insight, last_seen, created_at, helpfulness, lang, framework)
@@ -174,9 +172,7 @@ def upsert(change: Change, strategy: Strategy) -> int:
         """,
         strategy,
     )
-    row = change.connection.execute("SELECT id FROM strategies WHERE name = ?", (strategy.name,)).fetchone()
-    assert row is not None, "the row was written in the statement before"
-    number = int(row[0])
+    number = require_value(change.connection, "SELECT id FROM strategies WHERE name = ?", (strategy.name,), int)
     _put_document(change, number, strategy)
     return number
 
@@ -186,7 +182,7 @@ def _put_document(change: Change, number: int, strategy: Strategy) -> None:
         change,
         documents.Document(
             kind="strategy", number=number, title=f"{strategy.topic} strategy", body=strategy.insight,
-            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION,
+            type=strategy.topic, created_at=strategy.created_at, ruleset=RULESET_VERSION, source=strategy.insight,
         ),
     )  # fmt: skip
 
@@ -223,8 +219,13 @@ def extract_strategies(
     return saved
 
 
-def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) -> list[tuple[str, str]]:
-    """(phase, content) of the newest entries that tell a strategy; what was said twice takes one place."""
+class _Lesson(NamedTuple):
+    phase: str
+    content: str
+
+
+def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) -> list[_Lesson]:
+    """The newest entries that hold a strategy; of two that say the same, the newer."""
     query = f"""
         SELECT r.phase, r.content
           FROM reasoning AS r
@@ -234,9 +235,7 @@ def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) 
          GROUP BY r.phase, r.content
          ORDER BY max(r.created_at) DESC, max(r.id) DESC LIMIT ?3
     """
-    return [
-        (str(phase), str(content)) for phase, content in truth.execute(query, (session_id, group, EXTRACTED_AT_ONCE))
-    ]
+    return list(read_rows(truth, query, (session_id, group, EXTRACTED_AT_ONCE), _Lesson))
 
 
 def list_strategies(
@@ -258,7 +257,7 @@ def list_strategies(
          ORDER BY helpfulness DESC, last_seen DESC, id DESC
     """
     values = (project, lang, framework, None if topic is None else topic.strip().lower())
-    return read_page(truth, query, values, lambda row: StoredStrategy(*row), limit=limit, offset=offset)
+    return read_page(truth, query, values, StoredStrategy, limit=limit, offset=offset)
 
 
 def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
@@ -273,28 +272,29 @@ def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
             f"Give a whole number from -{MAX_INCREMENT} to {MAX_INCREMENT}.",
         )
     with store.write() as change:
-        number, name, before = _find(change.connection, ref.strip())
-        row = change.connection.execute(
-            """
+        found = _find(change.connection, ref.strip())
+        query = """
             UPDATE strategies
                SET helpfulness = max(helpfulness + ?1, 0),
                    last_seen = CASE WHEN ?1 > 0 THEN max(last_seen, ?2) ELSE last_seen END
              WHERE id = ?3
             RETURNING helpfulness
-            """,
-            (increment, now_us(), number),
-        ).fetchone()
-        assert row is not None, "the row was found in the statement before"
-        return Helpfulness(name, before, int(row[0]))
+        """
+        after = require_value(change.connection, query, (increment, now_us(), found.id), int)
+        return Helpfulness(found.name, found.helpfulness, after)
 
 
-def _find(truth: apsw.Connection, ref: str) -> tuple[int, str, int]:
-    """(id, name, helpfulness) of a strategy; a name goes before a number, because any text can be one."""
+class _Counted(NamedTuple):
+    id: int
+    name: str
+    helpfulness: int
+
+
+def _find(truth: apsw.Connection, ref: str) -> _Counted:
+    """A strategy; a name goes before a number, because any text can be one."""
     number = re.fullmatch(r"(?:strategy:)?(\d{1,15})", ref)
-    row = truth.execute(
-        "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1",
-        (ref, int(number[1]) if number else None),
-    ).fetchone()
-    if row is None:
+    query = "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1"
+    found = read_row(truth, query, (ref, int(number[1]) if number else None), _Counted)
+    if found is None:
         raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank strategy list' shows what there is.")
-    return int(row[0]), str(row[1]), int(row[2])
+    return found

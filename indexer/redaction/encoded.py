@@ -1,6 +1,6 @@
 """Parts of a text that say something in another spelling: base64, percent signs, the escapes of JSON.
 
-    find_everywhere("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of what stands for it: 8, 18
+    find_in_any_encoding("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of what stands for it: 8, 18
 
 What is looked for is never spelt here: each part is decoded, looked through as any text is, and what was found is
 mapped back to where it stood. So it does not matter how a spelling was padded, where in it a word begins (base64 has
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
     ends: Sequence[int]
 
 
-def find_everywhere(text: str, find: Callable[[str], Spans]) -> Iterator[tuple[int, int]]:
+def find_in_any_encoding(text: str, find: Callable[[str], Spans]) -> Iterator[tuple[int, int]]:
     """What `find` sees in the text, and in each decoded part of it, as places in the text."""
     yield from find(text)
     for reading in readings(text):
@@ -38,9 +38,9 @@ def find_everywhere(text: str, find: Callable[[str], Spans]) -> Iterator[tuple[i
             yield reading.starts[start], reading.ends[end - 1]
 
 
-def stands_anywhere(text: str, find: Callable[[str], Spans]) -> bool:
+def contains_in_any_encoding(text: str, find: Callable[[str], Spans]) -> bool:
     """Whether `find` sees anything in the text, or in a decoded part of it."""
-    return any(True for _ in find_everywhere(text, find))
+    return any(True for _ in find_in_any_encoding(text, find))
 
 
 def readings(text: str) -> Iterator[Reading]:

@@ -68,7 +68,7 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
                 lower, windows = _lower(text), None
         claims = _Claims(text, rules)
         if rules is not None:
-            for found in rules.find_forgotten(text):
+            for found in rules.find_purged(text):
                 claims.add(found.start, found.end, found.label, found.rule)
         if mode.sees_forms:
             _claim_forms(text, _places(lower, windows), lower, claims)

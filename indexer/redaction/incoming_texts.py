@@ -6,6 +6,7 @@ IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')  
 import json
 
 from ctxrank.indexer.agents import fold_agent
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
@@ -71,19 +72,19 @@ class IncomingTexts:
     def _redacted(self, value: object) -> object:
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, list):
+        if is_list(value):
             return [self._redacted(item) for item in _items(value)]
-        if isinstance(value, dict):
+        if is_dict(value):
             return {self.text(str(key)): self._redacted(item) for key, item in _pairs(value)}
         return finite(value)  # 1e999 is read as an infinite number, which no JSON can say
 
 
 def _items(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
+    return list(value) if is_list(value) else []
 
 
 def _pairs(value: object) -> list[tuple[object, object]]:
-    return list(value.items()) if isinstance(value, dict) else []
+    return list(value.items()) if is_dict(value) else []
 
 
 def _storable(text: str) -> str:

@@ -63,7 +63,7 @@ class RedactionMode:
     @property
     def is_off(self) -> bool:
         """Whether every text is left as it is. Secrets that were purged go even where nothing else does."""
-        return self._value == "off" and (self._rules is None or not self._rules.never_rests)
+        return self._value == "off" and (self._rules is None or not self._rules.finds_purged)
 
     @property
     def sees_forms(self) -> bool:
@@ -114,7 +114,7 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     """
     if mode.is_off:
         return False
-    if mode.rules is not None and (mode.rules.rules or mode.rules.never_rests):
+    if mode.rules is not None and (mode.rules.rules or mode.rules.finds_purged):
         return True
     # As the rules do it: a dotted capital I is an i to them.
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()

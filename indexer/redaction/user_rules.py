@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.blocklist import ForgottenSecret, find_forgotten
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
 
 FORGOTTEN_RULE = "forgotten"
 FORGOTTEN_LABEL = "[FORGOTTEN]"
@@ -53,13 +53,13 @@ class UserRules(NamedTuple):
     rules: tuple[UserRule, ...] = ()
     allowed_values: frozenset[str] = frozenset()
     allowed_patterns: "tuple[re.Pattern[str], ...]" = ()
-    forgotten: tuple[ForgottenSecret, ...] = ()
+    blocked: tuple[BlockedSecret, ...] = ()
     literals: "re.Pattern[str] | None" = None  # secrets that are being purged now, and are known for that long
 
     @property
-    def never_rests(self) -> bool:
+    def finds_purged(self) -> bool:
         """Whether there is something that goes even where redaction is off."""
-        return bool(self.forgotten) or self.literals is not None
+        return bool(self.blocked) or self.literals is not None
 
     def find(self, text: str) -> Iterator[UserFound]:
         """What the rules see as secrets: the group `secret` of a pattern, or all of the match."""
@@ -72,19 +72,21 @@ class UserRules(NamedTuple):
                 if match[group]:
                     yield UserFound(*match.span(group), rule.label, rule.name)
 
-    def find_forgotten(self, text: str) -> Iterator[UserFound]:
+    def find_purged(self, text: str) -> Iterator[UserFound]:
         """Where secrets stand that were purged: no other rule may take a part of one, and nothing allows them."""
-        if not self.never_rests:
+        if not self.finds_purged:
             return
-        from ctxrank.indexer.redaction.encoded import find_everywhere  # only a store that has purged a secret needs it
+        from ctxrank.indexer.redaction.encoded import (  # noqa: PLC0415  only a store that has purged a secret needs it
+            find_in_any_encoding,
+        )
 
-        for start, end in find_everywhere(text, self._find_purged):
+        for start, end in find_in_any_encoding(text, self._find_plainly):
             yield UserFound(start, end, FORGOTTEN_LABEL, FORGOTTEN_RULE)
 
-    def _find_purged(self, text: str) -> Iterator[tuple[int, int]]:
+    def _find_plainly(self, text: str) -> Iterator[tuple[int, int]]:
         if self.literals is not None:
             yield from (match.span() for match in self.literals.finditer(text))
-        yield from find_forgotten(text, self.forgotten)
+        yield from find_purged_secrets(text, self.blocked)
 
     def allows(self, value: str) -> bool:
         """Whether the user said that this is no secret."""
@@ -115,7 +117,7 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
     Trying the patterns out takes some milliseconds for each; a file that was read before need not be tried again.
     """
     section = {} if value is None else value
-    if not isinstance(section, dict):
+    if not is_dict(section):
         raise UsageError(f"{source}: redaction is '{_shown(value)}'.", "Give `rules:` and `allow:`, each a list.")
     unknown = [str(key) for key in section if key not in ("rules", "allow")]
     if unknown:
@@ -131,7 +133,7 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
     values: list[str] = []
     patterns: list[re.Pattern[str]] = []
     for entry in _list(section.get("allow"), "redaction.allow", source):
-        if isinstance(entry, dict) and list(entry) == ["regex"] and isinstance(entry["regex"], str):
+        if is_dict(entry) and list(entry) == ["regex"] and isinstance(entry["regex"], str):
             patterns.append(_pattern(entry["regex"], f"{source}: redaction.allow", is_tried_out))
         elif isinstance(entry, str) and entry:
             values.append(entry)
@@ -145,14 +147,14 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
 def _list(value: object, key: str, source: str) -> list[Any]:
     if value is None:
         return []
-    if not isinstance(value, list):
+    if not is_list(value):
         raise UsageError(f"{source}: {key} is '{_shown(value)}'.", "Give a list.")
     return value
 
 
 def _rule(entry: object, number: int, source: str, is_tried_out: bool) -> UserRule:
     where = f"{source}: redaction rule {number}"
-    if not isinstance(entry, dict):
+    if not is_dict(entry):
         raise UsageError(f"{where} is '{_shown(entry)}'.", "Give name and pattern; keywords and label may follow.")
     unknown = [str(key) for key in entry if key not in _KEYS]
     if unknown:

@@ -15,13 +15,13 @@ import apsw
 
 from ctxrank.indexer.clock import age_us
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
 from ctxrank.indexer.store.connection import wait_for_locks
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.privacy.blocklist import ForgottenSecret
+    from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
 
 # A configuration file of another program's, below the root.
 SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
@@ -91,34 +91,32 @@ def load_config(store: Store) -> Config:
     config = _merged(config, _environment(), "the environment")
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
-    secrets = _forgotten_secrets(store)
+    secrets = _blocked_secrets(store)
     if config.redaction_mode.rules is not None:
         from ctxrank.indexer.store.rules_since import note_rules  # as above
 
         note_rules(store, config.redaction_mode.rules)
     if secrets:
-        config = _with_forgotten(config, secrets)
+        config = _with_blocked(config, secrets)
     store.user_rules = config.redaction_mode.rules
     return config
 
 
-def _forgotten_secrets(store: Store) -> "tuple[ForgottenSecret, ...]":
+def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
     if store.truth.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
-    from ctxrank.indexer.privacy.blocklist import (
-        forgotten_secrets,  # hashes: only a store that has purged one needs it
-    )
+    from ctxrank.indexer.store.blocklist import blocked_secrets  # only a store that has purged one needs it
 
-    return forgotten_secrets(store.truth)
+    return blocked_secrets(store.truth)
 
 
-def _with_forgotten(config: Config, secrets: "tuple[ForgottenSecret, ...]") -> Config:
+def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
     from ctxrank.indexer.redaction.user_rules import UserRules
 
     mode = config.redaction_mode
     rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
-    return config._replace(redaction_mode=mode.with_rules(rules._replace(forgotten=secrets)))
+    return config._replace(redaction_mode=mode.with_rules(rules._replace(blocked=secrets)))
 
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
@@ -171,8 +169,8 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
 
 def _with_orchestrator(config: Config, document: object, source: str) -> Config:
     """The settings that the orchestrator's file holds under `context_engineering`."""
-    section = document.get("context_engineering") if isinstance(document, dict) else None
-    if not isinstance(section, dict):
+    section = document.get("context_engineering") if is_dict(document) else None
+    if not is_dict(section):
         return config
     values = {str(key): value for key, value in section.items() if key in _ORCHESTRATORS_KEYS}
     return _merged(config, values, source)
@@ -185,12 +183,12 @@ def says_no_fts5(store: Store) -> bool:
     """
     path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
     document = _cached(store, path, store.location.root) or _imported(store.truth)
-    section = document.get("context_engineering") if isinstance(document, dict) else None
-    return isinstance(section, dict) and section.get("enable_fts5") is False
+    section = document.get("context_engineering") if is_dict(document) else None
+    return is_dict(section) and section.get("enable_fts5") is False
 
 
 def _own_values(document: object) -> Mapping[str, object]:
-    return {str(key): value for key, value in document.items()} if isinstance(document, dict) else {}
+    return {str(key): value for key, value in document.items()} if is_dict(document) else {}
 
 
 def _environment() -> Mapping[str, object]:
@@ -234,7 +232,7 @@ def _margin(value: object, source: str) -> float:
 
 
 def _limits(value: object, source: str) -> dict[str, int]:
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{source}: retrieval_limits is '{value}'.", "Give a number for each agent.")
     limits: dict[str, int] = {}
     for agent, limit in value.items():
@@ -246,7 +244,7 @@ def _limits(value: object, source: str) -> dict[str, int]:
 
 def _ages(value: object, source: str) -> dict[str, int | None]:
     """Microseconds by kind; None is for ever."""
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{source}: ttl is '{value}'.", "Give an age for each kind, such as 'event: 90d'.")
     ages: dict[str, int | None] = {}
     for kind, text in value.items():
@@ -311,7 +309,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 
 def _try_rules(value: object, path: str) -> None:
     """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
-    if isinstance(value, dict) and "redaction" in value:
+    if is_dict(value) and "redaction" in value:
         from ctxrank.indexer.redaction.user_rules import parse_user_rules
 
         parse_user_rules(value["redaction"], path)

@@ -1,9 +1,15 @@
-"""How a connection to a store file is opened, and how SQLite's errors become ours."""
+"""The border to SQLite: how a file of a store is opened, how its rows become typed values, and its errors ours.
+
+read_rows(connection, "SELECT name, size_bytes FROM files WHERE id > ?", (3,), File)      each row as a File
+read_row(connection, "SELECT name, size_bytes FROM files WHERE id = ?", (3,), File)       the first, or None
+read_value(connection, "SELECT name FROM files WHERE id = ?", (3,), str)                  its first column, or None
+"""
 
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
 
 import apsw
 
@@ -11,12 +17,18 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
-    Item = TypeVar("Item")
+    Row = TypeVar("Row")
+    Value = TypeVar("Value", int, str, float)
 else:
-    Item = object
+    Row = object  # the base of a class names it
 
+# What can be bound to a statement.
+Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
+
+SCHEMA_VERSION = 7
+APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
@@ -198,6 +210,75 @@ def snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
             connection.execute("ROLLBACK")
 
 
+def read_rows(
+    connection: apsw.Connection, query: str, values: Values, row_type: "Callable[..., Row]"
+) -> "Iterator[Row]":
+    """The rows of a query, each as a value of a type that has the columns as its fields, in their order.
+
+    What a column holds is what the schema says: every table is STRICT.
+    """
+    return starmap(row_type, connection.execute(query, values))
+
+
+def read_row(connection: apsw.Connection, query: str, values: Values, row_type: "Callable[..., Row]") -> "Row | None":
+    """The first row of a query; None where it has none."""
+    found = connection.execute(query, values).fetchone()
+    return None if found is None else row_type(*found)
+
+
+def read_column(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "list[Value]":
+    """The first column of a query's rows. Raises DamagedError where something in it is of another type, or NULL."""
+    return [_checked(found[0], type_) for found in connection.execute(query, values)]
+
+
+def read_value(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "Value | None":
+    """The first column of a query's first row; None where that is NULL, or there is no row. Raises DamagedError."""
+    found = connection.execute(query, values).fetchone()
+    return None if found is None or found[0] is None else _checked(found[0], type_)
+
+
+def require_value(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "Value":
+    """The value that a query always has: of an aggregate, or of a row that was just written. Raises DamagedError."""
+    found = connection.execute(query, values).fetchone()
+    return _checked(None if found is None else found[0], type_)
+
+
+class Page(list[Row]):
+    """A list that a limit may have cut: `total` is how many there are without one, `offset` how many come before."""
+
+    def __init__(self, items: Iterable[Row], total: int, offset: int = 0) -> None:
+        super().__init__(items)
+        self.total = total
+        self.has_more = offset + len(self) < total
+
+
+def read_page(
+    connection: apsw.Connection,
+    query: str,
+    values: Values,
+    row_type: "Callable[..., Row]",
+    *,
+    limit: int = -1,
+    offset: int = 0,
+) -> "Page[Row]":
+    """The rows of a query from `offset` on, at most `limit` of them, and how many it has; below 0 there is no limit."""
+    if isinstance(values, Mapping):
+        bounded = f"{query} LIMIT :limit OFFSET :offset"
+        rows = connection.execute(bounded, {**values, "limit": limit, "offset": offset}).fetchall()
+    else:
+        rows = connection.execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
+    total = offset + len(rows)
+    if len(rows) == limit or (offset and not rows):  # else the last row was read
+        total = require_value(connection, f"SELECT count(*) FROM ({query})", values, int)
+    return Page(starmap(row_type, rows), total, offset)
+
+
+def _checked(found: object, type_: "type[Value]") -> "Value":
+    if not isinstance(found, type_):
+        raise DamagedError(f"A column holds {type(found).__name__} and not {type_.__name__}.", DAMAGED_STEP)
+    return found
+
+
 @contextlib.contextmanager
 def sqlite_errors(what: str) -> Generator[None, None, None]:
     """Turn SQLite's errors into ours, naming the file they came from."""
@@ -239,33 +320,3 @@ def _is_full(folder: str) -> bool:
         return os.statvfs(folder).f_bavail == 0
     except OSError:
         return False
-
-
-class Page(list[Item]):
-    """A list that a limit may have cut: `total` is how many there are without one, `offset` how many come before."""
-
-    def __init__(self, items: Iterable[Item], total: int, offset: int = 0) -> None:
-        super().__init__(items)
-        self.total = total
-        self.has_more = offset + len(self) < total
-
-
-def read_page(
-    connection: apsw.Connection,
-    query: str,
-    values: tuple[int | str | None, ...] | Mapping[str, int | str | None],
-    make: "Callable[[tuple[Any, ...]], Item]",
-    *,
-    limit: int = -1,
-    offset: int = 0,
-) -> "Page[Item]":
-    """The rows of a query from `offset` on, at most `limit` of them, and how many it has; below 0 there is no limit."""
-    if not isinstance(values, tuple):
-        bounded = f"{query} LIMIT :limit OFFSET :offset"
-        rows = connection.execute(bounded, {**values, "limit": limit, "offset": offset}).fetchall()
-    else:
-        rows = connection.execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
-    total = offset + len(rows)
-    if len(rows) == limit or (offset and not rows):  # else the last row was read
-        total = int(str(connection.execute(f"SELECT count(*) FROM ({query})", values).get))
-    return Page(map(make, rows), total, offset)

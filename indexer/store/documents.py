@@ -1,7 +1,7 @@
-"""Documents: everything searchable, one row each, and the feed of their changes.
+"""Documents: everything searchable, one row each, and the change log's numbers.
 
-Whoever puts a document has redacted its texts before; this module counts them, splits their
-identifiers and numbers the change.
+`put` is the gate: a document with a `source` that was purged is refused there. Its texts are redacted before; this
+module counts them, splits their identifiers and numbers the change.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
@@ -44,19 +45,24 @@ class Document(NamedTuple):
     end_line: int = 0
     superseded_by: int | None = None
     counted: TextCount | None = None  # of the body; None: it is estimated
+    # What the blocklist knows it by: the record's text, or the path of a file. None: nothing comes in by it, what is
+    # stored already is written again.
+    source: str | None = None
 
 
 def put(change: Change, document: Document) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
-    A document with a number replaces the one of the same kind and number; a passage is always new.
+    A document with a number replaces the one of the same kind and number; a passage is always new. Raises UsageError
+    where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
     """
+    if document.source is not None:
+        change.blocklist.refuse(document.kind, document.source)
     found = None
     if document.number is not None:
-        found = change.connection.execute(
-            "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (document.kind, document.number)
-        ).fetchone()
-    return _write(change, document, int(found[0]) if found else None)
+        query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+        found = read_value(change.connection, query, (document.kind, document.number), int)
+    return _write(change, document, found)
 
 
 def replace(change: Change, document_id: int, document: Document) -> None:
@@ -116,19 +122,19 @@ def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
 
 def remove(change: Change, document_id: int) -> None:
     """Turn a document into a tombstone: its id and the change's number, no content."""
-    row = change.connection.execute("SELECT session_id FROM documents WHERE id = ?", (document_id,)).fetchone()
-    if row is None:
+    session_id = read_value(change.connection, "SELECT session_id FROM documents WHERE id = ?", (document_id,), int)
+    if session_id is None:
         return
     change.connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
     change.connection.execute(
         "INSERT INTO tombstones (document_id, seq, session_id) VALUES (?, ?, ?)",
-        (document_id, change.next_seq(), row[0]),
+        (document_id, change.next_seq(), session_id),
     )
 
 
 def remove_owned(change: Change, owner_id: int) -> int:
     """Remove all passages of a document; returns how many there were."""
-    ids = [int(row[0]) for row in change.connection.execute("SELECT id FROM documents WHERE owner_id = ?", (owner_id,))]
+    ids = read_column(change.connection, "SELECT id FROM documents WHERE owner_id = ?", (owner_id,), int)
     for document_id in ids:
         remove(change, document_id)
     return len(ids)
@@ -146,11 +152,11 @@ def move(change: Change, document_id: int, *, path: str, title: str) -> None:
     """Give a document another path and title, and number the change."""
     from ctxrank.indexer.text.identifiers import split_identifiers  # writing only
 
-    row = change.connection.execute("SELECT body FROM documents WHERE id = ?", (document_id,)).fetchone()
-    assert row is not None, "only a document that was just found is moved"
+    body = read_value(change.connection, "SELECT body FROM documents WHERE id = ?", (document_id,), str)
+    assert body is not None, "only a document that was just found is moved"
     change.connection.execute(
         "UPDATE documents SET seq = ?, path = ?, title = ?, identifiers = ? WHERE id = ?",
-        (change.next_seq(), path, title, split_identifiers(f"{title}\n{row[0]}"), document_id),
+        (change.next_seq(), path, title, split_identifiers(f"{title}\n{body}"), document_id),
     )
 
 
@@ -159,11 +165,13 @@ def pass_on_facets(change: Change, owner_id: int) -> None:
     query = "SELECT group_id, agent, type, priority FROM documents WHERE id = ?"
     facets = change.connection.execute(query, (owner_id,)).fetchone()
     assert facets is not None, "only a document that was just written passes its facets on"
-    passages = change.connection.execute(
+    passages = read_column(
+        change.connection,
         "SELECT id FROM documents WHERE owner_id = ? AND (group_id, agent, type, priority) IS NOT (?, ?, ?, ?)",
         (owner_id, *facets),
+        int,
     )
-    for (passage_id,) in passages.fetchall():
+    for passage_id in passages:
         change.connection.execute(
             "UPDATE documents SET seq = ?, group_id = ?, agent = ?, type = ?, priority = ? WHERE id = ?",
             (change.next_seq(), *facets, passage_id),
@@ -174,10 +182,10 @@ def document_id(truth: apsw.Connection, ref: DocumentRef) -> int:
     """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
     if ref.kind == "passage":
         query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
-        row = truth.execute(query, (ref.number,)).fetchone()
+        found = read_value(truth, query, (ref.number,), int)
     else:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
-        row = truth.execute(query, (ref.kind, ref.number)).fetchone()
-    if row is None:
+        found = read_value(truth, query, (ref.kind, ref.number), int)
+    if found is None:
         raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank package list' show ids.")
-    return int(row[0])
+    return found

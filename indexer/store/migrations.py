@@ -15,8 +15,7 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import immediate
-from ctxrank.indexer.store.store import APPLICATION_ID, SCHEMA_VERSION
+from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate
 
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
 UNRELEASED_STEP = (

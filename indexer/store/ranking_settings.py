@@ -7,6 +7,7 @@ of one's own. Here is only what is allowed: beyond these ranges a formula means 
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import is_dict
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "k1": (0.1, 10.0),
@@ -22,7 +23,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
 
 def checked_settings(value: object, source: str) -> dict[str, float]:
     """The numbers by name. Raises UsageError for a name that is none, and for what is no number in its range."""
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"{source}: ranking is '{value}'.", f"Give a number for each of {', '.join(RANGES)}.")
     settings: dict[str, float] = {}
     for name, given in value.items():

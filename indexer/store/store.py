@@ -11,6 +11,7 @@ thread; open one for each.
 """
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Generator
 
@@ -19,10 +20,13 @@ import apsw
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.connection import (
+    APPLICATION_ID,
     DAMAGED_STEP,
+    SCHEMA_VERSION,
     busy_timeout_ms,
     immediate,
     open_database,
+    read_value,
     sqlite_errors,
     translate,
 )
@@ -30,16 +34,18 @@ from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE, Location, at, ref
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Protocol, Self
+    from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 
     from ctxrank.indexer.redaction.user_rules import UserRules
+    from ctxrank.indexer.store.blocklist import Blocklist
+
+    Parameters = ParamSpec("Parameters")
+    Result = TypeVar("Result")
 else:
     Protocol = object
 
 # How many changes back an index may be and still be proven to follow this very history.
 _CHANGES_MARKED = 1_000_000
-SCHEMA_VERSION = 7
-APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 # A writer lets the index catch up for about this long: what is left is applied by a later call.
 CATCH_UP_AFTER_WRITE_MS = 250
 
@@ -47,15 +53,25 @@ _GITIGNORE = "# The store is local: only its configuration is worth sharing.\n*\
 
 
 class Change:
-    """One open writing transaction: hands out the next numbers of the change log."""
+    """One open writing transaction: gives the next numbers of the change log, and knows what may not be written."""
 
     def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
         self.connection = connection
         self.user_rules = user_rules
-        row = connection.execute("SELECT seq FROM store WHERE id = 1").fetchone()
-        if row is None:
+        self._blocklist: Blocklist | None = None
+        seq = read_value(connection, "SELECT seq FROM store WHERE id = 1", (), int)
+        if seq is None:
             raise DamagedError("The store has lost its counter row.", DAMAGED_STEP)
-        self._first = self._seq = int(row[0])
+        self._first = self._seq = seq
+
+    @property
+    def blocklist(self) -> "Blocklist":
+        """What this transaction may not bring back; `documents.put` asks it, and so does what has no document."""
+        if self._blocklist is None:
+            from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a query writes nothing
+
+            self._blocklist = Blocklist(self.connection)
+        return self._blocklist
 
     def next_seq(self) -> int:
         """The number of the next change; written back when the transaction commits."""
@@ -72,6 +88,20 @@ class Change:
             (self._seq, int.from_bytes(os.urandom(7), "big")),
         )
         self.connection.execute("DELETE FROM history_checkpoints WHERE seq < ?", (self._seq - _CHANGES_MARKED,))
+
+
+def atomic(
+    write: "Callable[Concatenate[Change, Parameters], Result]",
+) -> "Callable[Concatenate[Change, Parameters], Result]":
+    """A function that writes all of its rows or none, also where its caller goes on after an error: a savepoint."""
+
+    @functools.wraps(write)
+    def within_savepoint(change: Change, /, *args: "Parameters.args", **options: "Parameters.kwargs") -> "Result":
+        with change.connection:
+            return write(change, *args, **options)
+        raise AssertionError("a savepoint swallows no exception")
+
+    return within_savepoint
 
 
 class IndexConsumer(Protocol):
@@ -113,10 +143,15 @@ class Store:
             yield change
             change.finish()
 
+    def blocklist(self) -> "Blocklist":
+        """What was purged, as it is now: whoever reads files asks it before a file is read."""
+        from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a search reads no files
+
+        return Blocklist(self.truth)
+
     def last_seq(self) -> int:
         """The number of the last change that this connection sees."""
-        row = self.truth.execute("SELECT seq FROM store").fetchone()
-        return int(row[0]) if row else 0
+        return read_value(self.truth, "SELECT seq FROM store", (), int) or 0
 
     @property
     def consumer(self) -> IndexConsumer:

@@ -2,6 +2,8 @@
 
 import math
 
+from ctxrank.indexer.light_typing import is_dict
+
 
 def finite(value: object) -> object:
     """A value with null for each number in it that is infinite or none at all."""
@@ -9,6 +11,6 @@ def finite(value: object) -> object:
         return value if math.isfinite(value) else None
     if isinstance(value, list | tuple):
         return [finite(item) for item in value]
-    if isinstance(value, dict):
+    if is_dict(value):
         return {key: finite(item) for key, item in value.items()}
     return value

@@ -14,6 +14,7 @@ from builders import copy_store, obey_interrupts
 from tables import each_row
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.store.location import Location
 
 SESSION = "shop-2026-10"
@@ -41,7 +42,7 @@ def own_shop(loaded: Location, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def answer(capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
-    value = json.loads(capsys.readouterr().out)
+    value: dict[str, object] = json.loads(capsys.readouterr().out)
     assert isinstance(value, dict)
     return value
 
@@ -75,7 +76,7 @@ def test_a_search_in_json_has_the_promised_fields(shop: Path, capsys: pytest.Cap
     hits = value["hits"]
     assert isinstance(hits, list) and value["query"] == "token refresh"
     promised = "id kind title path score snippet session_id group_id priority created_at superseded_by explanation"
-    assert set(promised.split()) <= set(hits[0])
+    assert set(promised.split()) <= set[str](hits[0])
 
 
 def test_global_options_stand_before_or_after_the_command(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +98,7 @@ def test_show_gives_a_document_in_three_depths(shop: Path, capsys: pytest.Captur
     for depth, keys in (("meta", set[str]()), ("summary", {"body"}), ("full", {"body", "passages"})):
         assert run(["show", "7", "--depth", depth, "--json"]) == 0
         document = answer(capsys)["document"]
-        assert isinstance(document, dict) and {"body", "passages"} & set(document) == keys
+        assert is_dict(document) and {"body", "passages"} & set(document) == keys
 
 
 @each_row(

@@ -29,6 +29,7 @@ from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.links.artifact import level_texts
 from ctxrank.indexer.links.frontmatter import MAX_DEPTH, read_frontmatter
 from ctxrank.indexer.links.reading import parse_artifact
@@ -211,7 +212,7 @@ def _hidden(text: str) -> set[str]:
 
 def _assert_bounded(value: object, depth: int) -> None:
     assert depth > 0
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    inner = list(value.values()) if is_dict(value) else value if is_list(value) else []
     for one in inner:
         _assert_bounded(one, depth - 1)
 

@@ -132,7 +132,7 @@ def _one(work: str, base: str, known: list[dict[str, Any]], templates_folder: st
     ledger = Ledger()
     for line in (*known, *said):
         ledger.hear(line)
-    error = next((line for line in said if "error" in line), {})
+    error = next((line for line in said if "error" in line), dict[str, Any]())
     troubles = [] if status == 0 else [f"the process ended with status {status}"]
     if error and not error["is_honest"]:
         troubles.append(f"it says: {error['error']}")

@@ -6,6 +6,7 @@ be_doomed("/tmp/work/store 0", 17, random.Random(7))
 import os
 import random
 import signal
+from typing import Any
 
 import apsw
 from quiet_connection import QuietConnection
@@ -62,7 +63,7 @@ class _DoomedFile(apsw.VFSFile):
         self.name = "" if name is None else name if isinstance(name, str) else name.filename()
         self.fate = fate
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: Any, offset: int) -> None:
         if self.fate.is_due(self.name):
             super().xWrite(data[: self.fate.rng.randint(0, len(data))], offset)
             _die()

@@ -9,6 +9,7 @@ import contextlib
 import sys
 from collections.abc import Generator
 from enum import Enum
+from typing import Any
 
 import apsw
 from quiet_connection import QuietConnection
@@ -85,7 +86,7 @@ class _FailingFile(apsw.VFSFile):
         self.path = path
         self.countdown = countdown
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: Any, offset: int) -> None:
         self.countdown.pass_or_fail(self.path, Fault.FULL, Fault.WRITE)
         super().xWrite(data, offset)
 

@@ -88,7 +88,7 @@ class _RecordedFile(apsw.VFSFile):
         self.path = path
         self.record = record
 
-    def xWrite(self, data: bytes, offset: int) -> None:
+    def xWrite(self, data: Any, offset: int) -> None:
         self.record.add(self.path, Operation(Kind.WRITE, "", offset, bytes(data)))
         super().xWrite(data, offset)
 

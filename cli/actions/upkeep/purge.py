@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import LockedError, UsageError
-from ctxrank.indexer.privacy import blocklist
 from ctxrank.indexer.privacy import purge as forgetting
-from ctxrank.indexer.privacy.blocklist import KeptOut
 from ctxrank.indexer.privacy.erase import (
     are_secrets_left,
     backups_of,
@@ -20,6 +18,8 @@ from ctxrank.indexer.privacy.erase import (
 from ctxrank.indexer.privacy.purge import Forgot
 from ctxrank.indexer.privacy.redact_again import RedactedAgain, redact_again
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
+from ctxrank.indexer.store import blocklist
+from ctxrank.indexer.store.blocklist import BlockedEntry
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import own_ref
 from ctxrank.indexer.store.store import Store
@@ -135,8 +135,8 @@ def _forgot_lines(forgot: Forgot) -> Iterator[str]:
 def _kept_out(store: Store, allow: tuple[int, ...]) -> Reply:
     if allow:
         with store.write() as change:
-            blocklist.allow(change, allow)
-    rows = blocklist.list_kept_out(store.truth)
+            blocklist.allow(change.connection, allow)
+    rows = blocklist.blocked_entries(store.truth)
     return Reply(
         lambda: {
             "total": len(rows),
@@ -148,13 +148,13 @@ def _kept_out(store: Store, allow: tuple[int, ...]) -> Reply:
     )
 
 
-def _kept_out_json(row: KeptOut) -> dict[str, object]:
-    return {"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.forgotten_at)}
+def _kept_out_json(row: BlockedEntry) -> dict[str, object]:
+    return {"number": row.number, "kind": row.kind, "forgotten_at": format_us(row.blocked_at)}
 
 
-def _kept_out_lines(rows: list[KeptOut]) -> Iterator[str]:
+def _kept_out_lines(rows: list[BlockedEntry]) -> Iterator[str]:
     for row in rows:
-        yield f"{row.number:<5} {row.kind:<10} {format_us(row.forgotten_at)}"
+        yield f"{row.number:<5} {row.kind:<10} {format_us(row.blocked_at)}"
     if not rows:
         yield "nothing is kept out"
 

@@ -8,7 +8,7 @@ import sys
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.records.context_block import ContextBlock
@@ -93,7 +93,7 @@ def _params(path: str) -> dict[str, str]:
         raise UsageError(f"the params file {path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the params file {path} is not JSON: {error}.") from error
-    if not isinstance(value, dict):
+    if not is_dict(value):
         raise UsageError(f"the params file {path} is not a JSON object.")
     values: dict[str, str] = {}
     for key, item in value.items():

@@ -4,7 +4,7 @@ from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
 
 if TYPE_CHECKING:
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -57,7 +57,7 @@ def _session_texts(call: BazingaCall, metadata: str | None) -> "tuple[str, str, 
     value: object = json.loads(clean)
     if isinstance(value, str):  # a text, which is given back as one
         return DEFAULT_PROJECT, json.dumps(texts.text(metadata or ""), ensure_ascii=False), texts
-    project: object = value.get("project_id") if isinstance(value, dict) else None
+    project: object = value.get("project_id") if is_dict(value) else None
     return (project.strip() or DEFAULT_PROJECT if isinstance(project, str) else DEFAULT_PROJECT), clean, texts
 
 

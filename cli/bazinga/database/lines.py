@@ -15,7 +15,7 @@ from ctxrank.cli.bazinga.database.tables import Tables, Value
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.exchange.fields import MAX_NUMBER
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.records import packages, sessions, strategies
 from ctxrank.indexer.text.json_numbers import finite
 
@@ -86,7 +86,7 @@ def _sessions(tables: Tables) -> Iterator[_Row]:
 
 def _project(metadata: object) -> str:
     """The project that a session's metadata name."""
-    project: object = metadata.get("project_id") if isinstance(metadata, dict) else None
+    project: object = metadata.get("project_id") if is_dict(metadata) else None
     return project.strip() or sessions.DEFAULT_PROJECT if isinstance(project, str) else sessions.DEFAULT_PROJECT
 
 
@@ -122,7 +122,7 @@ def _groups(tables: Tables) -> Iterator[_Row]:
 def _package_ids(references: Value) -> list[int]:
     """The ids in a JSON list of package ids; what is none says nothing."""
     value = _json(references)
-    items: list[object] = list(value) if isinstance(value, list) else []
+    items: list[object] = list(value) if is_list(value) else []
     return [int(item) for item in items if isinstance(item, int | str) and str(item).isdecimal()]
 
 
@@ -234,7 +234,7 @@ def _errors(tables: Tables) -> Iterator[_Row]:
 def _signature(text: Value) -> Fields:
     """What an error is recognised by; a signature that cannot be read is a message as it stands."""
     value = _json(text)
-    parts = {str(key): part for key, part in value.items()} if isinstance(value, dict) else {"message_pattern": text}
+    parts = {str(key): part for key, part in value.items()} if is_dict(value) else {"message_pattern": text}
     return {
         "error_type": str(parts.get("error_type") or UNKNOWN_ERROR),
         "message": str(parts.get("message_pattern") or ""),

@@ -18,7 +18,6 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.blocklist import refuse_path
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
@@ -67,7 +66,7 @@ class ArtifactImport:
         )  # fmt: skip
 
     def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
-        refuse_path(change.connection, row.path)
+        change.blocklist.refuse(ARTIFACT, row.path)
         root = self._run.root_id(change)
         known = artifacts.artifact_at(change.connection, root, row.path)
         if known is not None and (known.state != "missing" or (row.prepared is None and known.id != target)):

@@ -20,9 +20,8 @@ from ctxrank.indexer.care.environment_checks import file_system_of
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Result
 from ctxrank.indexer.opening import open_store
-from ctxrank.indexer.store.connection import immediate
+from ctxrank.indexer.store.connection import SCHEMA_VERSION, immediate
 from ctxrank.indexer.store.location import Location
-from ctxrank.indexer.store.store import SCHEMA_VERSION
 
 
 @pytest.fixture

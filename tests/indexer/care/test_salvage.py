@@ -30,10 +30,9 @@ from ctxrank.indexer.exceptions import DamagedError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.events import record_event
-from ctxrank.indexer.store.connection import immediate
+from ctxrank.indexer.store.connection import SCHEMA_VERSION, immediate
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA
-from ctxrank.indexer.store.store import SCHEMA_VERSION
 from ctxrank.ranking import AssembleRequest, assemble
 
 BUSY_MS = 300

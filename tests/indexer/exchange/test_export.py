@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from builders import make_store, open_again, save
@@ -52,13 +53,13 @@ def test_a_package_carries_its_people_versions_and_passages(store: Store) -> Non
     old, new, _ = records(store, "package")
     assert (old["superseded_by"], new["supersedes"], new["version"], old["passages"]) == (2, 1, 2, [])
     assert (new["session"], new["group"], new["title"]) == ("S", "G", "Locks")
-    consumers = new["consumers"]
+    consumers = cast("list[dict[str, object]]", new["consumers"])
     assert isinstance(consumers, list)
     assert [(row["agent"], row["iteration"]) for row in consumers] == [
         ("developer", 3), ("senior_software_engineer", None), ("tech_lead", None),
     ]  # fmt: skip
     assert new["deliveries"] == [{"group": "G", "agent": "qa_expert", "iteration": 1, "delivered_at": ISO}]
-    passages = new["passages"]
+    passages = cast("list[dict[str, str]]", new["passages"])
     assert isinstance(passages, list)
     assert "".join(passage["text"] for passage in passages) == "# Locks\n\nThe zebra waits.\n\n## More\n\nA walrus.\n"
     assert passages[0].keys() == {"key", "title", "text", "start_line", "end_line"}

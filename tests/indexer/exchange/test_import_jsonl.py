@@ -42,7 +42,7 @@ THOUGHT = {
     "record": "reasoning", "id": 3, "session": "S", "group": None, "agent": "developer", "phase": "risks",
     "content": "A heron.", "created_at": ISO,
 }  # fmt: skip
-END = {"record": "end", "counts": {}}
+END: dict[str, object] = {"record": "end", "counts": {}}
 
 
 @pytest.fixture

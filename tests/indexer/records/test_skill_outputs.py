@@ -10,6 +10,7 @@ from tables import each_row
 
 from ctxrank.indexer.clock import SECOND_US, now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.records.sessions import Session, find_session, list_groups, list_sessions
 from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import (
@@ -157,7 +158,7 @@ def test_d07_a_secret_in_an_output_is_neither_stored_nor_found(store: Store) -> 
     saved = report(store, json.dumps({"log": f"pushed with {SECRET}", "password": "hunter22", "ok": True}))
     assert saved.is_redacted
     kept = latest(store)
-    assert isinstance(kept, dict) and list(kept) == ["log", "password", "ok"] and kept["ok"] is True
+    assert is_dict(kept) and list(kept) == ["log", "password", "ok"] and kept["ok"] is True
     stored = store.truth.execute("SELECT output FROM skill_outputs UNION ALL SELECT body FROM documents").fetchall()
     assert len(stored) == 2 and SECRET not in str(stored) and "hunter22" not in str(stored)
     assert search_ids(store, "pushed") == ["skill:1"]

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.privacy.blocklist import Forgotten
 from ctxrank.indexer.privacy.secrets import forget_secrets
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
-from ctxrank.indexer.redaction.encoded import find_everywhere
+from ctxrank.indexer.redaction.encoded import find_in_any_encoding
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.blocklist import Blocklist
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 
@@ -33,7 +33,7 @@ def spans(text: str, secret: str) -> list[tuple[int, int]]:
         if at >= 0:
             yield at, at + len(secret)
 
-    return sorted(set(find_everywhere(text, find)))
+    return sorted(set(find_in_any_encoding(text, find)))
 
 
 def spellings(secret: str) -> list[str]:
@@ -92,7 +92,7 @@ def test_no_text_is_too_odd_and_every_place_lies_within_it(text: str) -> None:
     def everything(part: str) -> Iterator[tuple[int, int]]:
         yield from ((at, at + 1) for at in range(len(part)))
 
-    assert all(0 <= start < end <= len(text) for start, end in find_everywhere(text, everything))
+    assert all(0 <= start < end <= len(text) for start, end in find_in_any_encoding(text, everything))
 
 
 @pytest.fixture
@@ -133,6 +133,6 @@ def test_a_basic_header_loses_the_secret_and_keeps_the_user(store: Store) -> Non
 def test_a_path_that_spells_it_otherwise_is_refused(store: Store) -> None:
     save(store, "a.md")
     forget_secrets(store, [SECRET], RedactionMode.OFF)
-    kept_out = Forgotten(store.truth)
-    assert kept_out.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET.encode()).decode()}.md")
-    assert not kept_out.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET[1:].encode()).decode()}.md")
+    blocklist = Blocklist(store.truth)
+    assert blocklist.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET.encode()).decode()}.md")
+    assert not blocklist.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET[1:].encode()).decode()}.md")

@@ -7,10 +7,10 @@ from builders import make_store
 from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.privacy.blocklist import forgotten_secrets, keep_out_secrets
 from ctxrank.indexer.redaction.engine import Redacted, RedactionMode, redact
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, may_hold_secret
 from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules
+from ctxrank.indexer.store.blocklist import block_secrets, blocked_secrets
 
 WORD = "hunter" + "2" * 2
 ACME = {"name": "acme-key", "pattern": "ACME-[0-9a-f]{8}", "keywords": ["acme-"]}
@@ -51,16 +51,16 @@ def test_what_was_purged_goes_even_where_the_user_allows_it(tmp_path: Path) -> N
     rules = _rules({"allow": [WORD]})
     with make_store(tmp_path) as store:
         with store.write() as change:
-            keep_out_secrets(change, [WORD])
-        rules = rules._replace(forgotten=forgotten_secrets(store.truth))
+            block_secrets(change.connection, [WORD])
+        rules = rules._replace(blocked=blocked_secrets(store.truth))
     assert WORD not in _redacted(f"It says {WORD} here.", rules).text
 
 
 def test_a_word_as_long_as_a_purged_one_and_with_its_first_letter_stays(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         with store.write() as change:
-            keep_out_secrets(change, ["walrus"])
-        rules = UserRules(forgotten=forgotten_secrets(store.truth))
+            block_secrets(change.connection, ["walrus"])
+        rules = UserRules(blocked=blocked_secrets(store.truth))
     assert _redacted("a wombat and a walrus", rules).text == "a wombat and a [FORGOTTEN]"
 
 

@@ -15,9 +15,8 @@ from builders import make_store, next_schema, save, start_child
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store import migrations
-from ctxrank.indexer.store.connection import open_database
+from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, open_database
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, Schema, migrate
-from ctxrank.indexer.store.store import APPLICATION_ID, SCHEMA_VERSION
 
 SQL_FOLDER = Path(migrations.__file__).parent
 NEXT = SCHEMA_VERSION + 1

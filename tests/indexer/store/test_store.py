@@ -15,7 +15,8 @@ from ctxrank import indexer
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import list_packages
-from ctxrank.indexer.store.store import SCHEMA_VERSION, Store
+from ctxrank.indexer.store.connection import SCHEMA_VERSION
+from ctxrank.indexer.store.store import Store
 
 
 @pytest.fixture
@@ -199,7 +200,7 @@ def test_an_empty_file_that_a_kill_left_becomes_a_store(tmp_path: Path) -> None:
 
 
 def test_two_stores_never_share_a_name(tmp_path: Path) -> None:
-    names = set()
+    names = set[object]()
     for name in "ab":
         with make_store(tmp_path / name) as store:
             names.add(store.truth.execute("SELECT uuid FROM store").fetchone())
@@ -209,7 +210,7 @@ def test_two_stores_never_share_a_name(tmp_path: Path) -> None:
 def test_marks_are_random_whatever_the_caller_has_seeded(tmp_path: Path) -> None:
     import random
 
-    marks = set()
+    marks = set[object]()
     for name in "ab":
         random.seed(0)
         with make_store(tmp_path / name) as store:

@@ -119,7 +119,7 @@ def test_the_command_needs_no_store_and_answers_in_json(
 
 def _labelled(tmp_path: Path) -> Path:
     """What is wanted is always what has the word in its title; a rival says it more often."""
-    corpus, queries, qrels = [], [], ""
+    corpus, queries, qrels = list[dict[str, str]](), list[dict[str, str]](), ""
     for number in range(24):
         word = "q" + str(number).translate(str.maketrans("0123456789", "bcdfghjkmp"))
         corpus.append({"_id": f"t{number}", "title": f"{word} note", "text": "pad " * 12})

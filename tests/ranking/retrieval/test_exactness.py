@@ -162,7 +162,7 @@ def test_a_long_query_in_a_scope_leaves_out_rows_of_common_words_and_says_so(tmp
     words = [word(number) for number in range(10)]
     with make_store(tmp_path) as store:
         with store.write() as change:
-            session_id = require_session(change, "S", create=True).id
+            session_id, last = require_session(change, "S", create=True).id, 0
             for number, text in enumerate([*words * 12, *["common"] * 90], start=1):
                 document = Document("strategy", number, "", text, 0, RULESET_VERSION, session_id=session_id)
                 last = put(change, document)

@@ -63,7 +63,7 @@ def test_a_receipt_names_everybody_who_is_shown_and_everybody_who_is_not(store: 
 
 
 def test_what_is_shown_lowered_says_what_the_whole_takes(store: Store) -> None:
-    lowered = {}
+    lowered = dict[str, str]()
     for limit in range(350, 900, 50):
         context(store, limit)
         lowered.update({entry.detail: entry.reason for entry in newest(store).entries if "lowered" in entry.reason})

@@ -1,0 +1,180 @@
+"""The blocklist: what was purged does not come back, and nothing of it is kept for that but digests.
+
+    with store.write() as change:
+        change.blocklist.refuse(PATH, "docs/plan.md")      UsageError, where it or a folder above it was purged
+        change.blocklist.refuse("reasoning", text)
+
+A digest is keyed with the store's uuid, so that equal things look different in two stores. Who knows a purged path
+or text can still tell that it was purged: that is what the digest is for.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import apsw
+
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.purged_secrets import (
+    DIGEST_BYTES,
+    BlockedSecret,
+    find_purged_secrets,
+    hash_bucket,
+    secret_digest,
+)
+from ctxrank.indexer.store.connection import read_rows, require_value
+from ctxrank.indexer.text.digests import digest_of
+
+PATH, SESSION, SECRET = "path", "session", "secret"
+# Kinds of documents that are blocked by their path; all others are by their text.
+_KINDS_BY_PATH = (PATH, "package", "artifact")
+_HINT = "'ctxrank purge --list' shows what is kept out, 'ctxrank purge --allow N' lets it in again."
+
+
+class BlockedEntry(NamedTuple):
+    """One entry of the blocklist: its number, which is all that there is to name it by."""
+
+    number: int
+    kind: str
+    blocked_at: int
+
+
+class _Digest(NamedTuple):
+    """A digest in the table, and what it is of."""
+
+    kind: str
+    digest: str
+
+
+class _Secret(NamedTuple):
+    """A secret's digest in the table, and what a text is filtered by before it is compared."""
+
+    digest: str
+    prefilter: str  # its length, and the hash bucket of its first character
+
+
+class Blocklist:
+    """What a store refuses to take again; read when it is first asked, and once, so that a file costs no query.
+
+    It says what was blocked when it was read: a later transaction asks its own (`Change.blocklist`).
+    """
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._is_read = False
+        self._digests: frozenset[_Digest] = frozenset()
+        self._secrets: tuple[BlockedSecret, ...] = ()
+        self._has_paths = False
+        self._key = ""
+
+    def holds_path(self, *paths: str) -> bool:
+        """Whether one of these, or a folder above it, was purged, or holds a secret that was."""
+        self._read()
+        if self._secrets and any(self._holds_secret(path) for path in paths):
+            return True
+        return self._has_paths and any(
+            (PATH, _digest(self._key, PATH, part)) in self._digests for path in paths for part in _and_above(path)
+        )
+
+    def holds(self, kind: str, text: str) -> bool:
+        """Whether a session of this name, or a record of this text, was purged."""
+        self._read()
+        return bool(self._digests) and (kind, _digest(self._key, kind, text)) in self._digests
+
+    def refuse(self, kind: str, text: str) -> None:
+        """Raises UsageError where this was purged: a session's name, a record's text, or the path of a file."""
+        if kind in _KINDS_BY_PATH:
+            if self.holds_path(text):
+                raise UsageError("This path was purged: nothing of it is stored again.", _HINT)
+        elif self.holds(kind, text):
+            name = "session of this name" if kind == SESSION else f"{kind} of this text"
+            raise UsageError(f"The {name} was purged: it is not stored again.", _HINT)
+
+    def _holds_secret(self, text: str) -> bool:
+        from ctxrank.indexer.redaction.encoded import (  # noqa: PLC0415  only a store that has purged a secret needs it
+            contains_in_any_encoding,
+        )
+
+        return contains_in_any_encoding(text, lambda part: find_purged_secrets(part, self._secrets))
+
+    def _read(self) -> None:
+        if self._is_read:
+            return
+        self._is_read = True
+        query = "SELECT kind, digest FROM blocklist WHERE kind <> 'secret'"
+        self._digests = frozenset(read_rows(self._connection, query, (), _Digest))
+        self._has_paths = any(blocked.kind == PATH for blocked in self._digests)
+        self._secrets = blocked_secrets(self._connection)
+        self._key = _key(self._connection) if self._digests else ""
+
+
+def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
+    """Let these not come back; returns the numbers by which they can be allowed. `writer` has a transaction open."""
+    key = _key(writer)
+    return [_insert(writer, kind, _digest(key, kind, text), "") for text in dict.fromkeys(texts)]
+
+
+def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
+    """Let these be redacted in whatever is stored from now on. `writer` has a transaction open."""
+    key = _key(writer)
+    return [
+        _insert(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
+        for secret in dict.fromkeys(secrets)
+    ]
+
+
+def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:
+    query = """
+        INSERT INTO blocklist (kind, digest, prefilter, blocked_at) VALUES (?, ?, ?, ?)
+            ON CONFLICT (kind, digest) DO UPDATE SET blocked_at = excluded.blocked_at
+        RETURNING id
+    """
+    return require_value(writer, query, (kind, digest, prefilter, now_us()), int)
+
+
+def blocked_entries(connection: apsw.Connection) -> list[BlockedEntry]:
+    """The entries, the oldest first."""
+    return list(read_rows(connection, "SELECT id, kind, blocked_at FROM blocklist ORDER BY id", (), BlockedEntry))
+
+
+def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
+    """Let these come back. Raises NotFoundError for a number that no entry has; none is allowed then.
+
+    `writer` has a transaction open.
+    """
+    for number in numbers:
+        writer.execute("DELETE FROM blocklist WHERE id = ?", (number,))
+        if not writer.changes():
+            raise NotFoundError(f"Nothing is kept out under {number}.", "'ctxrank purge --list' shows the numbers.")
+
+
+def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
+    """The purged secrets, as a text is searched for them."""
+    query = "SELECT digest, prefilter FROM blocklist WHERE kind = 'secret' ORDER BY id"
+    stored = list(read_rows(connection, query, (), _Secret))
+    if not stored:
+        return ()
+    key = _key(connection)
+    secrets: list[BlockedSecret] = []
+    for secret in stored:
+        length, bucket = map(int, secret.prefilter.split())
+        secrets.append(BlockedSecret(secret.digest, length, bucket, key))
+    return tuple(secrets)
+
+
+def _and_above(path: str) -> Iterator[str]:
+    """The path and every folder above it, as it is compared."""
+    path = path.strip("/") if not path.startswith("/") else path.rstrip("/")
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _key(connection: apsw.Connection) -> str:
+    return require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str)
+
+
+def _digest(key: str, kind: str, text: str) -> str:
+    same = text.strip("/") if kind == PATH and not text.startswith("/") else text.rstrip("/") if kind == PATH else text
+    same = same if kind in (PATH, SESSION) else " ".join(same.split())
+    return digest_of(f"{kind}\n{same}", DIGEST_BYTES, key=key)
