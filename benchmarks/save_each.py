@@ -13,6 +13,7 @@ import time
 from ctxrank.indexer import open_store
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, redact
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 _FIRST_NUMBER = 1_000_000_000
@@ -45,7 +46,7 @@ def _put(store: Store, number: int, text: str) -> int:
 
 
 def _remove(store: Store, number: int) -> int:
-    id_ = documents.document_id(store.truth, documents.DocumentRef("artifact", _FIRST_NUMBER + number))
+    id_ = documents.document_id(store.truth, DocumentRef("artifact", _FIRST_NUMBER + number))
     with store.write() as change:
         documents.remove(change, id_)
     return store.catch_up(CATCH_UP_AFTER_WRITE_MS)

@@ -1,21 +1,27 @@
-"""One call of the command line: where the store is, and how answers leave.
+"""One call of the command line: where the store is, and how its answer leaves.
 
-stdout is the payload and nothing else; talk goes to stderr.
+An action returns a Reply; `finish` alone knows whether it is printed as JSON or as text. stdout is the payload and
+nothing else; talk goes to stderr.
 """
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.cli.declare import Command, NoJson
+from ctxrank.indexer.exceptions import NoStoreError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
+    from typing import Any
+
+    from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
 
 
 def shown(text: str) -> str:
     """Text from outside (a path, a name) on one line, without what a terminal would obey."""
-    from ctxrank.indexer.text.lines import one_line
+    from ctxrank.indexer.text.lines import one_line  # noqa: PLC0415  help shows nothing from outside
 
     return one_line(text)
 
@@ -45,11 +51,31 @@ class Call(NamedTuple):
             self.is_colored and not given.get("no_color"),
         )
 
+    def form(self, asked: str) -> str:
+        """The form that is meant, where a command has a --format of its own: --json goes before it."""
+        return "json" if self.is_json else asked
+
     def open(self) -> "Store":
         """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
-        from ctxrank.indexer.opening import open_store
+        from ctxrank.indexer.opening import open_store  # noqa: PLC0415  help opens no database
 
         return open_store(self.db, root=self.root)
+
+    def open_for_links(self) -> "Store":
+        """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""
+        try:
+            return self.open()
+        except NoStoreError as error:
+            folder = os.getcwd()
+            while not os.path.isdir(os.path.join(folder, ".contextia")):
+                parent = os.path.dirname(folder)
+                if parent == folder:
+                    raise
+                folder = parent
+            raise NoStoreError(
+                f"{error.message} What is read from {os.path.join(folder, '.contextia')} is kept in a store.",
+                f"Make one beside it with 'ctxrank init {folder}'.",
+            ) from error
 
     def note(self, text: str) -> None:
         """Talk to the person: on stderr, unless --quiet."""
@@ -63,3 +89,78 @@ class Call(NamedTuple):
     def dim(self, text: str) -> str:
         """The text toned down where a terminal shows it."""
         return f"\x1b[2m{text}\x1b[0m" if self.is_colored else text
+
+
+class Reply(NamedTuple):
+    """What an action answers, in both forms; the form that is not asked for is not made."""
+
+    payload: Callable[[], Mapping[str, object]] | None = None  # as JSON; None: the answer has left already
+    lines: Iterable[str] = ()
+    text: str = ""  # as it is, in place of lines: a block, a patch
+    outcome: str = "matched"
+    exit_code: int = 0
+    engine: str = ""  # which engine answered, where an index was asked
+    notes: tuple[str, ...] = ()  # said after the answer in either form
+    text_notes: tuple[str, ...] = ()  # said after the text, before the others: JSON says it in its fields
+    form: str = ""  # "json": in JSON whatever the call says
+
+
+def list_reply(
+    page: "Page[Row]",
+    payload: Callable[[], Mapping[str, object]],
+    lines: Iterable[str],
+    nothing: str = "",
+    notes: tuple[str, ...] = (),
+) -> Reply:
+    """The reply of a command that lists; 1 where there is nothing, which `nothing` says to who reads the text."""
+    cut = f"{len(page)} of {page.total}; -n shows more at once."
+    return Reply(
+        lambda: {"total": page.total, "has_more": page.has_more, **payload()},
+        lines,
+        outcome="matched" if page else "no_match",
+        exit_code=0 if page else 1,
+        text_notes=(cut,) if page.has_more else () if page or not nothing else (nothing,),
+        notes=notes,
+    )
+
+
+def run_command(command: Command, call: Call, values: Mapping[str, object]) -> int:
+    """Run a command's action and print its reply; returns the exit code."""
+    if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
+        raise UsageError(*command.answer.refusal)
+    return finish(call, action_of(command)(call, **values))
+
+
+def action_of(command: Command) -> Callable[..., Reply]:
+    """The function that a command names, imported now."""
+    module, _, name = command.action.partition(":")
+    return cast("Callable[..., Reply]", import_member(module, name, command.name))
+
+
+def import_member(module: str, member: str, command: str) -> "Any":
+    """What a module calls `member`. Raises UsageError where an installation leaves the room of a command out."""
+    try:
+        return getattr(__import__(module, fromlist=[member]), member)  # importlib's own function would load warnings
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        raise UsageError(f"'{command}' is not installed.", f"This installation leaves {error.name} out.") from error
+
+
+def finish(call: Call, reply: Reply) -> int:
+    """Print a reply in the form that the call asks for; returns its exit code."""
+    is_json = call.is_json or reply.form == "json"
+    if is_json and reply.payload is not None:
+        from ctxrank.cli.output.envelope import emit_json  # noqa: PLC0415  text needs no JSON library
+
+        emit_json(reply.payload(), outcome=reply.outcome, engine=reply.engine)
+    elif not is_json:
+        for line in reply.lines:
+            print(line)
+        if reply.text:
+            sys.stdout.write(reply.text)
+        for note in reply.text_notes:
+            call.note(note)
+    for note in reply.notes:
+        call.note(note)
+    return reply.exit_code

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, run_command
 from ctxrank.indexer.exceptions import UsageError
 
 Table = Mapping[str, tuple[str, str]]
@@ -75,7 +75,7 @@ class LazyGroup(click.Group):
         """Import the command's module and take `command` from it."""
         if cmd_name not in self.lazy:
             return None
-        return as_click(import_module(self.lazy[cmd_name][0]).command)
+        return as_click(import_module(self.lazy[cmd_name][0]).COMMANDS[cmd_name])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -84,7 +84,7 @@ class LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            from difflib import get_close_matches  # only for a typing error
+            from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
             near = get_close_matches(args[0], self.lazy, n=2)
             if not near:
@@ -111,31 +111,95 @@ class StoreCommand(click.Command):
         return super().invoke(ctx)
 
 
-def as_click(declared: object) -> click.Command:
-    """What a command's module holds, as click's command."""
-    if isinstance(declared, click.Command):
-        return declared
+class DefaultGroup(click.Group):
+    """`eval DIR` measures, `eval sweep DIR` tunes: a first word that is no command belongs to the default one."""
+
+    def __init__(self, *args: Any, default: click.Command, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.default_command = default
+        self.subcommand_metavar = _usage_of(default, [*self.commands])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names, else the default one with all words."""
+        if args and args[0] in self.commands:
+            return super().resolve_command(ctx, args)
+        return None, self.default_command, args
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Options before the first word belong to the default command."""
+        if args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+            args = ["--", *args]
+        return super().parse_args(ctx, args)
+
+
+def _usage_of(default: click.Command, names: list[str]) -> str:
+    """`DIR | sweep DIR`: what the default command takes, and that each other one takes the same."""
+    takes = " ".join(str(one.metavar) for one in default.params if isinstance(one, click.Argument))
+    return " | ".join([takes, *(f"{name} {takes}" for name in names)])
+
+
+class RawCommand(StoreCommand):
+    """A command whose words are not click's to read; only help is, where it comes first."""
+
+    def __init__(self, *args: Any, usage: tuple[str, ...], **kwargs: Any) -> None:
+        super().__init__(*args, add_help_option=False, **kwargs)
+        self.usage = usage
+        self.params = []
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Everything as it stands."""
+        if args[:1] in (["--help"], ["-h"]):
+            click.echo(ctx.get_help())
+            ctx.exit()
+        ctx.params = {**dict.fromkeys(declare.GLOBAL_NAMES), "arguments": tuple(args)}
+        return []
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """What stands behind the name in the usage line."""
+        return list(self.usage)
+
+
+def as_click(declared: declare.Declared) -> click.Command:
+    """A declared command, as click's."""
     if isinstance(declared, declare.Group):
         commands = {name: as_click(command) for name, command in declared.commands.items()}
-        return click.Group(declared.name, commands, help=_help(declared.function))
-    assert isinstance(declared, declare.Command)
+        if declared.default is not None:
+            default = as_click(declared.default)
+            return DefaultGroup(name=declared.name, commands=commands, default=default, help=cleandoc(declared.help))
+        return click.Group(declared.name, commands, help=cleandoc(declared.help))
+    if declared.usage is not None:
+        return RawCommand(
+            declared.name, callback=_callback(declared), help=cleandoc(declared.help), usage=declared.usage
+        )
     return StoreCommand(
         declared.name,
         params=[_parameter(parameter) for parameter in declared.parameters],
-        callback=click.pass_obj(declared.function),
-        help=_help(declared.function),
+        callback=_callback(declared),
+        help=cleandoc(declared.help),
         context_settings=None if declared.is_interspersed else {"allow_interspersed_args": False},
     )
 
 
-def _help(function: declare.Function) -> str:
-    return cleandoc(function.__doc__ or "")
+def _callback(command: declare.Command) -> Any:
+    @click.pass_obj
+    def callback(call: Call, /, **values: object) -> int:
+        return run_command(command, call, values)
+
+    return callback
 
 
 def _parameter(one: declare.Parameter) -> click.Parameter:
     if not one.is_option:
+        default: dict[str, Any] = {} if one.default is None else {"default": one.default}
         return click.Argument(
-            one.declared, type=_type(one.type), nargs=one.nargs, required=one.required, metavar=one.metavar
+            one.declared,
+            type=_type(one.type),
+            nargs=one.nargs,
+            required=one.required,
+            metavar=one.metavar,
+            **default,
         )
     attributes: dict[str, Any] = {"required": one.required, "multiple": one.multiple, "metavar": one.metavar}
     if one.default is not None or one.off_words:
@@ -150,9 +214,13 @@ def _parameter(one: declare.Parameter) -> click.Parameter:
     )
 
 
-def _type(declared: declare.Whole | declare.OneOf | None) -> Any:
+def _type(declared: declare.Type | None) -> Any:
     if isinstance(declared, declare.OneOf):
         return click.Choice(declared.words)
+    if isinstance(declared, declare.Path):
+        return click.Path(file_okay=False) if declared.is_folder else None
+    if isinstance(declared, declare.Real):
+        return click.FloatRange(declared.least, declared.most)
     if declared is None or declared == declare.Whole():
         return None if declared is None else click.INT
     return click.IntRange(declared.least, declared.most)
@@ -169,7 +237,7 @@ def _begin(ctx: click.Context, /, **given: Any) -> None:
 def _print_version(ctx: click.Context, _: click.Parameter, is_wanted: bool) -> None:
     if not is_wanted or ctx.resilient_parsing:
         return
-    from importlib.metadata import version  # costs more than a bare start; only --version pays
+    from importlib.metadata import version  # noqa: PLC0415  costs more than a bare start; only --version pays
 
     click.echo(f"ctxrank {version('ctxrank')}")
     ctx.exit()

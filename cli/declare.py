@@ -1,19 +1,22 @@
-"""Commands as data: what each takes, said once, for two readers.
+"""Commands as data: what each takes, does and answers, said once, for every reader.
 
-    @declare.command()
-    @declare.argument("query", nargs=-1, required=True)
-    @declare.option("-n", "--limit", default=10, type=declare.Whole(1, 1000), help="How many hits.")
-    def command(call: Call, query: tuple[str, ...], limit: int) -> int: ...
+    Command(
+        "search",
+        "ctxrank.cli.actions.search:search",
+        "Search past findings; QUERY is plain words …",
+        (argument("query", nargs=-1, required=True), option("-n", "--limit", type=Whole(1, 1000), help="How many.")),
+        answer={"query": "string", "hits": [{"id": "id", "score": "number"}]},
+    )
 
 An ordinary call is read by `parse.py`, at once. Everything else (help, mistakes, rare spellings) is read by
-click, whose commands `command.py` makes from the same data: loading click costs three bare interpreters.
+click, whose commands `click_commands.py` makes from the same data: loading click costs three bare interpreters.
+`completion.py` makes shell scripts of it, and `schema.py` JSON.
+A declaration imports nothing that works: its action is named, and imported when it is called.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 from ctxrank.indexer.light_typing import NamedTuple
-
-Function = Callable[..., object]
 
 
 class Whole(NamedTuple):
@@ -23,10 +26,26 @@ class Whole(NamedTuple):
     most: int | None = None
 
 
+class Real(NamedTuple):
+    """A number, from `least` to `most`."""
+
+    least: float
+    most: float
+
+
 class OneOf(NamedTuple):
     """One of these words."""
 
     words: tuple[str, ...]
+
+
+class Path(NamedTuple):
+    """The path of a file or folder, which a shell completes; `is_folder` where no file can be meant."""
+
+    is_folder: bool = False
+
+
+Type = Whole | Real | OneOf | Path
 
 
 class Parameter(NamedTuple):
@@ -34,7 +53,7 @@ class Parameter(NamedTuple):
 
     declared: tuple[str, ...]
     is_option: bool
-    type: Whole | OneOf | None = None
+    type: Type | None = None
     default: object = None
     required: bool = False
     nargs: int = 1
@@ -46,7 +65,7 @@ class Parameter(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the command's function calls it."""
+        """What the command's action calls it."""
         given = [word for word in self.declared if word.isidentifier()]
         longest = max(self.on_words, key=len) if self.is_option else self.declared[0]
         return given[0] if self.is_option and given else longest.lstrip("-").replace("-", "_").lower()
@@ -63,62 +82,88 @@ class Parameter(NamedTuple):
 
     @property
     def nothing_given(self) -> object:
-        """What the function gets where the command line says nothing."""
+        """What the action gets where the command line says nothing."""
         if self.multiple or self.nargs == -1:
             return ()
         return False if self.is_flag and self.default is None and not self.off_words else self.default
 
 
+class NoJson(NamedTuple):
+    """Why a command has no JSON answer of ours: what its stdout is; `refusal` is (message, hint) where --json fails."""
+
+    stdout: str
+    refusal: tuple[str, str] | None = None
+
+
+# What a value of an answer is, as `schema.py` reads it:
+#   "string"  "integer"  "number"  "boolean"  "time"  "id" (kind:number)  "any"; with ? also null
+#   ("high", "low")      one of these values        [shape]        an array of such
+#   {"key": shape}       an object; "key?" may be absent, "*" stands for keys that are data
+#   Nullable(shape)      or null                    AnyOf(a, b)    one of several forms
+Shape = object
+Fields = Mapping[str, Shape]
+
+
+class Nullable(NamedTuple):
+    """A value of this shape, or null."""
+
+    shape: Shape
+
+
+class AnyOf:
+    """Several forms that an answer has."""
+
+    def __init__(self, *forms: Fields) -> None:
+        self.forms = forms
+
+
+ENGINE = ("fts5", "heuristic")
+IMPORTED = {
+    "schema": "integer", "complete": "boolean", "is_noop": "boolean",
+    "counts": {"*": {"new": "integer", "updated": "integer", "unchanged": "integer"}},
+    "skipped": [{"kind": "string", "key": "string", "reason": "string"}], "files_indexed": "integer",
+    "files_missing": "integer", "recounted": "integer", "notes": ["string"],
+}  # fmt: skip
+EXPLANATION = {"value": "number", "meaning": "string", "parts": [{"value": "number", "meaning": "string"}]}
+
+DONE = {0: "done"}
+FOUND = {0: "found", 1: "nothing found"}
+
+
 class Command(NamedTuple):
-    """A command: its function gets a Call and the parameters by name."""
+    """A command: its action, `module:function`, gets a Call and the parameters by name, and returns a Reply."""
 
     name: str
-    function: Function
-    parameters: tuple[Parameter, ...]
+    action: str
+    help: str
+    parameters: tuple[Parameter, ...] = ()
+    answer: Fields | AnyOf | NoJson = NoJson("nothing")
+    exits: Mapping[int, str] = DONE  # what its own exit codes mean; those of failures are everywhere the same
     is_interspersed: bool = True  # False: what follows the first argument is not read
+    usage: tuple[str, ...] | None = None  # not None: its words are its action's to read, and help prints these
 
 
 class Group:
-    """A command whose first word names one of its commands."""
+    """A command whose first word names one of its commands; `default` is meant where it names none."""
 
-    def __init__(self, name: str, function: Function) -> None:
+    def __init__(self, name: str, help: str, commands: tuple[Command, ...], default: Command | None = None) -> None:
         self.name = name
-        self.function = function
-        self.commands: dict[str, Command] = {}
-
-    def command(self, name: str | None = None, *, is_interspersed: bool = True) -> Callable[[Function], Command]:
-        """Declare a command of this group."""
-
-        def declared(function: Function) -> Command:
-            return self.add(command(name, is_interspersed=is_interspersed)(function))
-
-        return declared
-
-    def add(self, command: Command) -> Command:
-        """Take in a command that was declared elsewhere."""
-        self.commands[command.name] = command
-        return command
+        self.help = help
+        self.commands = {command.name: command for command in commands}
+        self.default = default
 
 
-def command(name: str | None = None, *, is_interspersed: bool = True) -> Callable[[Function], Command]:
-    """Make a function a command; its name is the function's unless given."""
-
-    def declared(function: Function) -> Command:
-        # Decorators run from the one below upwards.
-        parameters = tuple(reversed(_PENDING.pop(function, [])))
-        return Command(name or function.__name__, function, parameters, is_interspersed)
-
-    return declared
+Declared = Command | Group
 
 
-def group() -> Callable[[Function], Group]:
-    """Make a function, of which only the docstring counts, a group."""
-    return lambda function: Group(function.__name__, function)
+def by_name(*declared: Declared) -> dict[str, Declared]:
+    """The commands of a module, as the table of all commands finds them."""
+    return {one.name: one for one in declared}
 
 
 def option(
     *declared: str,
-    type: Whole | OneOf | None = None,
+    type: Type | None = None,
     default: object = None,
     required: bool = False,
     multiple: bool = False,
@@ -126,41 +171,38 @@ def option(
     metavar: str | None = None,
     show_default: bool = False,
     help: str,
-) -> Callable[[Function], Function]:
+) -> Parameter:
     """Declare an option: its words, and the parameter's name where that is another."""
     is_flag = is_flag or any("/" in word for word in declared)
-    return _pending(
-        Parameter(declared, True, type, default, required, 1, multiple, is_flag, metavar, show_default, help)
-    )
+    return Parameter(declared, True, type, default, required, 1, multiple, is_flag, metavar, show_default, help)
 
 
 def argument(
-    name: str, *, type: Whole | None = None, metavar: str | None = None, nargs: int = 1, required: bool | None = None
-) -> Callable[[Function], Function]:
+    name: str,
+    *,
+    type: Type | None = None,
+    default: object = None,
+    metavar: str | None = None,
+    nargs: int = 1,
+    required: bool | None = None,
+) -> Parameter:
     """Declare an argument, needed unless said otherwise; with nargs=-1, the last one takes all there are."""
-    is_required = nargs != -1 if required is None else required
-    return _pending(Parameter((name,), False, type, nargs=nargs, required=is_required, metavar=metavar))
+    is_required = nargs != -1 and default is None if required is None else required
+    return Parameter((name,), False, type, default, is_required, nargs, metavar=metavar)
 
 
-# What the decorators below a function's `command` have collected so far.
-_PENDING: dict[Function, list[Parameter]] = {}
+def page(key: str, item: Shape) -> dict[str, Shape]:
+    """The fields of a list: its own key, how many there are in all, and whether some were left out."""
+    return {key: [item], "total": "integer", "has_more": "boolean"}
 
 
-def _pending(parameter: Parameter) -> Callable[[Function], Function]:
-    def decorated(function: Function) -> Function:
-        _PENDING.setdefault(function, []).append(parameter)
-        return function
-
-    return decorated
-
-
-def _global(*declared: str, metavar: str | None = None, help: str) -> Parameter:
-    return Parameter(declared, is_option=True, is_flag=metavar is None, metavar=metavar, help=help)
+def _global(*declared: str, metavar: str | None = None, type: Type | None = None, help: str) -> Parameter:
+    return Parameter(declared, True, type, is_flag=metavar is None, metavar=metavar, help=help)
 
 
 GLOBALS = (
-    _global("--db", metavar="FILE", help="The store's ctxrank.db [default: the nearest .ctxrank/]."),
-    _global("--root", metavar="DIR", help="Where artifacts' paths start [default: beside .ctxrank/]."),
+    _global("--db", metavar="FILE", type=Path(), help="The store's ctxrank.db [default: the nearest .ctxrank/]."),
+    _global("--root", metavar="DIR", type=Path(), help="Where artifacts' paths start [default: beside .ctxrank/]."),
     _global("--json", "as_json", help="Answer in JSON."),
     _global("-q", "--quiet", help="No notes on stderr."),
     _global("-v", "--verbose", help="More notes on stderr."),

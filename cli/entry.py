@@ -29,6 +29,6 @@ def _run() -> None:
             pass  # not installed: the commands below say so
         else:
             run_by_itself()
-    from ctxrank.cli.main import main as run_and_exit
+    from ctxrank.cli.main import main as run_and_exit  # noqa: PLC0415  after garbage collection is off
 
     run_and_exit()

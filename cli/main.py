@@ -7,39 +7,43 @@
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 
-from ctxrank.cli.call import shown
+from ctxrank.cli.call import import_member, shown
+from ctxrank.cli.declare import Declared
 from ctxrank.cli.parse import read, run_plain
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
-    "init": ("ctxrank.cli.commands.init", "Make a store here."),
-    "import": ("ctxrank.cli.commands.import_", "Bring in a predecessor's store, or an export."),
+    "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
+    "import": ("ctxrank.cli.commands.exchange", "Bring in a predecessor's store, or an export."),
     "index": ("ctxrank.cli.commands.index", "Bring artifacts in step with the disk."),
     "search": ("ctxrank.cli.commands.search", "Search past findings."),
-    "show": ("ctxrank.cli.commands.show", "Show one document."),
+    "show": ("ctxrank.cli.commands.search", "Show one document."),
     "assemble": ("ctxrank.cli.commands.assemble", "Print the context block for one spawn."),
-    "package": ("ctxrank.cli.commands.package", "Save, list, show, supersede and consume packages."),
-    "reasoning": ("ctxrank.cli.commands.reasoning", "Save and read what agents thought, and see what is missing."),
-    "strategy": ("ctxrank.cli.commands.strategy", "Save, list, count and extract what worked."),
-    "error": ("ctxrank.cli.commands.error", "Recognise failures, say what fixed them, and learn from commands."),
-    "skill": ("ctxrank.cli.commands.skill", "Save what skills reported; say which ones an agent must invoke."),
-    "session": ("ctxrank.cli.commands.session", "Create, list and show sessions."),
-    "group": ("ctxrank.cli.commands.group", "Create and list task groups."),
+    "package": ("ctxrank.cli.commands.packages", "Save, list, show, supersede and consume packages."),
+    "reasoning": ("ctxrank.cli.commands.memory", "Save and read what agents thought, and see what is missing."),
+    "strategy": ("ctxrank.cli.commands.memory", "Save, list, count and extract what worked."),
+    "error": ("ctxrank.cli.commands.errors", "Recognise failures, say what fixed them, and learn from commands."),
+    "skill": ("ctxrank.cli.commands.skills", "Save what skills reported; say which ones an agent must invoke."),
+    "session": ("ctxrank.cli.commands.packages", "Create, list and show sessions."),
+    "group": ("ctxrank.cli.commands.packages", "Create and list task groups."),
     "eval": ("ctxrank.cli.commands.eval", "Measure and tune the ranking on a collection with known answers."),
     "bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor's own commands on this store."),
-    "export": ("ctxrank.cli.commands.export", "Print the store as JSON Lines."),
-    "prune": ("ctxrank.cli.commands.prune", "Remove what is older than an age, and count it."),
+    "export": ("ctxrank.cli.commands.exchange", "Print the store as JSON Lines."),
+    "prune": ("ctxrank.cli.commands.upkeep", "Remove what is older than an age, and count it."),
     "purge": ("ctxrank.cli.commands.purge", "Take secrets out of what is stored already."),
-    "why": ("ctxrank.cli.commands.why", "Say why a document was in a block, or was not."),
-    "receipt": ("ctxrank.cli.commands.receipt", "List, show, replay and compare what assemblies did."),
-    "context": ("ctxrank.cli.commands.context", "Print what a task of .contextia/ reaches."),
-    "check": ("ctxrank.cli.commands.check", "Check the links of .contextia/."),
-    "trace": ("ctxrank.cli.commands.trace", "Say which artifacts of .contextia/ govern a file."),
-    "suggest-links": ("ctxrank.cli.commands.suggest_links", "Print a patch that links what search keeps finding."),
-    "status": ("ctxrank.cli.commands.status", "Say how the store and its index are."),
-    "doctor": ("ctxrank.cli.commands.doctor", "Say what is wrong with the store, and repair it."),
-    "rebuild": ("ctxrank.cli.commands.rebuild", "Make the index anew from the store."),
+    "why": ("ctxrank.cli.commands.receipts", "Say why a document was in a block, or was not."),
+    "receipt": ("ctxrank.cli.commands.receipts", "List, show, replay and compare what assemblies did."),
+    "context": ("ctxrank.cli.commands.links", "Print what a task of .contextia/ reaches."),
+    "check": ("ctxrank.cli.commands.links", "Check the links of .contextia/."),
+    "trace": ("ctxrank.cli.commands.links", "Say which artifacts of .contextia/ govern a file."),
+    "suggest-links": ("ctxrank.cli.commands.links", "Print a patch that links what search keeps finding."),
+    "status": ("ctxrank.cli.commands.upkeep", "Say how the store and its index are."),
+    "doctor": ("ctxrank.cli.commands.upkeep", "Say what is wrong with the store, and repair it."),
+    "rebuild": ("ctxrank.cli.commands.index", "Make the index anew from the store."),
+    "completion": ("ctxrank.cli.commands.about", "Print a script that completes commands in a shell."),
+    "schema": ("ctxrank.cli.commands.about", "Print every command and answer as JSON (Schema)."),
 }
 
 
@@ -62,7 +66,7 @@ def run(arguments: list[str]) -> int:
         if plain is not None:
             code = run_plain(plain)
         else:
-            from ctxrank.cli.click_commands import run_by_click  # loading click would double what a query waits for
+            from ctxrank.cli.click_commands import run_by_click  # noqa: PLC0415  loading click would double what a query waits for
 
             code = run_by_click(arguments, COMMANDS)
         sys.stdout.flush()
@@ -77,31 +81,36 @@ def run(arguments: list[str]) -> int:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         return 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained, named_store  # rare
+        from ctxrank.cli.unexpected import explained, named_store  # noqa: PLC0415  rare
 
         return _fail(explained(error, *named_store(arguments)), arguments)
 
 
-def find_command(name: str) -> object:
-    """What a command of this name is; None for none."""
+def find_command(name: str) -> Declared | None:
+    """The declaration of a command or group; None for none."""
     if name not in COMMANDS:
         return None
     return load_command(name, COMMANDS[name][0])
 
 
-def load_command(name: str, module: str) -> object:
-    """The command that a module holds. Raises UsageError where an installation leaves the module's room out."""
-    try:
-        return __import__(module, fromlist=["command"]).command  # importlib's own function would load warnings
-    except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
-            raise
-        raise UsageError(f"'{name}' is not installed.", f"This installation leaves {error.name} out.") from error
+def load_command(name: str, module: str) -> Declared:
+    """The command that a module declares. Raises UsageError where an installation leaves the module's room out."""
+    declared: Mapping[str, Declared] = import_member(module, "COMMANDS", name)
+    return declared[name]
+
+
+def declared_commands() -> dict[str, Declared]:
+    """All declarations; a room that is not installed has none."""
+    found: dict[str, Declared] = {}
+    for name, (module, _) in COMMANDS.items():
+        with contextlib.suppress(UsageError):
+            found[name] = load_command(name, module)
+    return found
 
 
 def _fail(error: CtxrankError, arguments: list[str]) -> int:
     if "--json" in arguments:
-        from ctxrank.cli.output.envelope import emit_error
+        from ctxrank.cli.output.envelope import emit_error  # noqa: PLC0415  text needs no JSON library
 
         emit_error(error)
     else:

@@ -6,10 +6,11 @@ It says None where there is anything to think about (help, mistakes, `-n3`, `-qv
 read, it reads as click would; tests/cli/test_parse.py holds both against each other.
 """
 
+import os
 from collections.abc import Callable
 
-from ctxrank.cli.call import Call
-from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Group, OneOf, Parameter, Whole
+from ctxrank.cli.call import Call, run_command
+from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Declared, Group, OneOf, Parameter, Real, Type, Whole
 from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
 _MAX_DIGITS = 15
@@ -33,7 +34,7 @@ class _Split(NamedTuple):
     rest: list[str]
 
 
-def read(arguments: list[str], find: Callable[[str], object]) -> PlainCall | None:
+def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainCall | None:
     """The call that these words mean, or None where click has to say; `find` gives what a command's name stands for."""
     before = _split(arguments, GLOBALS, is_interspersed=False)
     if before is None or not before.rest:
@@ -41,8 +42,8 @@ def read(arguments: list[str], find: Callable[[str], object]) -> PlainCall | Non
     name, *rest = before.rest
     found = find(name)
     if isinstance(found, Group) and rest:
-        found = found.commands.get(rest.pop(0))
-    if not isinstance(found, Command):
+        found = found.commands.get(rest.pop(0)) if rest[0] in found.commands else found.default
+    if not isinstance(found, Command) or found.usage is not None:
         return None
     options = tuple(parameter for parameter in found.parameters if parameter.is_option)
     split = _split(rest, (*options, *GLOBALS), is_interspersed=found.is_interspersed)
@@ -60,9 +61,7 @@ def read(arguments: list[str], find: Callable[[str], object]) -> PlainCall | Non
 
 def run_plain(plain: PlainCall) -> int:
     """Call the command; returns its exit code."""
-    call = Call.at_start().merged(plain.before).merged(plain.after)
-    result = plain.command.function(call, **plain.values)
-    return result if isinstance(result, int) else 0
+    return run_command(plain.command, Call.at_start().merged(plain.before).merged(plain.after), plain.values)
 
 
 def _split(words: list[str], options: tuple[Parameter, ...], *, is_interspersed: bool) -> _Split | None:
@@ -125,19 +124,36 @@ def _converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | N
             if parameter.required:
                 return None
             value = parameter.nothing_given
-        elif isinstance(parameter.type, Whole):
-            numbers = [_whole(one, parameter.type) for one in (value if is_tuple(value) else (value,))]
-            if None in numbers:
+        elif parameter.type is not None:
+            read_values = [_typed(one, parameter.type) for one in (value if is_tuple(value) else (value,))]
+            if None in read_values:
                 return None
-            value = tuple(numbers) if parameter.multiple else numbers[0]
-        elif isinstance(parameter.type, OneOf) and value not in parameter.type.words:
-            return None
+            value = tuple(read_values) if is_tuple(value) else read_values[0]
         values[parameter.name] = value
     return values
 
 
-def _whole(value: object, limits: Whole) -> int | None:
+def _typed(value: object, type_: Type) -> object:
+    """The value of a type; None where click has to say what is wrong with it."""
     text = str(value)
+    if isinstance(type_, Whole):
+        return _whole(text, type_)
+    if isinstance(type_, Real):
+        return _real(text, type_)
+    if isinstance(type_, OneOf):
+        return text if text in type_.words else None
+    is_usable = not type_.is_folder or not os.path.exists(text) or (os.path.isdir(text) and os.access(text, os.R_OK))
+    return text if is_usable else None
+
+
+def _real(text: str, limits: Real) -> float | None:
+    if not (text.isascii() and text.replace(".", "", 1).isdecimal() and len(text) <= _MAX_DIGITS):
+        return None
+    number = float(text)
+    return number if limits.least <= number <= limits.most else None
+
+
+def _whole(text: str, limits: Whole) -> int | None:
     if not (text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS):
         return None
     number = int(text)

@@ -1,9 +1,15 @@
 """What nobody foresaw, as a sentence: for the outermost edge of a call."""
 
+import errno
 import os
+import traceback
 from collections.abc import Sequence
 
+import apsw
+
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, translate
+from ctxrank.indexer.store.location import find_store
 
 # What comes of a value that is of another type than its column: SQLite hands out whatever stands on a page.
 _OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -15,13 +21,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
     `db` and `root` are the call's: where its store is found to be damaged, that is why.
     """
     if os.environ.get("CTXRANK_TRACEBACK"):
-        import traceback
-
         traceback.print_exception(error)
-    import apsw
-
-    from ctxrank.indexer.store.connection import DAMAGED_STEP, translate
-
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
@@ -43,8 +43,6 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
 
 def _refused(error: OSError) -> CtxrankError:
     """What the system would not do, with what helps against it."""
-    import errno
-
     if isinstance(error, FileNotFoundError) and error.filename is None:
         return CtxrankError("The current folder is not there any more.", "Change to one that is.")
     what = f" {error.filename}" if error.filename else ""
@@ -58,11 +56,6 @@ def _refused(error: OSError) -> CtxrankError:
 
 def _damage(db: str | None, root: str | None) -> str:
     """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
-    import apsw
-
-    from ctxrank.indexer.store.connection import file_uri
-    from ctxrank.indexer.store.location import find_store
-
     try:
         truth = apsw.Connection(
             file_uri(find_store(db, root).truth, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI

@@ -1292,4 +1292,26 @@ CONTEXT_BLOCK = Family(
     ],
 )
 
+IDS = Family(
+    "shop",
+    [
+        Case("--json package supersede 11 --by 17"),
+        *once("show 12@00000000 --depth meta", "show error:1@00000000-0000 --depth meta"),
+        *both("show 12@ffffffff", "show package:12@0000", "error show 1@ffffffff", "why package:1@ffffffff"),
+        *both("strategy helpful strategy:1@ffffffff", "purge reasoning:1@ffffffff"),
+    ],
+)
+
+ABOUT = Family(
+    "empty",
+    [
+        Case("completion tcsh"),
+        Case("completion"),
+        Case("schema strategy helpful"),
+        Case("--json schema error run"),
+        Case("schema nonsense"),
+        Case("--json schema package nonsense"),
+    ],
+)
+
 FAMILIES = {name.lower(): family for name, family in sorted(globals().items()) if isinstance(family, Family)}

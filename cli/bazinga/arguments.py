@@ -1,15 +1,16 @@
 """The arguments of the predecessor's commands: positionals, then `--flag value`.
 
-    given = read(("shop", "--limit", "3"), "<project>", flags=("--lang", "--limit"))
+    given = read(("shop", "--limit", "3"), COMMANDS["get-strategies"])
     given[0], given.number("--limit", 5)                                        ("shop", 3)
 
-Its commands treat what they do not know in three ways, each as it is there: see Unknown.
+Its commands treat what they do not know in different ways, each as it is there: see Unknown.
 """
 
 from enum import Enum
 
+from ctxrank.cli.declare import Command, Parameter
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import is_list
+from ctxrank.indexer.light_typing import NamedTuple, is_list
 
 
 class Unknown(Enum):
@@ -18,6 +19,14 @@ class Unknown(Enum):
     REFUSED = "refused"
     IGNORED = "ignored"
     POSITIONAL = "positional"  # flags may stand anywhere, and what is none is a positional
+    DROPPED = "dropped"  # the same, and positionals that nobody asked for are nothing
+
+
+class Declaration(NamedTuple):
+    """A command as ours are declared, and what it does with words that it does not know."""
+
+    command: Command
+    unknown: Unknown
 
 
 class Given:
@@ -51,32 +60,25 @@ class Given:
         return () if text is None else strings(text, flag)
 
 
-def read(
-    arguments: tuple[str, ...],
-    usage: str,
-    *,
-    flags: tuple[str, ...] = (),
-    most: int | None = None,
-    unknown: Unknown = Unknown.REFUSED,
-) -> Given:
-    """What was given. `usage` names the positionals: `<needed>` ones first, `[left out]` ones after.
-
-    `most` is how many positionals there may be; as many as `usage` names unless said. Raises UsageError.
-    """
-    words = usage.split()
-    needed = sum(word.startswith("<") for word in words)
-    most = len(words) if most is None else most
+def read(arguments: tuple[str, ...], declaration: Declaration) -> Given:
+    """What was given, as the command declares it. Raises UsageError."""
+    command, unknown = declaration
+    flags = tuple(one.declared[0] for one in command.parameters if one.is_option)
+    words = [one for one in command.parameters if not one.is_option]
+    needed = sum(one.required for one in words)
+    most = len(arguments) if unknown is Unknown.DROPPED else len(words)
+    flags_stand_anywhere = unknown in (Unknown.POSITIONAL, Unknown.DROPPED)
     positionals: list[str] = []
     values: dict[str, str] = {}
     at = 0
     while at < len(arguments):
         argument = arguments[at]
-        flag = _flag(argument, flags) if len(positionals) >= needed or unknown is Unknown.POSITIONAL else None
+        flag = _flag(argument, flags) if len(positionals) >= needed or flags_stand_anywhere else None
         if flag is not None and at + 1 < len(arguments):
             values[flag] = arguments[at + 1]
             at += 2
             continue
-        if unknown is not Unknown.POSITIONAL and len(positionals) >= needed:
+        if not flags_stand_anywhere and len(positionals) >= needed:
             if flag is not None and unknown is Unknown.REFUSED:
                 raise UsageError(f"{argument} needs a value.")
             # A command that has no flags takes any text for what it is.
@@ -88,10 +90,14 @@ def read(
         positionals.append(argument)
         at += 1
     if len(positionals) < needed:
-        raise UsageError(f"Too few arguments: it takes {usage}.", _flags_hint(flags))
-    if len(positionals) > most and unknown is Unknown.POSITIONAL:
-        raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {usage}.", _flags_hint(flags))
+        raise UsageError(f"Too few arguments: it takes {_usage(words)}.", _flags_hint(flags))
+    if len(positionals) > most and flags_stand_anywhere:
+        raise UsageError(f"Unexpected argument {positionals[most]!a}: it takes {_usage(words)}.", _flags_hint(flags))
     return Given(positionals, values)
+
+
+def _usage(words: list[Parameter]) -> str:
+    return " ".join(f"<{one.metavar}>" if one.required else f"[{one.metavar}]" for one in words)
 
 
 def _flag(argument: str, flags: tuple[str, ...]) -> str | None:
@@ -133,7 +139,7 @@ def strings(text: str, what: str) -> tuple[str, ...]:
 
 def json_list(text: str, what: str) -> list[object]:
     """A JSON array. Raises UsageError."""
-    import json
+    import json  # noqa: PLC0415  only an argument that is JSON
 
     try:
         value: object = json.loads(text)
@@ -146,8 +152,8 @@ def json_list(text: str, what: str) -> list[object]:
 
 def group_name(text: str, *, may_be_global: bool = True) -> str | None:
     """The name of a group that something is saved for; None is the whole session. Raises UsageError."""
-    from ctxrank.cli.bazinga.records.groups import name_problem
-    from ctxrank.indexer.records.sessions import is_session_wide
+    from ctxrank.cli.bazinga.records.groups import name_problem  # noqa: PLC0415  declarations open no database
+    from ctxrank.indexer.records.sessions import is_session_wide  # noqa: PLC0415  declarations open no database
 
     if text.strip().lower() == "global" and not may_be_global:
         raise UsageError("group_id cannot be 'global' here.", "Name a task group, or give '' for the whole session.")

@@ -3,43 +3,48 @@
 stdout carries the JSON, after a line `✓ …` unless --quiet; what goes wrong is a line on stderr.
 """
 
+import json
 import os
 import sys
 
+from ctxrank.cli.bazinga.arguments import Declaration, Given, read
+from ctxrank.cli.bazinga.place import Place, open_or_make
 from ctxrank.cli.call import shown
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
-    from ctxrank.cli.bazinga.place import Place
     from ctxrank.cli.bazinga.records.views import Rows
     from ctxrank.indexer.redaction.ruleset import RedactionMode
-    from ctxrank.indexer.store.store import Store
 
 
 class BazingaCall:
     """A command's arguments, its store, opened when first asked for, and its answers."""
 
-    __slots__ = ("_store", "arguments", "is_quiet", "place")
+    __slots__ = ("_declaration", "_store", "arguments", "is_quiet", "place")
 
-    def __init__(self, arguments: tuple[str, ...], place: "Place", *, is_quiet: bool) -> None:
+    def __init__(self, declaration: Declaration, arguments: tuple[str, ...], place: Place, *, is_quiet: bool) -> None:
+        self._declaration = declaration
         self.arguments = arguments
         self.place = place
         self.is_quiet = is_quiet
         self._store: Store | None = None
 
+    def read(self) -> Given:
+        """The arguments, as the command declares them. Raises UsageError."""
+        return read(self.arguments, self._declaration)
+
     @property
-    def store(self) -> "Store":
+    def store(self) -> Store:
         """The store, made where the predecessor would make its database. Raises CtxrankError."""
         if self._store is None:
-            from ctxrank.cli.bazinga.place import open_or_make
-
             self._store = open_or_make(self.place, self.complain)
         return self._store
 
     @property
     def mode(self) -> "RedactionMode":
         """How what is saved is redacted."""
-        from ctxrank.indexer.store.config import load_config
+        from ctxrank.indexer.store.config import load_config  # noqa: PLC0415  only what saves needs it
 
         return load_config(self.store).redaction_mode
 
@@ -65,12 +70,10 @@ class BazingaCall:
 
     def answer(self, value: object) -> None:
         """Print a value as the predecessor does: indented, everything beyond ASCII escaped."""
-        import json
-
         try:
             text = json.dumps(value, indent=2, allow_nan=False)
         except ValueError:
-            from ctxrank.indexer.text.json_numbers import finite
+            from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
             text = json.dumps(finite(value), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
@@ -94,6 +97,6 @@ def objects(rows: "Rows") -> list[dict[str, object]]:
 
 def text_moment(moment_us: int) -> str:
     """A moment as the predecessor's database has it: `2026-11-21 22:10:00`, UTC."""
-    import time
+    import time  # noqa: PLC0415  only a row with a moment
 
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment_us // 1_000_000))

@@ -12,36 +12,16 @@ import os
 import sys
 from importlib import import_module
 
-from ctxrank.cli.call import Call, shown
+import apsw
+
+from ctxrank.cli.bazinga.call import BazingaCall
+from ctxrank.cli.bazinga.declarations import COMMANDS, declaration_of
+from ctxrank.cli.bazinga.place import Place, WrongPlaceError
+from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.connection import translate
 
-if TYPE_CHECKING:
-    from ctxrank.cli.bazinga.place import Place
-
-# One module for each family, imported when one of its commands is called.
-_FAMILIES = {
-    "sessions": ("create-session", "get-session", "list-sessions", "create-task-group", "dashboard-snapshot"),
-    "events": ("save-event", "get-events", "log-tokens", "token-summary"),
-    "packages": (
-        "save-context-package", "get-context-packages", "mark-context-consumed", "update-context-references",
-        "save-consumption", "get-consumption",
-    ),
-    "errors": (
-        "save-error-pattern", "get-error-patterns", "update-error-confidence", "cleanup-error-patterns",
-    ),
-    "strategies": (
-        "save-strategy", "get-strategies", "update-strategy-helpfulness", "extract-strategies",
-    ),
-    "reasoning": ("save-reasoning", "get-reasoning", "reasoning-timeline", "check-mandatory-phases"),
-    "skills": (
-        "save-skill-output", "get-skill-output", "get-latest-skill-output", "get-skill-output-all",
-        "check-skill-evidence",
-    ),
-    "upkeep": ("query", "integrity-check", "recover-db", "diagnose-group-ids", "detect-paths", "help"),
-    "block": ("context-block",),
-}  # fmt: skip
-COMMANDS = {name: family for family, names in _FAMILIES.items() for name in names}
+__all__ = ["COMMANDS", "main", "reply", "run"]
 
 _NOT_CARRIED_OVER = (
     "It is not one of the commands carried over; 'ctxrank bazinga help' and docs/predecessor.md list them."
@@ -59,13 +39,18 @@ def main() -> None:
         print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
         code = 130
     except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         explanation = explained(error)
         code = _complain(explanation, explanation.exit_code)
     with contextlib.suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(code)
+
+
+def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
+    """Run one command, whose answer has left already."""
+    return Reply(exit_code=run(call, arguments))
 
 
 def run(call: Call, arguments: tuple[str, ...]) -> int:
@@ -80,22 +65,17 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     if arguments[:1] == ("--script",):
         print(os.path.join(os.path.dirname(os.path.abspath(__file__)), "bazinga_db.py"))
         return 0
-    import apsw
-
-    from ctxrank.cli.bazinga.call import BazingaCall
-    from ctxrank.cli.bazinga.place import WrongPlaceError
-    from ctxrank.indexer.store.connection import translate
-
     place, is_quiet, rest = _globals(call, arguments)
     if not rest:
         raise UsageError("There is no command.", "'ctxrank bazinga help' lists them.")
-    family = COMMANDS.get(rest[0])
-    if family is None:
+    row = COMMANDS.get(rest[0])
+    if row is None:
         raise UsageError(f"Unknown command: {rest[0]!a}.", _NOT_CARRIED_OVER)
-    function = getattr(import_module(f"ctxrank.cli.bazinga.commands.{family}"), rest[0].replace("-", "_"))
-    own = BazingaCall(rest[1:], place, is_quiet=is_quiet)
+    declaration = declaration_of(row)
+    module, _, function = declaration.command.action.partition(":")
+    own = BazingaCall(declaration, rest[1:], place, is_quiet=is_quiet)
     try:
-        return int(function(own))
+        return int(getattr(import_module(module), function)(own))
     except WrongPlaceError:
         raise
     except (UsageError, NotFoundError) as error:
@@ -112,10 +92,8 @@ def _complain(error: CtxrankError, code: int) -> int:
     return code
 
 
-def _globals(call: Call, arguments: tuple[str, ...]) -> "tuple[Place, bool, tuple[str, ...]]":
+def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:
     """What stands before the command's name, over what stands before `bazinga`."""
-    from ctxrank.cli.bazinga.place import Place
-
     place = Place(call.db, None, call.root)
     is_quiet = call.verbosity < 0
     at = 0

@@ -1,1 +1,1 @@
-"""The commands, a module for each."""
+"""What each command takes and answers, as data; one module a family."""

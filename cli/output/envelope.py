@@ -11,9 +11,10 @@ SCHEMA_VERSION = 1
 _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
 
 
-def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "fts5") -> None:
-    """Print one answer: the envelope's fields first."""
-    _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, "engine": engine, **payload})
+def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "") -> None:
+    """Print one answer: the envelope's fields first; no engine where no index was asked."""
+    asked = {"engine": engine} if engine else {}
+    _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, **asked, **payload})
 
 
 def emit_error(error: CtxrankError) -> None:
@@ -38,11 +39,11 @@ def _print(value: object) -> None:
     try:
         text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     except ValueError:
-        from ctxrank.indexer.text.json_numbers import finite  # a number that is infinite: hardly ever
+        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
         text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
     if _WIPED in text:
-        from ctxrank.indexer.store.connection import DAMAGED_STEP  # hardly ever
+        from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     sys.stdout.write(visible_json(text) + "\n")

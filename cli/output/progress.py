@@ -13,7 +13,7 @@ def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None]
     if not sys.stderr.isatty() or call.verbosity < 0:
         yield None
         return
-    import click  # only where somebody watches
+    import click  # noqa: PLC0415  only where a person watches
 
     with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
 

@@ -8,7 +8,7 @@ from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE, STATES
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import read_row, read_rows
+from ctxrank.indexer.store.connection import Page, read_page, read_row
 
 if TYPE_CHECKING:
     from typing import Any
@@ -61,8 +61,9 @@ def list_errors(
     state: str | None = None,
     with_expired: bool = False,
     limit: int = -1,
+    offset: int = 0,
     now: int | None = None,
-) -> list[StoredError]:
+) -> Page[StoredError]:
     """Patterns by their last sighting, the newest first; a language leaves out those of others. Raises UsageError."""
     if state is not None and state not in STATES:
         raise UsageError(f"'{state}' is not a state of an error.", f"States are {', '.join(STATES)}.")
@@ -71,13 +72,12 @@ def list_errors(
          WHERE (:project IS NULL OR e.project = :project) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
            AND (:state IS NULL OR e.state = :state) AND (:with_expired OR {IS_ALIVE})
          ORDER BY e.last_seen DESC, e.id DESC
-         LIMIT :limit
     """
     values = {
-        "project": project, "lang": lang, "state": state, "with_expired": with_expired, "limit": limit,
+        "project": project, "lang": lang, "state": state, "with_expired": with_expired,
         "now": now_us() if now is None else now,
     }  # fmt: skip
-    return list(read_rows(truth, query, values, _stored))
+    return read_page(truth, query, values, _stored, limit=limit, offset=offset)
 
 
 def get_error(truth: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:

@@ -23,7 +23,8 @@ from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, SESSION, block
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.documents import DocumentRef, document_id
+from ctxrank.indexer.store.documents import document_id
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
 
 # The path of a row below its root or its tree, as a person names it.

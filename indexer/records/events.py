@@ -4,7 +4,7 @@ import apsw
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_rows, read_value
+from ctxrank.indexer.store.connection import Page, read_page, read_value
 from ctxrank.indexer.store.store import Change
 
 REASONING_HANDOFF = "reasoning_handoff"
@@ -53,7 +53,9 @@ def record_event(
     return RecordedEvent(change.connection.last_insert_rowid(), is_new=True)
 
 
-def list_events(truth: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1) -> list[Event]:
+def list_events(
+    truth: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
+) -> Page[Event]:
     """Events of a session, the newest first; an unknown session has none."""
     query = """
         SELECT e.id, s.name, g.name, e.subtype, e.payload, e.idempotency_key, e.created_at
@@ -61,6 +63,6 @@ def list_events(truth: apsw.Connection, session: str, *, subtype: str | None = N
           JOIN sessions AS s ON s.id = e.session_id
           LEFT JOIN groups AS g ON g.id = e.group_id
          WHERE s.name = ?1 AND (?2 IS NULL OR e.subtype = ?2)
-         ORDER BY e.id DESC LIMIT ?3
+         ORDER BY e.id DESC
     """
-    return list(read_rows(truth, query, (session, subtype, limit), Event))
+    return read_page(truth, query, (session, subtype), Event, limit=limit, offset=offset)

@@ -14,7 +14,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_rows
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
@@ -245,7 +246,7 @@ def _current_at(connection: apsw.Connection, session_id: int, group_id: int | No
 def mark_superseded(change: Change, old_id: int, new_id: int) -> None:
     """The old package stays readable, marked, without passages: the new one speaks for the file."""
     change.connection.execute("UPDATE packages SET superseded_by = ? WHERE id = ?", (new_id, old_id))
-    document_id = documents.document_id(change.connection, documents.DocumentRef("package", old_id))
+    document_id = documents.document_id(change.connection, DocumentRef("package", old_id))
     documents.remove_owned(change, document_id)
     documents.touch(change, document_id, superseded_by=new_id)
 
@@ -375,7 +376,8 @@ def list_packages(
     priority: str | None = None,
     include_superseded: bool = False,
     limit: int = -1,
-) -> list[Package]:
+    offset: int = 0,
+) -> Page[Package]:
     """Packages by age, the newest first; a session-wide `group` means all groups."""
     conditions, values = ["1"], list[str | int | None]()
     for column, value in (("s.name", session), ("p.type", type_), ("p.priority", priority)):
@@ -387,5 +389,5 @@ def list_packages(
         values.append(group)
     if not include_superseded:
         conditions.append("p.superseded_by IS NULL")
-    query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC LIMIT ?"
-    return [Package(*row) for row in truth.execute(query, (*values, limit))]
+    query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC"
+    return read_page(truth, query, tuple(values), Package, limit=limit, offset=offset)

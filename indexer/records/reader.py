@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.documents import DocumentRef, document_id
+from ctxrank.indexer.store.documents import document_id
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 
 

@@ -9,12 +9,15 @@ import apsw
 from ctxrank.indexer.agents import fold_agent, normalise_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.connection import Page, read_column, read_page
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+
+if TYPE_CHECKING:
+    from typing import Any
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
 # What nobody may leave out: without the first a task was not read, without the second it was not finished.
@@ -264,8 +267,9 @@ def list_reasoning(
     phase: str | None = None,
     session_wide_only: bool = False,
     limit: int = -1,
+    offset: int = 0,
     oldest_first: bool = False,
-) -> list[ReasoningEntry]:
+) -> Page[ReasoningEntry]:
     """Entries of a session, the newest first; a session-wide `group` means all groups.
 
     Those of one moment stand in the order in which they were saved. A filter that names nothing, and a
@@ -280,13 +284,18 @@ def list_reasoning(
           LEFT JOIN groups AS g ON g.id = r.group_id
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND (NOT ?3 OR r.group_id IS NULL)
            AND (?4 IS NULL OR r.agent = ?4) AND (?5 IS NULL OR r.phase = ?5)
-         ORDER BY r.created_at {way}, r.id {way} LIMIT ?6
+         ORDER BY r.created_at {way}, r.id {way}
     """
     values = (
         session, None if is_session_wide(group) else group, session_wide_only,
-        None if agent is None else fold_agent(agent), None if phase is None else phase.strip().lower(), limit,
+        None if agent is None else fold_agent(agent), None if phase is None else phase.strip().lower(),
     )  # fmt: skip
-    return [ReasoningEntry(*row)._replace(is_redacted=bool(row[10])) for row in truth.execute(query, values)]
+    return read_page(truth, query, values, _entry, limit=limit, offset=offset)
+
+
+def _entry(*columns: "Any") -> ReasoningEntry:
+    entry = ReasoningEntry(*columns)
+    return entry._replace(is_redacted=bool(entry.is_redacted))  # a truth is 0 or 1
 
 
 def check_phases(truth: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:

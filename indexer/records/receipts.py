@@ -10,7 +10,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import read_row, read_rows, read_value, wait_for_locks
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_value, wait_for_locks
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.indexer.text.lines import one_line
@@ -220,16 +220,17 @@ def list_receipts(
     agent: str | None = None,
     kind: str | None = None,
     limit: int = -1,
-) -> list[Receipt]:
+    offset: int = 0,
+) -> Page[Receipt]:
     """Receipts, the newest first."""
     query = f"""
         {_QUERY}
          WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
            AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
-         ORDER BY r.id DESC LIMIT :limit
+         ORDER BY r.id DESC
     """
-    values = {"session": session, "group": group, "agent": agent, "kind": kind, "limit": limit}
-    return list(read_rows(truth, query, values, _receipt))
+    values = {"session": session, "group": group, "agent": agent, "kind": kind}
+    return read_page(truth, query, values, _receipt, limit=limit, offset=offset)
 
 
 def _shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:

@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
-from ctxrank.indexer.store.connection import read_column, read_row, read_rows
+from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -80,10 +80,10 @@ def has_session(truth: apsw.Connection, name: str) -> bool:
     return truth.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone() is not None
 
 
-def list_sessions(truth: apsw.Connection, limit: int = -1) -> list[Session]:
+def list_sessions(truth: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
-    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC LIMIT ?"
-    return list(read_rows(truth, query, (limit,), Session))
+    query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
+    return read_page(truth, query, (), Session, limit=limit, offset=offset)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -163,13 +163,13 @@ def group_ids_of(truth: apsw.Connection, name: str) -> list[tuple[int, int]]:
     return [(int(group), int(session)) for group, session in rows]
 
 
-def list_groups(truth: apsw.Connection, session_id: int) -> list[Group]:
+def list_groups(truth: apsw.Connection, session_id: int) -> Page[Group]:
     """The groups of a session by age."""
     query = (
         "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
         " WHERE session_id = ? ORDER BY created_at, id"
     )
-    return list(read_rows(truth, query, (session_id,), _group))
+    return read_page(truth, query, (session_id,), _group)
 
 
 def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:

@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_column, require_value
+from ctxrank.indexer.store.connection import Page, read_column, read_page, require_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -167,7 +167,8 @@ def list_skill_outputs(
     agent: str | None = None,
     group: str | None = None,
     limit: int = -1,
-) -> list[StoredSkillOutput]:
+    offset: int = 0,
+) -> Page[StoredSkillOutput]:
     """Outputs of a session, the newest first; an unknown session has none."""
     conditions, values = ["s.name = ?"], list[str | int | None]([session])
     if skill is not None:
@@ -185,9 +186,9 @@ def list_skill_outputs(
           JOIN sessions AS s ON s.id = o.session_id
           LEFT JOIN groups AS g ON g.id = o.group_id
          WHERE {" AND ".join(conditions)}
-         ORDER BY o.created_at DESC, o.id DESC LIMIT ?
+         ORDER BY o.created_at DESC, o.id DESC
     """
-    return [StoredSkillOutput(*row) for row in truth.execute(query, (*values, limit))]
+    return read_page(truth, query, tuple(values), StoredSkillOutput, limit=limit, offset=offset)
 
 
 def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:

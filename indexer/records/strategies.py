@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import find_session, is_session_wide
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_rows, require_value
+from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows, require_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -246,17 +246,18 @@ def list_strategies(
     framework: str | None = None,
     topic: str | None = None,
     limit: int = -1,
-) -> list[StoredStrategy]:
+    offset: int = 0,
+) -> Page[StoredStrategy]:
     """Strategies, the most helpful first; those that name no language or framework fit every one."""
     query = """
         SELECT id, name, project, topic, insight, helpfulness, lang, framework, last_seen, created_at
           FROM strategies
          WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR lang IS NULL OR lang = ?2)
            AND (?3 IS NULL OR framework IS NULL OR framework = ?3) AND (?4 IS NULL OR topic = ?4)
-         ORDER BY helpfulness DESC, last_seen DESC, id DESC LIMIT ?5
+         ORDER BY helpfulness DESC, last_seen DESC, id DESC
     """
-    values = (project, lang, framework, None if topic is None else topic.strip().lower(), limit)
-    return [StoredStrategy(*row) for row in truth.execute(query, values)]
+    values = (project, lang, framework, None if topic is None else topic.strip().lower())
+    return read_page(truth, query, values, StoredStrategy, limit=limit, offset=offset)
 
 
 def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:

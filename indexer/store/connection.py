@@ -8,7 +8,7 @@ read_value(connection, "SELECT name FROM files WHERE id = ?", (3,), str)        
 import contextlib
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
 
 import apsw
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Row = TypeVar("Row")
     Value = TypeVar("Value", int, str, float)
+else:
+    Row = object  # the base of a class names it
 
 # What can be bound to a statement.
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
@@ -239,6 +241,36 @@ def require_value(connection: apsw.Connection, query: str, values: Values, type_
     """The value that a query always has: of an aggregate, or of a row that was just written. Raises DamagedError."""
     found = connection.execute(query, values).fetchone()
     return _checked(None if found is None else found[0], type_)
+
+
+class Page(list[Row]):
+    """A list that a limit may have cut: `total` is how many there are without one, `offset` how many come before."""
+
+    def __init__(self, items: Iterable[Row], total: int, offset: int = 0) -> None:
+        super().__init__(items)
+        self.total = total
+        self.has_more = offset + len(self) < total
+
+
+def read_page(
+    connection: apsw.Connection,
+    query: str,
+    values: Values,
+    row_type: "Callable[..., Row]",
+    *,
+    limit: int = -1,
+    offset: int = 0,
+) -> "Page[Row]":
+    """The rows of a query from `offset` on, at most `limit` of them, and how many it has; below 0 there is no limit."""
+    if isinstance(values, Mapping):
+        bounded = f"{query} LIMIT :limit OFFSET :offset"
+        rows = connection.execute(bounded, {**values, "limit": limit, "offset": offset}).fetchall()
+    else:
+        rows = connection.execute(f"{query} LIMIT ? OFFSET ?", (*values, limit, offset)).fetchall()
+    total = offset + len(rows)
+    if len(rows) == limit or (offset and not rows):  # else the last row was read
+        total = require_value(connection, f"SELECT count(*) FROM ({query})", values, int)
+    return Page(starmap(row_type, rows), total, offset)
 
 
 def _checked(found: object, type_: "type[Value]") -> "Value":

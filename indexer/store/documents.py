@@ -4,15 +4,14 @@
 module counts them, splits their identifiers and numbers the change.
 """
 
-import re
 from collections.abc import Iterable
 
 import apsw
 
-from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_value
-from ctxrank.indexer.store.facets import KINDS
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
 MAX_QUERY_VARIABLES = 500  # ids bound in one statement; far below SQLite's limit
@@ -49,27 +48,6 @@ class Document(NamedTuple):
     # What the blocklist knows it by: the record's text, or the path of a file. None: nothing comes in by it, what is
     # stored already is written again.
     source: str | None = None
-
-
-class DocumentRef(NamedTuple):
-    """A public id, `kind:number`; a bare number is a package."""
-
-    kind: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.number}"
-
-
-def parse_ref(text: str) -> DocumentRef:
-    """`package:12`, `error:3`, or `12` for package 12. Raises UsageError, which names the kinds."""
-    match = re.fullmatch(r"(?:([a-z]+):)?(\d{1,15})", text.strip())
-    if match is None or (match[1] or "package") not in KINDS:
-        raise UsageError(
-            f"'{text}' is not a document's id.",
-            f"An id is kind:number, such as package:12; kinds are {', '.join(KINDS)}. A bare number is a package.",
-        )
-    return DocumentRef(match[1] or "package", int(match[2]))
 
 
 def put(change: Change, document: Document) -> int:

@@ -7,7 +7,7 @@ why(store, "NORM-API-001", get_receipt(store.truth, 8))
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Entry, Receipt
-from ctxrank.indexer.store.documents import DocumentRef
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly.absence import why_no_candidate
 from ctxrank.ranking.context.assembly.order import DELIVERED

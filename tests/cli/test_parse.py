@@ -4,6 +4,7 @@ import contextlib
 import io
 import sys
 from collections.abc import Iterator
+from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.cli import declare
-from ctxrank.cli.call import Call
+from ctxrank.cli.call import Call, Reply, action_of
 from ctxrank.cli.click_commands import run_by_click
 from ctxrank.cli.main import COMMANDS, find_command, run
 from ctxrank.cli.parse import read, run_plain
@@ -26,11 +27,13 @@ _ODD_WORDS = (
 )  # fmt: skip
 
 
-def _leaves(path: tuple[str, ...], found: object) -> Iterator[tuple[tuple[str, ...], declare.Command]]:
+def _leaves(path: tuple[str, ...], found: declare.Declared | None) -> Iterator[tuple[tuple[str, ...], declare.Command]]:
     if isinstance(found, declare.Group):
         for name, one in found.commands.items():
             yield from _leaves((*path, name), one)
-    elif isinstance(found, declare.Command):
+        if found.default is not None:
+            yield path, found.default
+    elif found is not None and found.usage is None:
         yield path, found
 
 
@@ -41,24 +44,33 @@ def _options(path: tuple[str, ...]) -> list[declare.Parameter]:
     return [*(one for one in DECLARED[path].parameters if one.is_option), *declare.GLOBALS]
 
 
-def _spied(path: tuple[str, ...]) -> tuple[object, Called]:
-    """The command, in its group, with a function that only keeps what it is called with."""
+def _spied(path: tuple[str, ...]) -> tuple[declare.Declared, Called]:
+    """The command, in its group, with an action that only keeps what it is called with."""
     calls: Called = []
 
-    def keep(call: Call, **values: object) -> None:
+    def keep(call: Call, **values: object) -> Reply:
         calls.append((call, values))
+        return Reply()
 
-    command = DECLARED[path]._replace(function=keep)
-    if len(path) == 1:
+    module = ModuleType("spied_action")
+    module.keep = keep  # type: ignore[attr-defined]
+    sys.modules["spied_action"] = module
+    no_refusal = DECLARED[path].answer if not isinstance(DECLARED[path].answer, declare.NoJson) else declare.NoJson("")
+    command = DECLARED[path]._replace(action="spied_action:keep", answer=no_refusal)
+    found = find_command(path[0])
+    if isinstance(found, declare.Command):
         return command, calls
-    group = declare.Group(path[0], lambda: None)
-    group.add(command)
-    return group, calls
+    assert found is not None
+    others = [one for one in found.commands.values() if (path[0], one.name) != path]
+    if len(path) == 1:
+        return declare.Group(path[0], found.help, tuple(others), default=command), calls
+    return declare.Group(path[0], found.help, (*others, command), default=found.default), calls
 
 
 def _by_click(path: tuple[str, ...], words: list[str]) -> Called:
     module = ModuleType("spied_command")
-    module.command, calls = _spied(path)  # type: ignore[attr-defined]
+    spied, calls = _spied(path)
+    module.COMMANDS = {path[0]: spied}  # type: ignore[attr-defined]
     sys.modules["spied_command"] = module
     with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(UsageError):
         run_by_click(words, {path[0]: ("spied_command", "Spied.")})
@@ -77,7 +89,7 @@ def _plainly(path: tuple[str, ...], words: list[str]) -> Called | None:
 def _good_value(option: declare.Parameter) -> str:
     if isinstance(option.type, declare.OneOf):
         return option.type.words[-1]
-    return str(option.type.least or 2) if isinstance(option.type, declare.Whole) else "a value"
+    return str(option.type.least or 2) if isinstance(option.type, declare.Whole | declare.Real) else "a value"
 
 
 def _ordinary(path: tuple[str, ...]) -> Iterator[list[str]]:
@@ -99,6 +111,23 @@ def test_ordinary_calls_are_read_without_click_and_as_click_reads_them(path: tup
     for words in _ordinary(path):
         plain = _plainly(path, words)
         assert plain and plain == _by_click(path, words), words
+
+
+def test_every_action_is_there_and_takes_what_its_command_declares() -> None:
+    wrong = {}
+    for path, command in DECLARED.items():
+        taken = signature(action_of(command)).parameters
+        names = {one.name for one in command.parameters}
+        takes_all = any(one.kind is Parameter.VAR_KEYWORD for one in taken.values())
+        if not (names == taken.keys() - {"call"} or (takes_all and taken.keys() - {"call", "options"} <= names)):
+            wrong[path] = names.symmetric_difference(taken)
+    assert not wrong
+
+
+def test_a_folder_that_cannot_be_one_is_left_to_click(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert read(["init", str(tmp_path)], find_command) and read(["init", str(tmp_path / "none")], find_command)
+    assert read(["init", str(tmp_path / "file")], find_command) is None
 
 
 @given(st.data())

@@ -8,7 +8,7 @@ import pytest
 from builders import make_store
 from tables import each_row
 
-from ctxrank.cli.commands.reasoning_view import fenced
+from ctxrank.cli.actions.reasoning_view import fenced
 from ctxrank.cli.main import run
 from ctxrank.indexer.records.events import REASONING_HANDOFF, record_event
 from ctxrank.indexer.records.reasoning import list_reasoning
@@ -140,7 +140,7 @@ def test_get_says_where_there_is_more_and_where_there_is_nothing(
     run([*SAVE, "--phase", "approach", "one"])
     run([*SAVE, "--phase", "approach", "two"])
     assert run(["reasoning", "get", "--session", "S", "-n", "1"]) == 0
-    assert "there is more; -n" in capsys.readouterr().err
+    assert "1 of 2; -n" in capsys.readouterr().err
     assert run(["reasoning", "get", "--session", "S", "--agent", "wizard"]) == 1
     printed = capsys.readouterr()
     assert printed.out == "" and "no reasoning." in printed.err and "agents are developer" in printed.err

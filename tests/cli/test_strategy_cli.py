@@ -101,7 +101,7 @@ def test_an_empty_list_is_1_and_a_long_one_says_that_there_are_more(
     run([*SAVE, "general", "one"])
     run([*SAVE, "general", "two"])
     assert run(["strategy", "list", "-n", "1"]) == 0
-    assert "there are more; -n" in capsys.readouterr().err
+    assert "1 of 2; -n" in capsys.readouterr().err
     assert run(["strategy", "list", "--topic", "luck"]) == 2
 
 

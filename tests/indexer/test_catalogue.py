@@ -23,7 +23,7 @@ from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import facets, migrations
 from ctxrank.indexer.store.config import TTL_KINDS
-from ctxrank.indexer.store.documents import DocumentRef
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.migrations import PRESENT, Schema
 from ctxrank.indexer.store.store import Store
 

@@ -2,7 +2,6 @@
 
 import json
 
-from ctxrank.cli.bazinga.arguments import Unknown, read
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.errors import (
     INJECTABLE_FROM,
@@ -18,8 +17,7 @@ from ctxrank.indexer.exceptions import UsageError
 
 def save_error_pattern(call: BazingaCall) -> int:
     """Save what fixed an error, or count it once more."""
-    flags = ("--lang", "--context_hints", "--stack_pattern")
-    given = read(call.arguments, "<project> <error_type> <message> <solution>", flags=flags)
+    given = call.read()
     new = NewError(
         given[0], given[1], given[2], given[3], given.text("--lang"),
         given.texts("--context_hints"), given.texts("--stack_pattern"),
@@ -38,7 +36,7 @@ def save_error_pattern(call: BazingaCall) -> int:
 
 def get_error_patterns(call: BazingaCall) -> int:
     """A project's living patterns, the most trusted first."""
-    given = read(call.arguments, "<project>", flags=("--lang", "--min_confidence", "--limit"))
+    given = call.read()
     text = given.text("--min_confidence") or "0.7"
     try:
         least = float(text)
@@ -59,7 +57,7 @@ def _pattern_json(pattern: dict[str, object]) -> dict[str, object]:
 
 def update_error_confidence(call: BazingaCall) -> int:
     """Trust a pattern more, or less."""
-    given = read(call.arguments, "<pattern_hash> <project> <success|failure>", unknown=Unknown.IGNORED)
+    given = call.read()
     outcome = given[2].lower()
     if outcome not in ("success", "failure"):
         raise UsageError(f"Outcome must be 'success' or 'failure', got {given[2]!a}.")
@@ -78,7 +76,7 @@ def update_error_confidence(call: BazingaCall) -> int:
 
 def cleanup_error_patterns(call: BazingaCall) -> int:
     """Remove the patterns whose time is over."""
-    project = read(call.arguments, "[project]", unknown=Unknown.IGNORED).optional(0)
+    project = call.read().optional(0)
     count = remove_expired(call.store, project)
     call.done(f"Cleaned up {count} expired error patterns")
     call.answer({"success": True, "deleted_count": count, "project_id": project})

@@ -1,6 +1,6 @@
 """The predecessor's commands for events and tokens: both are events here."""
 
-from ctxrank.cli.bazinga.arguments import Unknown, group_name, read, whole_number
+from ctxrank.cli.bazinga.arguments import group_name, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import TOKEN_USAGE, VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -13,8 +13,7 @@ def save_event(call: BazingaCall) -> int:
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
     from ctxrank.indexer.redaction.ruleset import RedactionMode
 
-    flags = ("--payload-file", "--idempotency-key", "--group-id")
-    given = read(call.arguments, "<session> <subtype> [payload]", flags=flags)
+    given = call.read()
     session, subtype = given[0], given[1]
     if not session.strip() or not subtype.strip():
         raise UsageError("Neither the session nor the subtype can be empty.")
@@ -65,7 +64,7 @@ def _payload(call: BazingaCall, path: str | None, text: str | None) -> str:
 
 def get_events(call: BazingaCall) -> int:
     """Events of a session, the newest first."""
-    given = read(call.arguments, "<session> [subtype] [limit]", flags=("--limit",))
+    given = call.read()
     limit = whole_number(given.text("--limit") or given.optional(2) or "50", "limit")
     query = f"""
         SELECT id, session_id, timestamp, event_subtype, event_payload
@@ -85,7 +84,7 @@ def log_tokens(call: BazingaCall) -> int:
     from ctxrank.indexer.records.sessions import require_session
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
-    given = read(call.arguments, "<session> <agent> <tokens> [agent_id]", unknown=Unknown.IGNORED)
+    given = call.read()
     tokens = whole_number(given[2], "tokens")
     texts = IncomingTexts(call.mode)
     agent_id = given.optional(3)
@@ -103,7 +102,7 @@ def log_tokens(call: BazingaCall) -> int:
 
 def token_summary(call: BazingaCall) -> int:
     """What a session's agents have used, by agent_type or agent_id."""
-    given = read(call.arguments, "<session> [by]", unknown=Unknown.IGNORED)
+    given = call.read()
     call.answer(tokens_by(call, given[0], given.optional(1) or "agent_type"))
     return 0
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from ctxrank.cli.bazinga.arguments import Unknown, group_name, json_list, read, whole_number
+from ctxrank.cli.bazinga.arguments import group_name, json_list, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 
@@ -18,8 +18,7 @@ def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
     from ctxrank.indexer.records.packages import NewPackage, save_package, set_size
 
-    usage = "<session> <group|global> <type> <file_path> <producer> <consumers_json> <priority> <summary>"
-    given = read(call.arguments, usage, unknown=Unknown.IGNORED)
+    given = call.read()
     session, group, type_, path, producer, consumers_json, priority, summary = given.positionals
     consumers = _consumers(consumers_json)
     if consumers is None:
@@ -78,7 +77,7 @@ def get_context_packages(call: BazingaCall) -> int:
     from ctxrank.cli.bazinga.records.packages import pending_packages
     from ctxrank.indexer.agents import fold_agent
 
-    given = read(call.arguments, "<session> <group> <agent> [limit]", unknown=Unknown.IGNORED)
+    given = call.read()
     text = given.optional(3)
     limit = _DEFAULT_LIMIT if text is None else whole_number(text, "limit")
     if not 1 <= limit <= _MAX_LIMIT:
@@ -93,7 +92,7 @@ def mark_context_consumed(call: BazingaCall) -> int:
     from ctxrank.indexer.agents import AGENTS, fold_agent
     from ctxrank.indexer.records.packages import consume, consumers_of
 
-    given = read(call.arguments, "<package_id> <agent> [iteration]", unknown=Unknown.IGNORED)
+    given = call.read()
     package_id = whole_number(given[0], "package_id")
     iteration = whole_number(given.optional(2) or "1", "iteration")
     if iteration < 0:
@@ -112,7 +111,7 @@ def update_context_references(call: BazingaCall) -> int:
     """Name the packages that a group may see beside its own."""
     from ctxrank.cli.bazinga.records.groups import set_references
 
-    given = read(call.arguments, "<group> <session> <ids_json>", unknown=Unknown.IGNORED)
+    given = call.read()
     try:
         items = json_list(given[2], "package_ids")
         if not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
@@ -137,7 +136,7 @@ def save_consumption(call: BazingaCall) -> int:
     from ctxrank.cli.bazinga.records.packages import Consumption, record_consumption
     from ctxrank.indexer.agents import fold_agent
 
-    given = read(call.arguments, "<session> <group> <agent> <iteration> <package_id>", unknown=Unknown.IGNORED)
+    given = call.read()
     group = group_name(given[1], may_be_global=False) or ""
     iteration, package_id = whole_number(given[3], "iteration"), whole_number(given[4], "package_id")
     agent = fold_agent(given[2])
@@ -174,8 +173,7 @@ def get_consumption(call: BazingaCall) -> int:
     from ctxrank.cli.bazinga.records.packages import consumptions
     from ctxrank.indexer.agents import fold_agent
 
-    flags = ("--group_id", "--agent_type", "--limit")
-    given = read(call.arguments, "<session>", flags=flags, unknown=Unknown.IGNORED)
+    given = call.read()
     agent = given.text("--agent_type")
     limit = max(1, min(given.number("--limit", 50), _MAX_CONSUMPTIONS))
     found = consumptions(

@@ -2,7 +2,7 @@
 
 import json
 
-from ctxrank.cli.bazinga.arguments import Unknown, group_name, read
+from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -21,8 +21,7 @@ def save_reasoning(call: BazingaCall) -> int:
     from ctxrank.indexer.records.reasoning import NewReasoning
     from ctxrank.indexer.records.reasoning import save_reasoning as save
 
-    flags = ("--agent_id", "--iteration", "--confidence", "--references", "--content-file")
-    given = read(call.arguments, "<session> <group|global> <agent> <phase> [content]", flags=flags)
+    given = call.read()
     session, group, agent, phase = given.positionals[:4]
     content = _content(call, given.text("--content-file"), given.optional(4))
     confidence = given.text("--confidence")
@@ -55,7 +54,7 @@ def save_reasoning(call: BazingaCall) -> int:
 
 
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
-    from ctxrank.cli.commands.given_text import decoded, readable
+    from ctxrank.cli.actions.given_text import decoded, readable
 
     if path is not None:
         try:
@@ -72,8 +71,7 @@ def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
 
 def get_reasoning(call: BazingaCall) -> int:
     """Entries of a session, the newest first; a group means exactly that one."""
-    flags = ("--group_id", "--agent_type", "--phase", "--limit", "--format")
-    given = read(call.arguments, "<session>", flags=flags)
+    given = call.read()
     phase = given.text("--phase") or None
     if phase is not None and phase not in PHASES:
         raise UsageError(f"Invalid phase: {phase}. It must be one of {', '.join(PHASES)}.")
@@ -154,7 +152,7 @@ def _summary(entries: "list[ReasoningEntry]") -> str:
 
 def reasoning_timeline(call: BazingaCall) -> int:
     """Entries of a session in the order they were saved."""
-    given = read(call.arguments, "<session>", flags=("--group_id", "--format"))
+    given = call.read()
     format_ = _format(given.text("--format"), "markdown")
     group = given.text("--group_id") or None
     entries = list_reasoning(
@@ -197,7 +195,7 @@ def _timeline(entries: "list[ReasoningEntry]") -> str:
 
 def check_mandatory_phases(call: BazingaCall) -> int:
     """Whether an agent has documented what it must; 1 if not."""
-    given = read(call.arguments, "<session> <group> <agent>", unknown=Unknown.IGNORED)
+    given = call.read()
     session, group, agent = given.positionals
     checked = check_phases(call.store.truth, session, group, agent)
     call.answer(

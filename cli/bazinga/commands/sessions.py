@@ -1,6 +1,6 @@
 """The predecessor's commands for sessions and task groups."""
 
-from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
+from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -18,7 +18,7 @@ def create_session(call: BazingaCall) -> int:
     from ctxrank.indexer.records.sessions import MODES, NewSession, has_session
     from ctxrank.indexer.records.sessions import create_session as create
 
-    given = read(call.arguments, "<session> <mode> <requirements>", flags=("--initial_branch", "--metadata"))
+    given = call.read()
     name, mode, requirements = given.positionals
     if not name.strip():
         raise UsageError("session_id cannot be empty.")
@@ -68,7 +68,7 @@ def _session(call: BazingaCall, name: str) -> dict[str, object] | None:
 
 def get_session(call: BazingaCall) -> int:
     """One session."""
-    given = read(call.arguments, "<session>", unknown=Unknown.IGNORED)
+    given = call.read()
     session = _session(call, given[0])
     if session is None:
         import json
@@ -82,7 +82,7 @@ def get_session(call: BazingaCall) -> int:
 
 def list_sessions(call: BazingaCall) -> int:
     """The newest sessions."""
-    given = read(call.arguments, "[limit]", unknown=Unknown.IGNORED)
+    given = call.read()
     limit = whole_number(given.optional(0) or "10", "limit")
     query = f"{VIEWS['sessions']} ORDER BY s.created_at DESC, s.id DESC LIMIT ?"
     call.answer(objects(rows(call.store.truth, query, (limit,))))
@@ -93,9 +93,7 @@ def create_task_group(call: BazingaCall) -> int:
     """Make a task group, or change the one of this name."""
     from ctxrank.cli.bazinga.records.groups import TIERS, NewGroup, save_group
 
-    flags = ("--specializations", "--item_count", "--component-path", "--initial_tier", "--complexity")
-    usage = "<group> <session> <name> [status] [assigned_to]"
-    given = read(call.arguments, usage, flags=flags, unknown=Unknown.POSITIONAL)
+    given = call.read()
     tier = given.text("--initial_tier")
     if tier is not None and tier not in TIERS:
         raise UsageError(f"--initial_tier must be one of {', '.join(TIERS)}, got {tier!a}.")
@@ -132,7 +130,7 @@ def dashboard_snapshot(call: BazingaCall) -> int:
     """A session with its groups, tokens and last log entries; states are not kept here."""
     from ctxrank.cli.bazinga.commands.events import tokens_by
 
-    given = read(call.arguments, "<session>", unknown=Unknown.IGNORED)
+    given = call.read()
     groups = f"{VIEWS['task_groups']} WHERE s.name = ? ORDER BY g.created_at, g.id"
     logs = f"""
         SELECT * FROM ({VIEWS["orchestration_logs"]})

@@ -3,7 +3,7 @@
 import json
 import sys
 
-from ctxrank.cli.bazinga.arguments import Given, Unknown, group_name, read
+from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ def save_skill_output(call: BazingaCall) -> int:
     from ctxrank.indexer.records.skill_outputs import save_skill_output as save
 
     try:
-        given = _read(call, "<session> <skill> <json>", ("--agent", "--group"))
+        given = call.read()
         group = group_name(given.text("--group") or "")
         agent = given.text("--agent") or ""
         saved = save(
@@ -38,12 +38,6 @@ def save_skill_output(call: BazingaCall) -> int:
     return 0
 
 
-def _read(call: BazingaCall, usage: str, flags: tuple[str, ...]) -> Given:
-    """The arguments; flags stand anywhere, and what is beyond the positionals is nothing."""
-    given = read(call.arguments, usage, flags=flags, most=len(call.arguments), unknown=Unknown.POSITIONAL)
-    return given
-
-
 def _failed(message: str) -> int:
     """Here the predecessor's JSON error is on stderr."""
     print(json.dumps({"success": False, "error": message}, indent=2), file=sys.stderr)
@@ -53,7 +47,7 @@ def _failed(message: str) -> int:
 def get_skill_output(call: BazingaCall) -> int:
     """What a skill reported last, or null."""
     try:
-        given = _read(call, "<session> <skill>", ("--agent",))
+        given = call.read()
     except UsageError as error:
         return _failed(error.message)
     latest = latest_skill_output(call.store.truth, given[0], given[1], agent=given.text("--agent"))
@@ -67,7 +61,7 @@ get_latest_skill_output = get_skill_output  # the name that was promised and nev
 def get_skill_output_all(call: BazingaCall) -> int:
     """Everything a skill reported, the newest first."""
     try:
-        given = _read(call, "<session> <skill>", ("--agent",))
+        given = call.read()
     except UsageError as error:
         return _failed(error.message)
     found = list_skill_outputs(call.store.truth, given[0], given[1], agent=given.text("--agent"))
@@ -92,7 +86,7 @@ def check_skill_evidence(call: BazingaCall) -> int:
     from ctxrank.indexer.records.skill_evidence import check_evidence
 
     try:
-        given = _read(call, "<session> <skill1,skill2,…>", ("--agent", "--since"))
+        given = call.read()
         minutes = given.number("--since", _RECENT_MINUTES)
         if minutes < 1:
             raise UsageError(f"--since must be a positive integer, got {minutes}")

@@ -1,6 +1,6 @@
 """The predecessor's commands for strategies."""
 
-from ctxrank.cli.bazinga.arguments import Unknown, read, whole_number
+from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError
@@ -17,8 +17,7 @@ def save_strategy(call: BazingaCall) -> int:
     from ctxrank.indexer.records.strategies import save_strategy as save
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
-    flags = ("--lang", "--framework", "--strategy_id")
-    given = read(call.arguments, "<project> <topic> <insight>", flags=flags, unknown=Unknown.IGNORED)
+    given = call.read()
     topic = given[1].strip().lower()
     if topic not in TOPICS:
         call.complain(f"'{given[1]}' is not a topic, so it is saved as 'general'. Topics are {', '.join(TOPICS)}.")
@@ -39,8 +38,7 @@ def save_strategy(call: BazingaCall) -> int:
 
 def get_strategies(call: BazingaCall) -> int:
     """A project's strategies, the most helpful first."""
-    flags = ("--lang", "--framework", "--topic", "--limit")
-    given = read(call.arguments, "<project>", flags=flags, unknown=Unknown.IGNORED)
+    given = call.read()
     topic = given.text("--topic") or None
     if topic is not None and topic not in TOPICS:
         call.complain(f"Invalid topic '{topic}'. Valid: {', '.join(TOPICS)}")
@@ -61,7 +59,7 @@ def update_strategy_helpfulness(call: BazingaCall) -> int:
     """Count a strategy up."""
     from ctxrank.indexer.records.strategies import add_helpfulness
 
-    given = read(call.arguments, "<strategy_id> [increment]", unknown=Unknown.IGNORED)
+    given = call.read()
     increment = max(0, min(whole_number(given.optional(1) or "1", "increment"), _MAX_INCREMENT))
     try:
         counted = add_helpfulness(call.store, given[0], increment)
@@ -81,8 +79,7 @@ def extract_strategies(call: BazingaCall) -> int:
     """Turn what agents thought in a group that succeeded into strategies."""
     from ctxrank.indexer.records.strategies import extract_strategies as extract
 
-    flags = ("--lang", "--framework")
-    given = read(call.arguments, "<session> <group> <project>", flags=flags, unknown=Unknown.IGNORED)
+    given = call.read()
     session, group, project = given.positionals
     try:
         saved = extract(

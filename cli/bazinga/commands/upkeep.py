@@ -3,7 +3,6 @@
 import os
 import sys
 
-from ctxrank.cli.bazinga.arguments import Unknown, read
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 
@@ -114,7 +113,7 @@ def detect_paths(call: BazingaCall) -> int:
     """Where this call looks, without making anything."""
     from ctxrank.cli.bazinga.place import open_existing, project_folder
 
-    read(call.arguments, "", unknown=Unknown.IGNORED)
+    call.read()
     answer: dict[str, object] = {
         "cwd": os.getcwd(),
         "bazinga_root_env": os.environ.get("BAZINGA_ROOT"),

@@ -23,6 +23,7 @@ from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
 PACKAGE, SUPERSESSION = "package", "supersession"
@@ -167,7 +168,7 @@ class PackageImport:
     def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
         """Title and passages as they were exported, for a package whose file is not here."""
         connection = change.connection
-        document_id = documents.document_id(connection, documents.DocumentRef(PACKAGE, package_id))
+        document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
         if row.title and row.title != os.path.basename(row.new.path):  # which insert has given it
             documents.move(change, document_id, path=row.new.path, title=row.title)
         artifact_id = connection.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).get

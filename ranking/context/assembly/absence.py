@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import DAY_US, format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt
-from ctxrank.indexer.store.documents import DocumentRef
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import memory
 

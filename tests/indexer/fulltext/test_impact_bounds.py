@@ -11,6 +11,7 @@ from ctxrank.indexer.fulltext.forward import pack_counts
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, NONE, ImpactBounds
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import DocumentRef
 
 
 def _lengths(connection: apsw.Connection, term: str) -> list[int]:
@@ -56,7 +57,7 @@ def test_a_removed_document_leaves_its_length_behind_until_the_index_is_made_ane
     connection = index_of(store).connection
     before = _lengths(connection, "kiwi")
     with store.write() as change:
-        documents.remove(change, documents.document_id(change.connection, documents.DocumentRef("package", 1)))
+        documents.remove(change, documents.document_id(change.connection, DocumentRef("package", 1)))
     store.catch_up()
     assert _lengths(connection, "kiwi") == before
     rebuild(fts5_of(store))

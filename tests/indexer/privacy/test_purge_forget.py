@@ -39,7 +39,7 @@ from ctxrank.indexer.records.skill_outputs import save_skill_output
 from ctxrank.indexer.records.strategies import NewStrategy, save_strategy
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.documents import parse_ref
+from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
 
 # A word that no stemmer shortens and no file of a store holds by itself.

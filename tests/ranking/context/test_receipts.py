@@ -13,7 +13,7 @@ from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.records.receipts import KEPT_PER_GROUP, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.documents import parse_ref
+from ctxrank.indexer.store.ids import parse_ref
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.replay import difference, replay_receipt
 from ctxrank.ranking.context.why import why

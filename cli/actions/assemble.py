@@ -1,0 +1,280 @@
+"""`ctxrank assemble`: the context block for one spawn, whatever happens.
+
+What a spawn depends on is forgiven: a bad value becomes its default, with a note on stderr.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.clock import format_us, now_us, parse_time
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS
+from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
+from ctxrank.ranking.context.assembly.block import fallback, nothing_known
+from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
+from ctxrank.ranking.context.assembly.shares import REASONING_TOKENS
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage
+
+_FORMS = ("markdown", "json", "compact")
+_MAX_TASK_BYTES = 1_000_000
+
+
+def assemble(call: Call, /, session: str, agent: str, format_: str, strict: bool, **options: object) -> Reply:
+    """Assemble the block; where anything breaks, the reply is a minimal one unless `strict`."""
+    form = call.form(_one_of(call, "--format", format_, _FORMS))
+    try:
+        result = _assembled(call, session, agent, options, is_explained=form == "json")
+    except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
+        if strict:
+            raise
+        return _fallback(call, agent, error, form)
+    notes = []
+    if result.outcome == "degraded":
+        notes.append(f"degraded: {result.reason}; packages are ranked by heuristics.")
+    if result.stale:
+        notes.append(f"stale: the index still lacks {result.stale} changes.")
+    return Reply(
+        lambda: _as_json(result),
+        lines=_compact(result) if form == "compact" else (),
+        text=result.text if form == "markdown" else "",
+        outcome=result.outcome,
+        engine=result.engine,
+        exit_code=4 if strict and result.outcome in ("degraded", "stale") else 0,
+        notes=tuple(notes),
+        form=form,
+    )
+
+
+def _assembled(call: Call, session: str, agent: str, options: dict[str, object], *, is_explained: bool) -> "Assembly":
+    request = _read_request(call, session, agent, options, is_explained=is_explained)
+    with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
+        try:
+            config = load_config(store)
+        except UsageError as error:
+            config = Config(notes=(f"{error.message} The defaults are used.",))
+        result = assemble_block(store, request, config)
+    for note in result.notes:
+        call.note(note)
+    if result.failure is not None and result.failure.outcome == "no_match" and result.failure.source == "given":
+        call.note(f"the failure is not known. {result.failure.reason}")
+    if request.budget is not None and not result.packages and result.available:
+        call.note(f"a budget of {request.budget} tokens has no room for a package.")
+    return result
+
+
+def _fallback(call: Call, agent: str, error: Exception, form: str) -> Reply:
+    if not isinstance(error, CtxrankError):
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+
+        error = explained(error, call.db, call.root)
+    reason, hint = error.message, error.hint
+    is_unknown = isinstance(error, NotFoundError)
+    text = nothing_known(agent) if is_unknown else fallback(agent)
+    payload: dict[str, object] = {"reason": reason, "packages": [], "text": text}
+    return Reply(
+        lambda: payload,
+        text=text,
+        outcome="no_match" if is_unknown else "degraded",
+        notes=(f"no context: {reason}{f' {hint}' if hint else ''}",),
+        form=form,
+    )
+
+
+def _as_json(result: "Assembly") -> dict[str, object]:
+    payload: dict[str, object] = {
+        "receipt": result.receipt,
+        "shared_prefix_tokens": result.shared_prefix_tokens,
+        "agent": result.agent,
+        "zone": result.usage.zone.value,
+        "usage_pct": round(result.usage.percent, 1),
+        "model": result.model,
+        "budget": {
+            "limit": result.budget.limit,
+            "used": result.used,
+            "counter": result.counter,
+            "by_class": result.by_class,
+        },
+        "linked": [entry._asdict() for entry in result.linked],
+        "packages": [_package_json(package) for package in result.packages],
+        "reasoning": [entry._asdict() for entry in result.reasoning],
+        "errors": [entry._asdict() for entry in result.errors],
+        "failure": None if result.failure is None else result.failure._asdict(),
+        "strategies": [entry._asdict() for entry in result.strategies],
+        "skills": result.skills or None,
+        "omitted": [entry._asdict() for entry in result.omitted],
+        "available": result.available,
+        "overflow": result.overflow,
+        "text": result.text,
+    }
+    if result.reason:
+        payload["reason"] = result.reason
+    if result.stale:
+        payload["stale"] = result.stale
+    return payload
+
+
+def _package_json(package: "IncludedPackage") -> dict[str, object]:
+    return {
+        "id": package.id, "file_path": package.path, "priority": package.priority, "type": package.type,
+        "producer": package.producer, "summary": package.summary,
+        "passages": [passage._asdict() for passage in package.passages], "detail": package.detail,
+        "tokens": package.tokens, "score": package.score, "label": package.label or None, "reason": package.reason,
+        "file_state": package.file_state or None,
+        "created_at": format_us(package.created_at),
+        "explanation": package.explanation.as_json() if package.explanation else None,
+    }  # fmt: skip
+
+
+def _compact(result: "Assembly") -> Iterator[str]:
+    """The block in a line an item: for a look, or a log."""
+    return map(shown, _items(result))
+
+
+def _items(result: "Assembly") -> Iterator[str]:
+    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only --format compact
+
+    yield f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
+    for linked in result.linked:
+        yield f"{linked.id} [{linked.type}] {linked.title} · {linked.tier} · {linked.level}"
+    for package in result.packages:
+        yield (
+            f"{public_id('package', package.id)} [{package.priority}] {package.path} · {package.detail}"
+            f" · {package.score:.3f} · {package.reason}"
+        )
+    for entry in result.reasoning:
+        yield f"{public_id('reasoning', entry.id)} [{entry.agent}] {entry.phase}"
+    for error in result.errors:
+        yield f"{public_id('error', error.id)} {error.signature}"
+    for strategy in result.strategies:
+        yield f"{public_id('strategy', strategy.id)} {strategy.topic}"
+    if result.skills:
+        yield "skills checklist"
+    if result.overflow:
+        yield f"+{result.overflow} more"
+
+
+def _read_request(
+    call: Call, session: str, agent: str, options: dict[str, object], *, is_explained: bool
+) -> AssembleRequest:
+    """The request that the options mean; a bad value becomes its default."""
+    detail = _text(options["detail"])
+    return AssembleRequest(
+        session=_storable(session),
+        agent=_storable(agent),
+        group=_text(options["group"]),
+        task=_task(call, options),
+        model=_text(options["model"]),
+        current_tokens=_current_tokens(call, options),
+        iteration=_number(call, "--iteration", options["iteration"], "0 is used") or 0,
+        limit=_number(call, "--limit", options["limit"], "the agent's own is used"),
+        budget=_number(call, "--budget", options["budget"], "the agent's share is used"),
+        reach=_one_of(call, "--reach", str(options["reach"]), REACHES),
+        detail=None if detail is None else _one_of(call, "--detail", detail, DETAILS, default="passage"),
+        include_reasoning=_flag(options["reasoning"]),
+        reasoning_level=_one_of(
+            call, "--reasoning-level", str(options["reasoning_level"]), tuple(REASONING_TOKENS), default="medium"
+        ),
+        project=_text(options["project"]),
+        lang=_text(options["lang"]),
+        framework=_text(options["framework"]),
+        as_of=_as_of(call, options),
+        is_marking=not options["no_mark"],
+        is_explained=is_explained,
+        task_id=_text(options["task_id"]),
+        with_skills=bool(options["skills"]),
+        testing_mode=_one_of(call, "--testing-mode", str(options["testing_mode"]), TESTING_MODES),
+        error_output=_error(call, options),
+    )
+
+
+def _one_of(call: Call, name: str, value: str, allowed: tuple[str, ...], *, default: str | None = None) -> str:
+    """The value if it is allowed, else the default (the first one), with a note that names them."""
+    chosen = value.strip().lower()
+    if chosen in allowed:
+        return chosen
+    fallback = default or allowed[0]
+    call.note(f"{name} '{value}' is none of {', '.join(allowed)}; {fallback} is used.")
+    return fallback
+
+
+def _current_tokens(call: Call, options: dict[str, object]) -> int:
+    if options["current_tokens"] is not None:
+        if options["spawns"] is not None:
+            call.note("--current-tokens and --spawns are both given; --current-tokens is used.")
+        return _number(call, "--current-tokens", options["current_tokens"], "0 is used") or 0
+    return (_number(call, "--spawns", options["spawns"], "0 is used") or 0) * TOKENS_PER_SPAWN
+
+
+def _number(call: Call, name: str, value: object, otherwise: str) -> int | None:
+    """A whole number from 0; None for none, and for anything else, with a note."""
+    if value is None:
+        return None
+    text = str(value).strip().replace(",", "").replace("_", "")
+    if text.isdecimal() and len(text) < 16:
+        return int(text)
+    call.note(f"{name} '{value}' is not a whole number from 0; {otherwise}.")
+    return None
+
+
+def _as_of(call: Call, options: dict[str, object]) -> int | None:
+    text = str(options["as_of"] or os.environ.get("CTXRANK_NOW") or "")
+    if not text:
+        return None
+    try:
+        return parse_time(text, now=now_us())
+    except UsageError as error:
+        call.note(f"{error.message} Recency is measured from today. {error.hint}")
+        return None
+
+
+def _task(call: Call, options: dict[str, object]) -> str:
+    if options["task"] is not None and options["task_file"] is not None:
+        call.note("--task and --task-file are both given; --task is used.")
+    name = "-" if options["task"] == "-" else None if options["task"] is not None else options["task_file"]
+    if name is None:
+        return _storable(str(options["task"] or ""))
+    if name == "-":
+        return sys.stdin.buffer.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
+    try:
+        with open(str(name), "rb") as file:
+            return file.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
+    except OSError as error:
+        call.note(f"The task file {name} cannot be read ({error.strerror}); packages are ranked without a task.")
+        return ""
+
+
+def _error(call: Call, options: dict[str, object]) -> bytes | None:
+    """What failed, bounded; None where nothing was given or it cannot be read."""
+    name = _text(options["error_file"])
+    if name is None:
+        return None
+    if name == "-" and "-" in (options["task"], options["task_file"]):
+        call.note("stdin holds the task; --error-file - is ignored.")
+        return None
+    from ctxrank.cli.actions.errors.failure_input import GivenFailure, capture_given  # noqa: PLC0415  only after a failure
+
+    try:
+        return capture_given(GivenFailure(name))
+    except UsageError as error:
+        call.note(f"The error file is ignored: {error.message}")
+        return None
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else _storable(str(value))
+
+
+def _storable(text: str) -> str:
+    """The text with a question mark for each byte that was not UTF-8: a spawn waits for a block, not for a lesson."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None

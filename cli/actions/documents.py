@@ -1,0 +1,120 @@
+"""`ctxrank show` and `ctxrank why`: one document, and why it was in a block or was not."""
+
+import re
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.exceptions import NotFoundError
+from ctxrank.indexer.records.reader import ShownDocument, read_document
+from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
+from ctxrank.indexer.store.ids import own_ref, public_id, without_origin
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line, printable
+from ctxrank.ranking.context.why import Why
+from ctxrank.ranking.context.why import why as ask_receipt
+
+_LINKED = "linked"
+_ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
+
+
+def show(call: Call, document: str, depth: str) -> Reply:
+    """Read one document."""
+    with call.open() as store:
+        found = read_document(store, own_ref(store.truth, document), with_passages=depth == "full")
+    return Reply(lambda: {"document": _document_json(found, depth)}, _document_lines(call, found, depth))
+
+
+def _document_json(found: ShownDocument, depth: str) -> dict[str, object]:
+    value = found.as_json()
+    if depth == "meta":
+        value.pop("body")
+    if depth != "full":
+        value.pop("passages")
+    return value
+
+
+def _document_lines(call: Call, found: ShownDocument, depth: str) -> Iterator[str]:
+    yield call.bold(one_line(found.title))
+    yield call.dim(one_line(" · ".join(fact for fact in found.facts() if fact)))
+    for name, detail in found.details:
+        yield f"{name}: {one_line(detail)}"
+    if depth != "meta" and found.body:
+        yield f"\n{printable(found.body)}"
+    for passage in found.passages if depth == "full" else ():
+        place = f"{public_id('passage', passage.id)} · lines {passage.start_line}-{passage.end_line}"
+        yield f"\n{call.dim(place)}"
+        yield printable(passage.text).rstrip("\n")
+
+
+def why(
+    call: Call,
+    document: str,
+    receipt_id: int | None,
+    session: str | None,
+    group: str | None,
+    agent: str | None,
+    task: str | None,
+) -> Reply:
+    """Ask the newest receipt that fits."""
+    with call.open() as store:
+        document = without_origin(store.truth, document.strip())
+        linked = task is not None or _is_linked(document)
+        if receipt_id is not None:
+            receipt = get_receipt(store.truth, receipt_id)
+        else:
+            found = list_receipts(store.truth, session=session, group=group, agent=agent)
+            receipt = _newest(found, task, is_linked=linked)
+        if linked:
+            answer = ask_receipt(store, _linked_name(store, document), receipt)
+        else:
+            answer = ask_receipt(store, own_ref(store.truth, document), receipt)
+    return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
+
+
+def _is_linked(document: str) -> bool:
+    """Whether an artifact of .contextia/ is asked for, by its own id or by ours."""
+    return document.startswith(f"{_LINKED}:") or _ARTIFACT_ID.fullmatch(document) is not None
+
+
+def _linked_name(store: Store, document: str) -> str:
+    """The artifact's own id. Raises NotFoundError."""
+    if not document.startswith(f"{_LINKED}:"):
+        return document
+    number = own_ref(store.truth, document).number
+    row = store.truth.execute("SELECT name FROM linked_artifacts WHERE id = ?", (number,)).fetchone()
+    if row is None or not row[0]:
+        raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
+    return str(row[0])
+
+
+def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Receipt:
+    """The newest receipt that could name the document."""
+    for receipt in receipts:
+        if is_linked:
+            fits = receipt.task_id and (task is None or receipt.task_id.lower() == task.lower())
+        else:
+            fits = receipt.kind == "assemble"
+        if fits:
+            return receipt
+    if is_linked:
+        raise NotFoundError(
+            f"There is no receipt of a context{f' of {task!a}' if task else ''}.", "Each 'ctxrank context' leaves one."
+        )
+    raise NotFoundError("There is no such receipt.", "Each 'ctxrank assemble' leaves one.")
+
+
+def _why_json(answer: Why, receipt: Receipt) -> dict[str, object]:
+    return {
+        "id": answer.id, "receipt": receipt.id, "included": answer.is_included,
+        "detail": answer.detail or None, "tokens": answer.tokens, "reasons": list(answer.reasons),
+    }  # fmt: skip
+
+
+def _why_lines(answer: Why, receipt: Receipt) -> Iterator[str]:
+    where = f"the {'context' if receipt.kind == 'context' else 'block'} of receipt {receipt.id}"
+    if answer.is_included:
+        yield f"{shown(answer.id)} is in {where}: {answer.detail}, {answer.tokens} tokens"
+    else:
+        yield f"{shown(answer.id)} is not in {where}"
+    for reason in answer.reasons:
+        yield f"   {shown(reason)}"

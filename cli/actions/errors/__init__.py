@@ -1,0 +1,1 @@
+"""Known errors: recognising a failure, saving what fixed it, learning from commands."""

@@ -1,0 +1,192 @@
+"""`ctxrank error run`: what a command's failure and its next success teach.
+
+The command comes first: the store is opened after it has ended, and what is wrong with the store is a note on stderr.
+"""
+
+import os
+import shlex
+from collections.abc import Sequence
+
+from ctxrank.cli.actions.errors.passthrough import Finished, run_through
+from ctxrank.cli.actions.errors.recording import project_of
+from ctxrank.cli.call import Call, Reply
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.errors import failed_commands
+from ctxrank.indexer.errors.failed_commands import FailedCommand
+from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.failures import Failure, Place, record_failure, resolve, sign_older
+from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.signature import fingerprint
+from ctxrank.indexer.errors.solutions import NewKnownError, save_error
+from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
+from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.store.store import Change, Store
+from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
+
+_NAMES_TOLD = 8
+_MAX_COMMAND_CHARS = 200
+
+
+class RunPlace(NamedTuple):
+    """Where a run belongs: as given, by name."""
+
+    session: str | None
+    group: str | None
+    create_session: bool
+    project: str | None
+    lang: str | None
+
+
+class _Span(NamedTuple):
+    """When a command ran, in microseconds."""
+
+    started_at: int
+    ended_at: int
+
+
+class _Run(NamedTuple):
+    """A command that has ended, and what all steps of learning share."""
+
+    key: str
+    command: str  # redacted, on one line
+    folder: str
+    project: str
+    place: RunPlace
+    span: _Span
+    mode: RedactionMode
+
+
+def run(
+    call: Call,
+    arguments: tuple[str, ...],
+    session: str | None,
+    group: str | None,
+    create_session: bool,
+    project: str | None,
+    lang: str | None,
+) -> Reply:
+    """Run a command and learn from how it ended; its exit code is ours, and its output has left already."""
+    return Reply(exit_code=_run_and_learn(call, arguments, RunPlace(session, group, create_session, project, lang)))
+
+
+def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
+    started_at = now_us()
+    finished = run_through(command)
+    span = _Span(started_at, now_us())
+    if not finished.is_started:
+        call.note(finished.trouble)
+        return finished.code
+    if finished.is_interrupted:
+        return finished.code
+    try:
+        with call.open() as store:
+            _learn(call, store, command, place, finished, span)
+    except Exception as error:  # the command's result stands, whatever breaks here
+        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+
+        told = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
+        call.note(f"not recorded: {told.message} {told.hint}".rstrip())
+    return finished.code
+
+
+def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
+    mode = load_config(store).redaction_mode
+    project = project_of(store.truth, place.project, place.session)
+    folder = os.path.relpath(os.getcwd(), store.location.root)
+    shown = IncomingTexts(mode).line(shlex.join(command))
+    if len(shown) > _MAX_COMMAND_CHARS:
+        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
+    run = _Run(
+        fingerprint(*command, "\x1e", folder, project), shown, folder, project, place, span, mode
+    )  # fmt: skip
+    if finished.code:
+        _learn_from_failure(call, store, run, finished)
+    else:
+        _learn_from_success(call, store, run)
+
+
+def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished) -> None:
+    # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
+    failure = read_failure_text(finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr, run.mode)
+    if failure.trouble:
+        call.note(f"exit code {finished.code} is not remembered. {failure.trouble}")
+        return
+    sign_older(store)
+    answer = _recognised(store, run, failure.text)
+    tree = note_tree(store.location.root)
+    with store.write() as change:
+        failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
+        failed_commands.remember(change, failed)
+    _record_sighting(call, store, run, answer)
+    for fix in answer.fixes[:1]:
+        helped = "did not help" if fix.match.state == "refuted" else fix.match.state
+        about = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
+        call.note(f"known as {public_id('error', fix.match.pattern_id)} ({about}): {fix.solution}")
+
+
+def _recognised(store: Store, run: _Run, text: str) -> ErrorAnswer:
+    return recognise(store.truth, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
+
+
+def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -> None:
+    if run.place.session is None or answer.signature is None:
+        return
+    pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None
+    place = Place(run.place.session, run.place.group)
+    try:
+        failure = Failure(answer.signature, answer.unit, pattern_id)
+        record_failure(store, place, failure, create_session=run.place.create_session)
+    except NotFoundError as error:
+        call.note(f"the failure is not recorded: {error.message} {error.hint}")
+
+
+def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
+    failed = failed_commands.recall(store.truth, run.key, now=run.span.ended_at)
+    if failed is None:
+        return
+    # What the successful run wrote itself is no fix of it.
+    changes = changes_between(store.location.root, failed.tree, failed.failed_at, run.span.started_at)
+    answer = _recognised(store, run, failed.unit)
+    known = next((fix for fix in answer.fixes if fix.match.state != "refuted"), None)
+    if known is not None:
+        id_ = public_id("error", known.match.pattern_id)
+        call.note(f"{id_} is over. If its solution helped, say so: ctxrank error confirm {id_}")
+    elif not changes.names:
+        call.note("it failed before and no file has changed since. 'ctxrank error save' keeps what helped.")
+    elif answer.signature is not None and is_summary(answer.signature.message):
+        call.note("its output said only that something failed. 'ctxrank error save' keeps what failed and what helped.")
+    else:
+        _save_proposal(call, store, run, failed.unit, changes)
+    # At last: whoever is killed before has the failure still, and learns from the next success.
+    with store.write() as change:
+        failed_commands.forget(change, run.key)
+        _resolve(change, run, answer)
+
+
+def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: TreeChanges) -> None:
+    """Keep what changed between the failure and the success as a sighted solution."""
+    named = ", ".join(changes.names[:_NAMES_TOLD])
+    more = len(changes.names) - _NAMES_TOLD
+    if more > 0 or not changes.is_complete:
+        named += f" and {more if changes.is_complete else 'many'} more"
+    solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
+    new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True)
+    saved = save_error(store, new, mode=run.mode)
+    id_ = public_id("error", saved.id)
+    call.note(
+        f"saved as {id_}, {saved.state}: {solution}. "
+        f"'ctxrank error save' says it better; 'ctxrank error confirm {id_}' says that it was that."
+    )
+
+
+def _resolve(change: Change, run: _Run, answer: ErrorAnswer) -> None:
+    """The session's failure is over."""
+    query = "SELECT id FROM sessions WHERE name = ?"
+    row = change.connection.execute(query, (run.place.session or "",)).fetchone()
+    if row is not None and answer.signature is not None:
+        resolve(change, int(row[0]), instance=answer.signature.instance)

@@ -1,0 +1,50 @@
+"""A text that a command is given: as its argument, from stdin or from a file."""
+
+import sys
+from collections.abc import Callable
+
+from ctxrank.indexer.exceptions import UsageError
+
+Say = Callable[[str], None]
+
+
+def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
+    """The argument or option, or for '-' all of stdin, or a file's whole text. Raises UsageError for none or two.
+
+    `say` is told of bytes that are no text: see `readable`.
+    """
+    if sum(one is not None for one in (argument, file, option)) > 1:
+        raise UsageError("The text is given more than once.", "Give it once: as an argument, an option or a file.")
+    text = option if argument is None else argument
+    name = "-" if text == "-" else file
+    if name is None:
+        if text is None:
+            raise UsageError("There is no text.", "Give it as one argument in quotes, or '-' and the text on stdin.")
+        return readable(text, say)
+    if name == "-":
+        return decoded(sys.stdin.buffer.read(), say)
+    try:
+        with open(name, "rb") as source:
+            return decoded(source.read(), say)
+    except OSError as error:
+        raise UsageError(
+            f"{name} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin."
+        ) from error
+
+
+def decoded(data: bytes, say: Say) -> str:
+    """The text of bytes in UTF-8, with or without a byte order mark."""
+    return readable(data.decode("utf-8-sig", "surrogateescape"), say)
+
+
+def readable(text: str, say: Say) -> str:
+    """The text with � for each byte that was not UTF-8 and for each zero; `say` is told how many there were."""
+    if text.isascii() and "\0" not in text:
+        return text
+    import re  # noqa: PLC0415  most texts are ASCII
+
+    clean, strange = re.subn("[\0\ud800-\udfff]", "\ufffd", text)
+    if strange:
+        count = "1 byte was" if strange == 1 else f"{strange} bytes were"
+        say(f"{count} zero or not UTF-8, shown as \ufffd.")
+    return clean

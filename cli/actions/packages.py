@@ -1,0 +1,150 @@
+"""`ctxrank package`: save, list, show, supersede and consume context packages."""
+
+from collections.abc import Iterable, Iterator
+
+import apsw
+
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.clock import format_day, format_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records import packages as records
+from ctxrank.indexer.records.packages import Consumer, NewPackage, Package
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import PACKAGE, own_ref, public_id
+
+
+def save(
+    call: Call,
+    path: str,
+    session: str,
+    group: str | None,
+    type_: str,
+    producer: str,
+    summary: str,
+    priority: str,
+    scope: str | None,
+    consumers: tuple[str, ...],
+    create_session: bool,
+) -> Reply:
+    """Save a package, with the passages of its file."""
+    new = NewPackage(session, group, type_, path, producer, summary, priority, scope, consumers)
+    with call.open() as store:
+        mode = load_config(store).redaction_mode
+        saved = records.save_package(store, new, create_session=create_session, mode=mode)
+    replaced = f", replaces {public_id(PACKAGE, saved.supersedes)}" if saved.supersedes else ""
+    return Reply(
+        lambda: {
+            "id": saved.id, "file_path": saved.path, "version": saved.version, "supersedes": saved.supersedes,
+            "consumers": list(saved.consumers), "passages": saved.passages, "notes": list(saved.notes),
+        },
+        [
+            f"Saved {public_id(PACKAGE, saved.id)} (version {saved.version}{replaced}) "
+            f"for {', '.join(saved.consumers)}"
+        ],
+        notes=saved.notes,
+    )  # fmt: skip
+
+
+def list_(
+    call: Call,
+    session: str | None,
+    group: str | None,
+    type_: str | None,
+    priority: str | None,
+    superseded: bool,
+    limit: int,
+) -> Reply:
+    """Read a page of packages."""
+    with call.open() as store:
+        if session is not None:
+            find_session(store.truth, session)
+        found = records.list_packages(
+            store.truth, session=session, group=group, type_=type_, priority=priority,
+            include_superseded=superseded, limit=limit,
+        )  # fmt: skip
+    return list_reply(
+        found,
+        lambda: {"packages": [_package_json(package) for package in found]},
+        (line for package in found for line in _package_lines(call, package)),
+        "no packages.",
+    )
+
+
+def show(call: Call, package_id: str) -> Reply:
+    """Read one package and its consumers."""
+    with call.open() as store:
+        package = records.get_package(store.truth, package_number(store.truth, package_id))
+        consumers = records.consumers_of(store.truth, package.id)
+    return Reply(
+        lambda: {"package": _package_json(package), "consumers": [_consumer_json(one) for one in consumers]},
+        _details(call, package, consumers),
+    )
+
+
+def supersede(call: Call, old_id: str, new_id: str) -> Reply:
+    """Replace one package by another."""
+    with call.open() as store:
+        old, new = package_number(store.truth, old_id), package_number(store.truth, new_id)
+        records.supersede(store, old, new)
+    return Reply(
+        lambda: {"superseded": old, "by": new},
+        [f"{public_id(PACKAGE, old)} is superseded by {public_id(PACKAGE, new)}"],
+    )
+
+
+def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
+    """Record that an agent has taken a package."""
+    with call.open() as store:
+        number = package_number(store.truth, package_id)
+        is_new = records.consume(store, number, agent, iteration)
+    done = "consumed" if is_new else "was consumed before"
+    return Reply(
+        lambda: {"package": number, "agent": agent, "iteration": iteration, "recorded": is_new},
+        [f"{public_id(PACKAGE, number)} {done} at iteration {iteration}"],
+    )
+
+
+def package_number(database: apsw.Connection, text: str) -> int:
+    """The number of a package of this store. Raises UsageError, NotFoundError."""
+    ref = own_ref(database, text)
+    if ref.kind != PACKAGE:
+        raise UsageError(f"{ref} is not a package.", "Give a package's id, such as 12 or package:12.")
+    return ref.number
+
+
+def _package_lines(call: Call, package: Package) -> Iterator[str]:
+    where = "/".join(part for part in (package.session, package.group) if part)
+    marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
+    about = shown(f"[{package.priority}] {package.type} · {package.path}{marker}")
+    yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
+    yield f"   {call.dim(shown(f'{where} · {format_day(package.created_at)}'))} · {shown(package.summary)}"
+
+
+def _details(call: Call, package: Package, consumers: Iterable[Consumer]) -> Iterator[str]:
+    yield from _package_lines(call, package)
+    yield f"   scope {package.scope}, version {package.version}, by {shown(package.producer)}"
+    if package.superseded_by:
+        yield f"   superseded by {public_id(PACKAGE, package.superseded_by)}"
+    for consumer in consumers:
+        yield f"   for {shown(consumer.agent)}: {_consumption(consumer)}"
+
+
+def _consumption(consumer: Consumer) -> str:
+    if consumer.consumed_at is None:
+        return "pending"
+    return f"consumed at iteration {consumer.iteration}, {format_us(consumer.consumed_at)}"
+
+
+def _package_json(package: Package) -> dict[str, object]:
+    value = package._asdict()
+    value["file_path"] = value.pop("path")
+    value["session_id"] = value.pop("session")
+    value["group_id"] = value.pop("group")
+    value["created_at"] = format_us(package.created_at)
+    return value
+
+
+def _consumer_json(consumer: Consumer) -> dict[str, object]:
+    moment = None if consumer.consumed_at is None else format_us(consumer.consumed_at)
+    return {"agent": consumer.agent, "iteration": consumer.iteration, "consumed_at": moment}

@@ -1,0 +1,133 @@
+"""`ctxrank receipt`: what an assembly was asked, saw and gave; made again, and compared with another."""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt, list_receipts
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.ranking.context.replay import Difference, Replay, difference, replay_receipt
+
+
+def list_(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> Reply:
+    """Read a page of receipts, the newest first."""
+    with call.open() as store:
+        if session is not None:
+            find_session(store.truth, session)
+        found = list_receipts(store.truth, session=session, group=group, agent=agent, limit=limit)
+    return list_reply(
+        found,
+        lambda: {"receipts": [_receipt_json(receipt, is_whole=False) for receipt in found]},
+        (_receipt_line(call, receipt) for receipt in found),
+        "no receipts.",
+    )
+
+
+def show(call: Call, receipt_id: int) -> Reply:
+    """Read one receipt."""
+    with call.open() as store:
+        receipt = get_receipt(store.truth, receipt_id)
+    return Reply(lambda: {"receipt": _receipt_json(receipt, is_whole=True)}, _details(call, receipt))
+
+
+def _details(call: Call, receipt: Receipt) -> Iterator[str]:
+    yield _receipt_line(call, receipt)
+    for name, value in receipt.inputs.items():
+        yield f"   {shown(name)}: {shown(value)}"
+    for entry in receipt.entries:
+        yield _entry_line(entry)
+
+
+def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
+    """Make an assembly again; 1 where other bytes come out."""
+    with call.open() as store:
+        result = replay_receipt(store, get_receipt(store.truth, receipt_id))
+    return Reply(
+        lambda: {
+            "receipt": receipt_id, "same": result.is_same, "changes": list(result.changes), "text": result.text
+        },
+        () if is_text else _replay_lines(receipt_id, result),
+        text=result.text if is_text else "",
+        exit_code=0 if result.is_same else 1,
+    )  # fmt: skip
+
+
+def _replay_lines(receipt_id: int, result: Replay) -> Iterator[str]:
+    if result.is_same:
+        yield f"receipt {receipt_id}: the same bytes"
+        return
+    yield f"receipt {receipt_id}: other bytes, because"
+    for change in result.changes:
+        yield f"   {shown(change)}"
+
+
+def diff(call: Call, one: int, other: int) -> Reply:
+    """Compare two receipts; 1 where nothing differs."""
+    with call.open() as store:
+        found = difference(get_receipt(store.truth, one), get_receipt(store.truth, other))
+    return Reply(
+        lambda: _difference_json(found),
+        _difference_lines(found),
+        outcome="matched" if any(found) else "no_match",
+        exit_code=0 if any(found) else 1,
+        text_notes=() if any(found) else ("nothing differs.",),
+    )
+
+
+def _difference_json(found: Difference) -> dict[str, object]:
+    return {
+        "inputs": [{"name": name, "one": mine, "other": theirs} for name, mine, theirs in found.inputs],
+        "added": [_entry_json(entry) for entry in found.added],
+        "removed": [_entry_json(entry) for entry in found.removed],
+        "changed": [{"one": _entry_json(mine), "other": _entry_json(theirs)} for mine, theirs in found.changed],
+    }
+
+
+def _difference_lines(found: Difference) -> Iterator[str]:
+    for name, mine, theirs in found.inputs:
+        yield f"{shown(name)}: {shown(mine) or 'not set'} → {shown(theirs) or 'not set'}"
+    for entry in found.removed:
+        yield f"no longer named: {_entry_line(entry).strip()}"
+    for entry in found.added:
+        yield f"named now: {_entry_line(entry).strip()}"
+    for before, after in found.changed:
+        yield f"{shown(before.id)}: {_state(before)} → {_state(after)}"
+
+
+def _receipt_line(call: Call, receipt: Receipt) -> str:
+    where = "/".join(part for part in (receipt.session, receipt.group) if part)
+    count = sum(entry.is_included for entry in receipt.entries)
+    of_task = f"context of {receipt.inputs.get('task', '')}" if receipt.kind == "context" else ""
+    facts = [
+        of_task, receipt.agent, where, "" if of_task else f"iteration {receipt.iteration}",
+        f"{count} in, {len(receipt.entries) - count} out", f"{receipt.tokens} tokens", format_us(receipt.created_at),
+    ]  # fmt: skip
+    return f"{call.bold(f'receipt {receipt.id}')} · {shown(' · '.join(fact for fact in facts if fact))}"
+
+
+def _entry_line(entry: Entry) -> str:
+    return f"   {'+' if entry.is_included else '-'} {shown(entry.id)} · {_state(entry)}"
+
+
+def _state(entry: Entry) -> str:
+    parts = (entry.detail, f"{entry.tokens} tokens" if entry.tokens else "", entry.reason)
+    return shown(" · ".join(part for part in parts if part))
+
+
+def _entry_json(entry: Entry) -> dict[str, object]:
+    return {
+        "id": entry.id, "included": entry.is_included, "detail": entry.detail or None, "tokens": entry.tokens,
+        "reason": entry.reason,
+    }  # fmt: skip
+
+
+def _receipt_json(receipt: Receipt, *, is_whole: bool) -> dict[str, object]:
+    value: dict[str, object] = {
+        "id": receipt.id, "kind": receipt.kind, "session_id": receipt.session, "group_id": receipt.group,
+        "agent": receipt.agent, "iteration": receipt.iteration, "tokens": receipt.tokens, "digest": receipt.digest,
+        "created_at": format_us(receipt.created_at),
+    }  # fmt: skip
+    if is_whole:
+        value["inputs"] = dict(receipt.inputs)
+        value["entries"] = [_entry_json(entry) for entry in receipt.entries]
+    return value

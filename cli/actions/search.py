@@ -1,0 +1,148 @@
+"""`ctxrank search`: past findings, ranked."""
+
+import sys
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply
+from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.text.lines import one_line
+from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
+from ctxrank.ranking.retrieval.search import search as search_store
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.hits import SearchResult
+
+
+def search(
+    call: Call,
+    query: tuple[str, ...],
+    limit: int,
+    kinds: tuple[str, ...],
+    session: str | None,
+    group: str | None,
+    agent: str | None,
+    type_: str | None,
+    phase: str | None,
+    priority: str | None,
+    path: str | None,
+    since: str | None,
+    until: str | None,
+    passages: bool,
+    explain: bool,
+) -> Reply:
+    """Search the store; 1 where nothing is found."""
+    text = sys.stdin.read() if query == ("-",) else " ".join(query)
+    now = now_us()
+    request = SearchRequest(
+        text, limit, kinds, session or None, None if group in (None, "", "-") else group, agent, type_, phase,
+        priority, path, None if since is None else parse_time(since, now=now),
+        None if until is None else parse_time(until, now=now), explain, is_by_passage=passages,
+    )  # fmt: skip
+    with call.open() as store:
+        config = load_config(store)
+        result = search_store(store, request, config)
+        for note in (*config.notes, *result.notes):
+            call.note(note)
+    return Reply(
+        lambda: _as_json(result),
+        _lines(call, result),
+        outcome=result.outcome,
+        engine=result.engine,
+        exit_code=0 if result.hits else 1,
+        text_notes=tuple(_text_notes(result)),
+    )
+
+
+def _as_json(result: "SearchResult") -> dict[str, object]:
+    payload: dict[str, object] = {
+        "query": result.query,
+        "total": result.total,
+        "has_more": result.is_capped or result.total > len(result.hits),
+        "capped": result.is_capped,
+        "exact": result.is_exact,
+        "hits": [_hit_json(hit) for hit in result.hits],
+    }
+    if result.reason:
+        payload["reason"] = result.reason
+    if result.stale:
+        payload["stale"] = result.stale
+    if result.suggestions:
+        payload["suggestions"] = list(result.suggestions)
+    if result.notes:
+        payload["notes"] = list(result.notes)
+    return payload
+
+
+def _hit_json(hit: Hit) -> dict[str, object]:
+    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only the JSON names passages
+
+    value: dict[str, object] = {
+        "id": hit.id, "kind": hit.kind, "title": hit.title, "path": hit.path, "score": hit.score,
+        "snippet": hit.snippet, "session_id": hit.session, "group_id": hit.group, "priority": hit.priority or None,
+        "created_at": format_us(hit.created_at), "superseded_by": hit.superseded_by, "agent": hit.agent or None,
+        "type": hit.type or None, "file_state": hit.file_state or None,
+        "passages": [
+            {
+                "id": public_id("passage", p.id), "heading": p.heading, "start_line": p.start_line,
+                "end_line": p.end_line, "snippet": p.snippet, "score": p.score,
+            }
+            for p in hit.passages
+        ],
+    }  # fmt: skip
+    if hit.explanation is not None:
+        value["explanation"] = hit.explanation.as_json()
+    return value
+
+
+def _text_notes(result: "SearchResult") -> Iterator[str]:
+    """What the JSON says by its fields."""
+    if result.reason:
+        yield f"degraded: {result.reason}; these hits are by heuristics."
+    if result.stale:
+        yield f"stale: the index still lacks {result.stale} changes."
+    if not result.hits:
+        yield f"nothing found for: {result.query or '(an empty query)'}"
+        if result.suggestions:
+            yield f"did you mean: {', '.join(result.suggestions)}?"
+        return
+    more = result.total - len(result.hits)
+    if more > 0:
+        yield f"{more}{' or' if result.is_capped else ''} more; -n shows more at once."
+
+
+def _lines(call: Call, result: "SearchResult") -> Iterator[str]:
+    for place, hit in enumerate(result.hits, start=1):
+        yield from _hit_lines(call, place, hit)
+    if result.hits and result.hits[0].explanation is not None:
+        yield f"exact: {'yes' if result.is_exact else 'likely, not proven'}"
+
+
+def _hit_lines(call: Call, place: int, hit: Hit) -> Iterator[str]:
+    where = "/".join(part for part in (hit.session, hit.group) if part)
+    facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), f"score {hit.score:.3f}"]
+    yield f"{place}. {call.bold(one_line(hit.title))}"
+    yield f"   {call.dim(one_line(' · '.join(fact for fact in facts if fact)))}"
+    state = {"changed": " (changed since it was indexed)", "missing": " (the file is gone)"}.get(hit.file_state, "")
+    if hit.superseded_by:
+        state += f" (superseded by {hit.superseded_by})"
+    if hit.path:
+        lines = f":{hit.passages[0].start_line}" if hit.passages else ""
+        yield f"   {one_line(hit.path)}{lines}{state}"
+    elif state:
+        yield f"  {state}"
+    yield f"   {_marked(call, hit.snippet)}"
+    for passage in hit.passages[1:]:
+        yield f"   {call.dim(f'line {passage.start_line}:')} {_marked(call, passage.snippet)}"
+    if hit.explanation is not None:
+        yield from hit.explanation.lines(2)
+    yield ""
+
+
+def _marked(call: Call, snippet: str) -> str:
+    """The snippet; on a terminal its marks become emphasis."""
+    if not call.is_colored:
+        return snippet
+    pieces = snippet.split("**")
+    return "".join(f"\x1b[1;33m{piece}\x1b[0m" if at % 2 else piece for at, piece in enumerate(pieces))

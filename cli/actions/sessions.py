@@ -1,0 +1,161 @@
+"""`ctxrank session` and `ctxrank group`: what packages belong to."""
+
+import os
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.clock import format_day, format_us
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.records import sessions as records
+from ctxrank.indexer.records.packages import get_package
+from ctxrank.indexer.records.sessions import Group, NewSession, Session, find_session
+from ctxrank.indexer.records.skills_config import SKILLS_CONFIG_PATH, seed_from_project
+from ctxrank.indexer.redaction.engine import RedactionMode, redact
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.config_file import read_config_file
+from ctxrank.indexer.store.ids import own_ref
+from ctxrank.indexer.store.store import Change
+
+
+def create_session(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> Reply:
+    """Make a session; it keeps the project's skills configuration as it is now."""
+    with call.open() as store:
+        skills, trouble = _project_skills(store.location.root)
+        try:
+            rules = load_config(store).redaction_mode
+        except CtxrankError:
+            if not trouble:
+                raise
+            # The file also says how much to redact; unread, it may have said everything.
+            rules = RedactionMode.BOTH
+        if trouble:
+            call.note(f"no skills are seeded: {trouble}")
+        text, branch = redact(requirements, rules).text, redact(branch, rules).text
+        with store.write() as change:
+            _seed(call, change, skills)
+            session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
+    return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {shown(name)}"])
+
+
+def _project_skills(root: str) -> tuple[object, str]:
+    """What the project's skills configuration says, None if there is none; and why it cannot be used."""
+    path = os.path.join(root, SKILLS_CONFIG_PATH)
+    if not os.path.exists(path):
+        return None, ""
+    try:
+        return read_config_file(path, within=root)[0], ""
+    except CtxrankError as error:
+        return None, error.message
+
+
+def _seed(call: Call, change: Change, skills: object) -> None:
+    if skills is None:
+        return
+    try:
+        seeded = seed_from_project(change, skills)
+    except UsageError as error:
+        call.note(f"no skills are seeded from {SKILLS_CONFIG_PATH}: {error.message} {error.hint}")
+        return
+    for note in seeded.notes if seeded else ():
+        call.note(f"{SKILLS_CONFIG_PATH}: {note}")
+
+
+def list_sessions(call: Call, limit: int) -> Reply:
+    """Read a page of sessions."""
+    with call.open() as store:
+        found = records.list_sessions(store.truth, limit)
+    return list_reply(
+        found,
+        lambda: {"sessions": [_session_json(session) for session in found]},
+        (_session_line(call, session) for session in found),
+        "no sessions.",
+    )
+
+
+def _session_line(call: Call, session: Session) -> str:
+    about = shown(f"{session.project} · {session.status} · {format_day(session.created_at)}")
+    return f"{call.bold(shown(session.name))} · {about}"
+
+
+def show_session(call: Call, name: str) -> Reply:
+    """Read one session and count what it holds."""
+    with call.open() as store:
+        session = find_session(store.truth, name)
+        groups = [group.name for group in records.list_groups(store.truth, session.id)]
+        counts = {
+            str(kind): int(count)
+            for kind, count in store.truth.execute(
+                "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind", (session.id,)
+            )
+        }
+    return Reply(
+        lambda: {"session": _session_json(session), "groups": groups, "documents": counts},
+        _session_lines(call, session, groups, counts),
+    )
+
+
+def _session_lines(call: Call, session: Session, groups: list[str], counts: dict[str, int]) -> Iterator[str]:
+    yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
+    yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}"
+    if session.requirements:
+        yield f"   {shown(session.requirements)}"
+    yield f"   groups: {shown(', '.join(groups)) or 'none'}"
+    yield f"   holds: {shown(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
+
+
+def _session_json(session: Session) -> dict[str, object]:
+    value: dict[str, object] = session._asdict()
+    value["session_id"] = value.pop("name")
+    value["created_at"] = format_us(session.created_at)
+    value["ended_at"] = None if session.ended_at is None else format_us(session.ended_at)
+    return value
+
+
+def create_group(
+    call: Call,
+    name: str,
+    session: str,
+    title: str,
+    status: str,
+    references: tuple[str, ...],
+    create_session: bool,
+) -> Reply:
+    """Make a group."""
+    with call.open() as store:
+        numbers = tuple(get_package(store.truth, own_ref(store.truth, reference).number).id for reference in references)
+        text = redact(title, load_config(store).redaction_mode).text
+        with store.write() as change:
+            owner = records.require_session(change, session, create=create_session)
+            group_id = records.create_group(
+                change, owner.id, name, title=text, status=status, context_references=numbers
+            )
+    return Reply(
+        lambda: {"id": group_id, "session_id": session, "group_id": name},
+        [f"Made group {shown(name)} in {shown(session)}"],
+    )
+
+
+def list_groups(call: Call, session: str) -> Reply:
+    """Read the groups of a session."""
+    with call.open() as store:
+        found = records.list_groups(store.truth, find_session(store.truth, session).id)
+    return list_reply(
+        found,
+        lambda: {"session_id": session, "groups": [_group_json(group) for group in found]},
+        (_group_line(call, group) for group in found),
+        "no groups.",
+    )
+
+
+def _group_line(call: Call, group: Group) -> str:
+    title = f" · {group.title}" if group.title else ""
+    return f"{call.bold(shown(group.name))} · {shown(f'{group.status}{title}')}"
+
+
+def _group_json(group: Group) -> dict[str, object]:
+    return {
+        "group_id": group.name,
+        "title": group.title,
+        "status": group.status,
+        "context_references": list(group.context_references),
+    }

@@ -1,0 +1,101 @@
+"""`ctxrank skill save-output`, `latest` and `outputs`: what skills reported."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+from ctxrank.cli.actions.given_text import decoded, readable
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.records.skill_outputs import (
+    MAX_OUTPUT_CHARS,
+    StoredSkillOutput,
+    latest_skill_output,
+    list_skill_outputs,
+    reported_skills,
+    save_skill_output,
+)
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.text.lines import visible_json
+
+_PREVIEW_CHARS = 160
+
+
+def save_output(
+    call: Call, skill: str, output: str | None, session: str, agent: str, group: str | None, create_session: bool
+) -> Reply:
+    """Save what a skill reported."""
+    text = from_stdin(call) if output is None or output == "-" else readable(output, call.note)
+    with call.open() as store:
+        saved = save_skill_output(
+            store, session, skill, text, agent=agent, group=group, create_session=create_session,
+            mode=load_config(store).redaction_mode,
+        )  # fmt: skip
+    return Reply(
+        lambda: {
+            "id": saved.id, "session_id": saved.session, "skill": saved.skill, "iteration": saved.iteration,
+            "redacted": saved.is_redacted,
+        },
+        [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {shown(saved.skill)}"],
+        notes=("the output was redacted.",) if saved.is_redacted else (),
+    )  # fmt: skip
+
+
+def from_stdin(call: Call) -> str:
+    """All of stdin, as far as an output may reach. Raises UsageError where nothing is piped in."""
+    if sys.stdin.isatty():
+        raise UsageError("Nothing is piped in.", "Give it as an argument, or pipe it in.")
+    # A character takes up to four bytes; what is longer still is refused where it is parsed.
+    return decoded(sys.stdin.buffer.read(4 * MAX_OUTPUT_CHARS + 1), call.note)
+
+
+def latest(call: Call, skill: str, session: str, agent: str | None, group: str | None) -> Reply:
+    """Read the newest output of a skill."""
+    with call.open() as store:
+        find_session(store.truth, session)
+        entry = latest_skill_output(store.truth, session, skill, agent=agent, group=group)
+        known = () if entry is not None else reported_skills(store.truth, session)
+    if entry is None:
+        note = f"no output of {skill} that fits. {_reported(session, known)}"
+        return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
+    return Reply(lambda: _output_json(entry), map(visible_json, [entry.output]))
+
+
+def outputs(call: Call, skill: str | None, session: str, agent: str | None, group: str | None, limit: int) -> Reply:
+    """Read a page of outputs, the newest first."""
+    with call.open() as store:
+        find_session(store.truth, session)
+        found = list_skill_outputs(store.truth, session, skill, agent=agent, group=group, limit=limit)
+        known = () if found else reported_skills(store.truth, session)
+    return list_reply(
+        found,
+        lambda: {"outputs": [_output_json(entry) for entry in found]},
+        (line for entry in found for line in _output_lines(call, entry)),
+        notes=() if found else (f"no outputs that fit. {_reported(session, known)}",),
+    )
+
+
+def _reported(session: str, known: tuple[str, ...]) -> str:
+    if not known:
+        return f"No skill has reported in {session} yet."
+    return f"What has reported in {session}: {', '.join(known)}."
+
+
+def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:
+    where = "/".join(part for part in (entry.session, entry.group) if part)
+    facts = [entry.agent, where, format_us(entry.created_at)]
+    yield f"{call.bold(public_id('skill', entry.id))} {shown(entry.skill)} · iteration {entry.iteration}"
+    yield f"   {call.dim(shown(' · '.join(fact for fact in facts if fact)))}"
+    text = visible_json(entry.output)
+    yield f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}"
+
+
+def _output_json(entry: StoredSkillOutput) -> dict[str, object]:
+    return {
+        "id": entry.id, "session_id": entry.session, "group_id": entry.group, "agent": entry.agent or None,
+        "skill": entry.skill, "iteration": entry.iteration, "created_at": format_us(entry.created_at),
+        "output": json.loads(entry.output),
+    }  # fmt: skip

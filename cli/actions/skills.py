@@ -1,0 +1,169 @@
+"""`ctxrank skill`: which skills an agent must, may and should invoke, and whether it did."""
+
+import os
+from collections.abc import Iterator
+
+from ctxrank.cli.actions.skill_outputs import from_stdin
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records.sessions import Session, find_session
+from ctxrank.indexer.records.skill_evidence import check_evidence
+from ctxrank.indexer.records.skill_outputs import reported_skills
+from ctxrank.indexer.records.skills_config import (
+    SKILLS_CONFIG_PATH,
+    configured_skills,
+    has_skills_config,
+    seed_skills,
+    skill_levels,
+)
+from ctxrank.indexer.store.config_file import read_config_file
+from ctxrank.indexer.store.connection import Page
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.skills import checklist as checklist_of
+from ctxrank.ranking.context.assembly.skills import suggest_skills
+
+
+def seed(call: Call, file: str | None, session: str | None) -> Reply:
+    """Take over a skills configuration."""
+    with call.open() as store:
+        path = _existing(file, store.location.root)
+        value, _ = read_config_file(path)
+        session_id = None if session is None else find_session(store.truth, session).id
+        with store.write() as change:
+            seeded = seed_skills(change, value, session_id=session_id)
+    whom = f"session {shown(session)}" if session else "sessions made from now on"
+    levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
+    return Reply(
+        lambda: {
+            "file": path, "session_id": session, "agents": list(seeded.agents), "skills": seeded.skills,
+            "notes": list(seeded.notes),
+        },
+        [f"Seeded {levels} for {', '.join(seeded.agents) or 'no agent'}, for {whom}"],
+        notes=seeded.notes,
+    )  # fmt: skip
+
+
+def _existing(file: str | None, root: str) -> str:
+    """The file to seed from: as named from here, or the project's own."""
+    path = os.path.join(root, SKILLS_CONFIG_PATH) if file is None else file
+    if not os.path.exists(path):
+        raise UsageError(f"There is no file {path}.", "Give the skills configuration: ctxrank skill seed FILE.")
+    return path
+
+
+def checklist(call: Call, agent: str, session: str | None, testing_mode: str) -> Reply:
+    """Make the section of an agent's block that names its skills."""
+    with call.open() as store:
+        owner = _session(store, session)
+        levels = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode)
+        text = checklist_of(levels, agent)
+        note = ""
+        if not text and (levels.mandatory or levels.optional):
+            note = f"{fold_agent(agent)} gets no checklist: it passes work on."
+        elif not text:
+            note = _why_empty(store, agent, owner, "mandatory or optional")
+    return Reply(
+        lambda: {
+            "agent": fold_agent(agent), "mandatory": list(levels.mandatory), "optional": list(levels.optional),
+            "disabled": list(levels.disabled), "text": text,
+        },
+        [text] if text else [],
+        outcome="matched" if text else "no_match",
+        exit_code=0 if text else 1,
+        notes=(note,) if note else (),
+    )  # fmt: skip
+
+
+def evidence(
+    call: Call,
+    session: str,
+    agent: str,
+    group: str | None,
+    since: str,
+    iteration: int | None,
+    testing_mode: str,
+    skills: tuple[str, ...],
+) -> Reply:
+    """Compare what an agent's skills reported with what it must invoke."""
+    now = now_us()
+    since_us = parse_time(since, now=now) // SECOND_US * SECOND_US
+    if since_us >= now:
+        raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
+    agent = fold_agent(agent)
+    with call.open() as store:
+        owner = find_session(store.truth, session)
+        mandatory = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode).mandatory
+        checked = check_evidence(
+            store.truth, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
+        )
+        reason = "" if skills or mandatory else _why_empty(store, agent, owner, "mandatory")
+        notes = list(_unknown_skills(store, owner, checked.missing)) if skills else []
+    payload: dict[str, object] = {
+        "agent": agent, "complete": checked.is_complete, "missing": list(checked.missing),
+        "found": list(checked.found), "mandatory": list(mandatory),
+        "recency_window_minutes": round((now - since_us) / (60 * SECOND_US), 1),
+    }  # fmt: skip
+    return Reply(
+        lambda: {**payload, "note": reason} if reason else payload,
+        _evidence_lines(agent, checked.found, checked.missing, since_us),
+        notes=(*notes, reason) if reason else tuple(notes),
+    )
+
+
+def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...], since_us: int) -> Iterator[str]:
+    for skill in found:
+        yield f"found    {shown(skill)}"
+    for skill in missing:
+        yield f"MISSING  {shown(skill)}"
+    if missing:
+        noun = "skill has" if len(missing) == 1 else "skills have"
+        yield f"Warning: {len(missing)} {noun} no output by {shown(agent)} since {format_us(since_us)}."
+    else:
+        yield f"Complete: nothing is {'missing' if found else 'mandatory'}."
+
+
+def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
+    """Choose the optional skills that fit a task."""
+    text = from_stdin(call) if task == ("-",) else " ".join(task)
+    if not text.strip():
+        raise UsageError("The task is empty.", "Say in words what the agent is to do.")
+    with call.open() as store:
+        owner = _session(store, session)
+        levels = skill_levels(store.truth, agent, session=owner)
+        found = suggest_skills(text, levels)
+        note = ""
+        if not levels.optional:
+            note = _why_empty(store, agent, owner, "optional")
+        elif not found:
+            note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
+    return list_reply(
+        Page(found, len(found)),
+        lambda: {"agent": fold_agent(agent), "suggestions": [suggestion._asdict() for suggestion in found]},
+        (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found),
+        notes=(note,) if note else (),
+    )
+
+
+def _session(store: Store, name: str | None) -> Session | None:
+    return None if name is None else find_session(store.truth, name)
+
+
+def _why_empty(store: Store, agent: str, session: Session | None, levels: str) -> str:
+    """Why there is nothing to say about an agent's skills of these levels."""
+    known = fold_agent(agent)
+    if known not in AGENTS:
+        return f"'{agent}' is not an agent; agents are {', '.join(AGENTS)}."
+    if not has_skills_config(store.truth, session=session):
+        return "there is no skills configuration; 'ctxrank skill seed FILE' brings one in."
+    if not configured_skills(store.truth, session=session):
+        return "the skills configuration names no skill of any agent."
+    return f"the skills configuration gives {known} no {levels} skill."
+
+
+def _unknown_skills(store: Store, session: Session, missing: tuple[str, ...]) -> Iterator[str]:
+    known = sorted({*configured_skills(store.truth, session=session), *reported_skills(store.truth, session.name)})
+    for skill in missing:
+        if skill not in known:
+            yield f"'{skill}' is not a known skill; known ones are {', '.join(known) or 'none yet'}."

@@ -1,0 +1,129 @@
+"""`ctxrank strategy`: what worked in a project, kept, counted, and drawn from what agents thought."""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.actions.given_text import given_text
+from ctxrank.cli.actions.known_groups import note_unknown_group
+from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.clock import format_day, format_us
+from ctxrank.indexer.records.sessions import find_session, is_session_wide
+from ctxrank.indexer.records.strategies import (
+    TOPIC_OF_PHASE,
+    NewStrategy,
+    SavedStrategy,
+    StoredStrategy,
+    add_helpfulness,
+    extract_strategies,
+    list_strategies,
+    normalise_topic,
+    save_strategy,
+)
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import Page
+from ctxrank.indexer.store.ids import public_id, without_origin
+from ctxrank.indexer.text.lines import printable
+
+_KIND = "strategy"
+_SHOWN_CHARACTERS = 300
+
+
+def save(
+    call: Call,
+    text: str | None,
+    insight: str | None,
+    project: str,
+    topic: str,
+    lang: str | None,
+    framework: str | None,
+) -> Reply:
+    """Save a strategy, or count a known one."""
+    new = NewStrategy(project, topic, given_text(call.note, text, option=insight), lang, framework)
+    with call.open() as store:
+        saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
+    return Reply(lambda: _saved_json(saved), [_saved_line(saved)])
+
+
+def list_(
+    call: Call,
+    project: str | None,
+    lang: str | None,
+    framework: str | None,
+    topic: str | None,
+    limit: int,
+    is_full: bool,
+) -> Reply:
+    """Read a page of strategies, the most helpful first."""
+    with call.open() as store:
+        found = list_strategies(
+            store.truth, project=project, lang=lang, framework=framework,
+            topic=None if topic is None else normalise_topic(topic), limit=limit,
+        )  # fmt: skip
+    return list_reply(
+        found,
+        lambda: {"strategies": [_stored_json(strategy) for strategy in found]},
+        (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full)),
+        notes=() if found else ("no strategies.",),
+    )
+
+
+def helpful(call: Call, ref: str, increment: int) -> Reply:
+    """Count a strategy, given by its id or its name."""
+    with call.open() as store:
+        counted = add_helpfulness(store, without_origin(store.truth, ref), increment)
+    return Reply(
+        lambda: {"name": counted.name, "before": counted.before, "after": counted.after},
+        [f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}"],
+    )
+
+
+def extract(
+    call: Call, session: str, group: str | None, project: str | None, lang: str | None, framework: str | None
+) -> Reply:
+    """Make strategies of the newest reasoning of a session or group."""
+    with call.open() as store:
+        mode = load_config(store).redaction_mode
+        saved = extract_strategies(store, session, group, project, lang=lang, framework=framework, mode=mode)
+        if not saved:
+            note_unknown_group(call, store, find_session(store.truth, session), group)
+    nothing = f"nothing to extract: no reasoning in the phases {', '.join(TOPIC_OF_PHASE)}."
+    return list_reply(
+        Page(saved, len(saved)),
+        lambda: {
+            "session_id": session, "group_id": None if is_session_wide(group) else group, "extracted": len(saved),
+            "strategies": [_saved_json(strategy) for strategy in saved],
+        },
+        map(_saved_line, saved),
+        notes=() if saved else (nothing,),
+    )  # fmt: skip
+
+
+def _saved_line(saved: SavedStrategy) -> str:
+    done = "Saved" if saved.is_new else "Counted"
+    about = f"{saved.topic} of {shown(saved.project)}, helpfulness {saved.helpfulness}"
+    return f"{done} {public_id(_KIND, saved.id)} ({about})"
+
+
+def _stored_lines(call: Call, strategy: StoredStrategy, *, is_full: bool) -> Iterator[str]:
+    fits = "/".join(part for part in (strategy.lang, strategy.framework) if part)
+    facts = [strategy.project, fits, f"helpfulness {strategy.helpfulness}", f"seen {format_day(strategy.last_seen)}"]
+    about = call.dim(shown(" · ".join(filter(None, facts))))
+    yield f"{call.bold(public_id(_KIND, strategy.id))} {strategy.topic} · {about}"
+    if is_full:
+        for line in printable(strategy.insight).split("\n"):
+            yield f"   {line}".rstrip()
+        return
+    text = shown(strategy.insight)
+    yield f"   {text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3].rstrip() + '...'}"
+
+
+def _saved_json(saved: SavedStrategy) -> dict[str, object]:
+    value: dict[str, object] = saved._asdict()
+    value["new"] = value.pop("is_new")
+    return value
+
+
+def _stored_json(strategy: StoredStrategy) -> dict[str, object]:
+    value: dict[str, object] = strategy._asdict()
+    value["last_seen"] = format_us(strategy.last_seen)
+    value["created_at"] = format_us(strategy.created_at)
+    return value

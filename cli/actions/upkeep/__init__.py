@@ -1,0 +1,1 @@
+"""The store itself: made, looked at, indexed, repaired, purged, exported and measured."""

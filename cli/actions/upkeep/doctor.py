@@ -1,0 +1,176 @@
+"""`ctxrank doctor`: whether the store is well, and what to do where it is not."""
+
+import gc
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+
+from ctxrank.cli.actions.upkeep.crowd import CrowdReport, run_crowd
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.care import repair as care
+from ctxrank.indexer.care.environment_checks import STRESS
+from ctxrank.indexer.care.examination import examine
+from ctxrank.indexer.care.finding import Finding, Repair, Result
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.location import Location, find_store
+
+_DRY_RUN, _APPLY = "dry-run", "apply"
+_SHOWN_PROBLEMS = 5
+
+
+class _Diagnosis(NamedTuple):
+    """What was found, under stress too, and what a repair was asked for and did; `after` is what is left of it."""
+
+    findings: Sequence[Finding]
+    crowd: CrowdReport | None
+    mode: str | None
+    steps: Sequence[Repair]
+    report: care.RepairReport | None
+    after: Sequence[Finding]
+
+    @property
+    def exit_code(self) -> int:
+        """5: something failed, or records were lost; 7: a file was locked."""
+        salvaged = self.report.salvaged if self.report is not None and self.mode == _APPLY else None
+        has_lost = salvaged is not None and not salvaged.is_complete
+        findings = self.after or self.findings
+        if has_lost or any(finding.result is Result.FAIL for finding in findings):
+            return 5
+        if self.crowd is not None and not self.crowd.is_well:
+            return 5
+        return 7 if any(finding.is_locked for finding in findings) else 0
+
+
+def doctor(call: Call, deep: bool, stress: int | None, seconds: float, repair: str | None) -> Reply:
+    """Examine the store, and repair it where that is asked for."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    location = find_store(call.db, call.root)
+    findings = list(examine(location, is_deep=deep))
+    crowd = _stressed(location, stress, seconds) if stress else None
+    steps = care.plan(findings) if repair else ()
+    report: care.RepairReport | None = None
+    after: list[Finding] = []
+    if repair in (_DRY_RUN, _APPLY) and steps:
+        report = care.repair(location, steps, is_dry_run=repair == _DRY_RUN)
+    if repair == _APPLY and steps:
+        after = list(examine(location, is_deep=deep))
+    found = _Diagnosis(findings, crowd, repair, steps, report, after)
+    return Reply(lambda: _as_json(found), _lines(call, found), exit_code=found.exit_code)
+
+
+def _stressed(location: Location, processes: int, seconds: float) -> CrowdReport:
+    """A crowd in a folder next to the store: the same file system, and nothing of the store itself."""
+    folder = os.path.join(location.folder, f"{STRESS}{os.getpid()}")
+    os.makedirs(folder, mode=0o700)
+    try:
+        return run_crowd(folder, processes=processes, seconds=seconds)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
+    width = max(len(finding.id) for finding in found.findings)
+    for finding in found.findings:
+        word = finding.result.value
+        mark = f"{call.dim(word)}  " if finding.result is Result.OK else f"{call.bold(word):<4}"
+        yield f"{mark}  {finding.id:<{width}}  {shown(finding.evidence)}"
+        if finding.next_step:
+            yield f"{'':<{width + 8}}→ {shown(finding.next_step)}"
+    yield _counts_line(found.findings)
+    if found.crowd is not None:
+        yield from _crowd_lines(found.crowd)
+    if found.mode is not None:
+        yield from _repair_lines(found)
+
+
+def _counts_line(findings: Sequence[Finding]) -> str:
+    counts = _counts(findings)
+    return f"{counts['ok']} ok, {counts['warn']} to know of, {counts['fail']} broken"
+
+
+def _counts(findings: Sequence[Finding]) -> dict[str, int]:
+    return {result.value: sum(finding.result is result for finding in findings) for result in Result}
+
+
+def _crowd_lines(crowd: CrowdReport) -> Iterator[str]:
+    yield (
+        f"stress: {crowd.processes} processes, {crowd.seconds:g} s: {crowd.saves} saves (p95 {crowd.save_p95_ms} ms),"
+        f" {crowd.searches} searches (p95 {crowd.search_p95_ms} ms); {crowd.failed} failed, {crowd.lost} lost"
+    )
+    for problem in crowd.problems[:_SHOWN_PROBLEMS]:
+        yield f"        {shown(problem)}"
+
+
+def _repair_lines(found: _Diagnosis) -> Iterator[str]:
+    yield ""
+    if not found.steps:
+        yield "repair: there is nothing that a repair could do"
+        return
+    if found.report is None:
+        for number, step in enumerate(found.steps, 1):
+            yield f"{number}. {step.value}: {care.WHAT[step]}"
+        yield "'ctxrank doctor --repair dry-run' tries it beside the store; '--repair apply' does it."
+        return
+    for line in found.report.done:
+        yield f"repair: {shown(line)}"
+    if found.report.salvaged is not None:
+        yield from _salvaged_lines(found.report)
+    if found.report.backup:
+        yield f"The store as it was: {found.report.backup}"
+    if found.mode == _DRY_RUN:
+        yield "Nothing was changed. 'ctxrank doctor --repair apply' does it."
+        return
+    yield f"afterwards: {_counts_line(found.after)}"
+    for finding in found.after:
+        if finding.result is not Result.OK:
+            yield f"        {finding.id}: {shown(finding.evidence)}"
+
+
+def _salvaged_lines(report: care.RepairReport) -> Iterator[str]:
+    salvaged = report.salvaged
+    assert salvaged is not None, "only a salvage is printed here"
+    for table in salvaged.tables:
+        if table.rebuilt or table.lost or not table.is_count_known:
+            more = "" if table.is_count_known else " or more"
+            ids = f" (numbers {', '.join(map(str, table.lost_ids))})" if table.lost_ids else ""
+            counts = f"{table.saved} saved, {table.rebuilt} made again, {table.lost}{more} lost"
+            yield f"        {table.name:<18} {counts}{ids}"
+    if salvaged.unclaimed_pages:
+        yield f"        {salvaged.unclaimed_pages} pages hold rows of which nothing tells whose they are"
+    if salvaged.is_complete:
+        yield "        nothing is lost"
+    if salvaged.needs_index:
+        yield "        'ctxrank index' reads the files again, and puts back the passages that are missing"
+
+
+def _as_json(found: _Diagnosis) -> dict[str, object]:
+    payload: dict[str, object] = {
+        "counts": _counts(found.findings),
+        "findings": [_finding_json(finding) for finding in found.findings],
+    }
+    if found.crowd is not None:
+        payload["stress"] = found.crowd._asdict()
+    if found.mode is not None:
+        payload["repair"] = _repair_json(found)
+    return payload
+
+
+def _repair_json(found: _Diagnosis) -> dict[str, object]:
+    report = found.report
+    salvaged = report.salvaged if report is not None else None
+    return {
+        "mode": found.mode,
+        "steps": [{"id": step.value, "what": care.WHAT[step]} for step in found.steps],
+        "done": list(report.done) if report is not None else [],
+        "backup": report.backup or None if report is not None else None,
+        "tables": [table._asdict() for table in salvaged.tables] if salvaged is not None else [],
+        "complete": salvaged.is_complete if salvaged is not None else None,
+        "findings": [_finding_json(finding) for finding in found.after],
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, object]:
+    return {
+        "id": finding.id, "result": finding.result.value, "evidence": finding.evidence,
+        "next_step": finding.next_step or None, "repair": finding.repair.value or None, "locked": finding.is_locked,
+    }  # fmt: skip

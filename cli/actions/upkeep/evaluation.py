@@ -1,0 +1,96 @@
+"""`ctxrank eval`: the ranking as numbers, on a collection with known answers."""
+
+import tempfile
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.exceptions import NoStoreError
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.ranking.evaluation.collection import read_collections
+from ctxrank.ranking.evaluation.evaluate import Evaluation, evaluate
+from ctxrank.ranking.evaluation.sweep import Sweep
+from ctxrank.ranking.evaluation.sweep import sweep as tune
+
+_MEASURES = ("ndcg_at_10", "recall_at_100", "mrr_at_10")
+_NAMES = {"ndcg": "nDCG", "recall": "recall", "mrr": "MRR"}
+_ENGINE = "fts5"
+
+
+def measure(call: Call, folder: str) -> Reply:
+    """Ask every query of the folder and compare with its known answers."""
+    config = _config(call)
+    collections = read_collections(folder)
+    with progress_bar("Asking", call) as progress:
+        found = evaluate(collections, config, progress)
+    return Reply(lambda: _as_json(found), _lines(found), engine=_ENGINE)
+
+
+def _as_json(found: Evaluation) -> dict[str, object]:
+    return {
+        "queries": len(found.queries),
+        "documents": found.documents,
+        "metrics": {measure: round(found.mean(measure), 6) for measure in _MEASURES},
+        "latency_ms": {"p50": round(found.latency_ms(0.5), 3), "p95": round(found.latency_ms(0.95), 3)},
+    }
+
+
+def _lines(found: Evaluation) -> Iterator[str]:
+    yield f"{len(found.queries)} queries, {found.documents} documents"
+    for measure in _MEASURES:
+        name, _, depth = measure.partition("_at_")
+        yield f"  {f'{_NAMES[name]}@{depth}':<11} {found.mean(measure):.4f}"
+    yield f"  {'latency':<11} p50 {found.latency_ms(0.5):.1f} ms, p95 {found.latency_ms(0.95):.1f} ms"
+
+
+def sweep(call: Call, folder: str, seed: int) -> Reply:
+    """Tune the settings on half of the queries and judge them by the other half."""
+    config = _config(call)
+    collections = read_collections(folder)
+    with progress_bar("Trying", call) as progress:
+        found = tune(collections, config, seed, progress)
+    return Reply(lambda: _sweep_json(found), _sweep_lines(found), engine=_ENGINE)
+
+
+def _sweep_json(found: Sweep) -> dict[str, object]:
+    return {
+        "queries": {"tuned": found.tuned_queries, "held_out": found.held_out_queries},
+        "ndcg_at_10": {
+            "tuned": {"before": round(found.tuned_before, 6), "after": round(found.tuned_after, 6)},
+            "held_out": {"before": round(found.held_out_before, 6), "after": round(found.held_out_after, 6)},
+        },
+        "interval": [round(found.low, 6), round(found.high, 6)],
+        "is_worth_it": found.is_worth_it,
+        "settings": dict(found.settings),
+    }
+
+
+def _sweep_lines(found: Sweep) -> Iterator[str]:
+    yield f"nDCG@10             before   after   ({found.tried} settings tried)"
+    yield f"  {found.tuned_queries:>5} tuned on    {found.tuned_before:.4f}  {found.tuned_after:.4f}"
+    yield f"  {found.held_out_queries:>5} held out    {found.held_out_before:.4f}  {found.held_out_after:.4f}"
+    yield f"Gain on what was held out: 95 % between {found.low:+.4f} and {found.high:+.4f}"
+    if not found.settings:
+        yield "No setting was better than those in use."
+        return
+    if not found.is_worth_it:
+        yield "The gain may be chance: keep the settings in use. What was best on the others:"
+    yield "\n--- .ctxrank/config.yaml\n+++ .ctxrank/config.yaml\n ranking:"
+    for name, (before, after) in found.changes.items():
+        yield f"-  {name}: {before:g}\n+  {name}: {after:g}"
+
+
+def _config(call: Call) -> Config:
+    """The settings of the store that this call means, where there is one; else the user's, else the defaults."""
+    try:
+        with call.open() as store:
+            config = load_config(store)
+    except NoStoreError:
+        if call.db is not None:
+            raise
+        with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_store(folder) as store:
+            config = load_config(store)
+    for note in config.notes:
+        call.note(shown(note))
+    return config

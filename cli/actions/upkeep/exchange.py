@@ -1,0 +1,98 @@
+"""`ctxrank import jsonl` and `export`: a store as JSON Lines."""
+
+import contextlib
+import gc
+import os
+import sys
+from collections.abc import Iterable
+from tempfile import mkstemp
+from typing import BinaryIO
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.import_report import import_reply
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
+from ctxrank.indexer.store.config import load_config
+
+
+def import_jsonl(call: Call, file: str) -> Reply:
+    """Bring in the lines of an export; 5 where the file is not whole."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with contextlib.ExitStack() as stack:
+        source = _opened(file, stack)
+        store = stack.enter_context(call.open())
+        advance = stack.enter_context(progress_bar("importing", call))
+        report = import_lines(store, source, mode=load_config(store).redaction_mode, progress=advance)
+    return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
+
+
+def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
+    """The file for reading bytes; '-' is stdin."""
+    if file == "-":
+        return sys.stdin.buffer
+    try:
+        return stack.enter_context(open(file, "rb"))
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"There is no file {file}.", "Give one that 'ctxrank export' wrote, or - for stdin."
+        ) from error
+    except OSError as error:
+        raise CtxrankError(
+            f"{file} cannot be read: {error.strerror}.", "Check the path and its permissions."
+        ) from error
+
+
+def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output: str | None, force: bool) -> Reply:
+    """Write the lines as they come, to stdout or into a file that is whole or is not there."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    target = None if output in (None, "-") else output
+    if target is not None:
+        _refuse_to_replace(target, force=force)
+    with call.open() as store:
+        wanted = [kind.strip().lower() for kind in kinds]
+        lines = export_lines(store, sessions=sessions, kinds=wanted, mode=load_config(store).redaction_mode)
+        if target is None:
+            for line in lines:
+                sys.stdout.write(line)
+            return Reply()
+        count = _write_file(target, lines)
+        is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
+    if is_indexed:
+        call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
+    return Reply(lambda: {"file": target, "records": count}, [f"Exported {count} records to {shown(target)}"])
+
+
+def _refuse_to_replace(path: str, *, force: bool) -> None:
+    """Raises UsageError where nothing may be written, before anything is read."""
+    if not os.path.lexists(path):
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):
+            raise UsageError(f"There is no folder {folder}.", "Make it first, or give another name.")
+        return
+    if not os.path.isfile(path):
+        raise UsageError(f"{path} is not a file.", "Give another name; without -o the lines go to stdout.")
+    if not force:
+        raise UsageError(f"There is a file {path} already.", "Give --force to replace it, or another name.")
+
+
+def _write_file(path: str, lines: Iterable[str]) -> int:
+    """Write next to the file and put it in its place when it is whole; returns how many records it has."""
+    place = os.path.realpath(path)
+    handle, unfinished = mkstemp(prefix=".ctxrank-export-", dir=os.path.dirname(place))  # its owner alone reads it
+    try:
+        count = -2  # the header and the end line are none
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
+            for line in lines:
+                file.write(line)
+                count += 1
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+        raise
+    return count

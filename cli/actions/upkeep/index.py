@@ -1,0 +1,90 @@
+"""`ctxrank index` and `rebuild`: artifacts in step with the disk, and the index made again."""
+
+import gc
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.files.scan import IndexReport, index_artifacts
+from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.links.sync import LinkedReport, index_linked
+from ctxrank.indexer.store.config import load_config
+
+_SHOWN_PATHS = 20
+
+
+def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
+    """Take in what has changed on the disk; 2 for a path that is not there and was never known."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with call.open() as store, progress_bar("indexing", call) as advance:
+        mode = load_config(store).redaction_mode
+        report = index_artifacts(store, paths, mode=mode, is_dry_run=dry_run, progress=advance)
+        linked = None if dry_run else index_linked(store, mode)
+    absent = [path for path in paths if not os.path.lexists(path)]
+    is_wrong = bool(absent) and not (report.removed or report.moved)
+    stale = tuple(f"{root} is not there; its artifacts are kept and marked stale." for root in report.stale_roots)
+    return Reply(
+        lambda: _as_json(report, linked, dry_run=dry_run),
+        _lines(call, report, linked, dry_run=dry_run),
+        exit_code=2 if is_wrong else 0,
+        notes=(f"there is no {', '.join(absent)}, and nothing was known of it.",) if is_wrong else (),
+        text_notes=stale,
+    )
+
+
+def _as_json(report: IndexReport, linked: LinkedReport | None, *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "added": list(report.added),
+        "changed": list(report.changed),
+        "moved": [{"from": before, "to": after} for before, after in report.moved],
+        "removed": list(report.removed),
+        "unchanged": report.unchanged,
+        "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
+        "stale_roots": list(report.stale_roots),
+        "linked": None if linked is None else linked._asdict(),
+    }
+
+
+def _lines(call: Call, report: IndexReport, linked: LinkedReport | None, *, dry_run: bool) -> Iterator[str]:
+    for verb, paths in (("added", report.added), ("changed", report.changed), ("removed", report.removed)):
+        yield from _path_lines(call, verb, paths)
+    yield from _path_lines(call, "moved", [f"{before} -> {after}" for before, after in report.moved])
+    for path, reason in report.skipped[:_SHOWN_PATHS]:
+        # Among the lines, so that a terminal shows them in their place.
+        print(f"skipped   {shown(path)} ({reason})", file=sys.stderr)
+    counts = (
+        f"{len(report.added)} added, {len(report.changed)} changed, {len(report.moved)} moved, "
+        f"{len(report.removed)} removed, {report.unchanged} unchanged, {len(report.skipped)} skipped"
+    )
+    yield f"{'Would be: ' if dry_run else ''}{counts}"
+    if linked is not None:
+        yield f"linked artifacts: {linked.written} written, {linked.removed} removed, {linked.files} in all"
+
+
+def _path_lines(call: Call, verb: str, paths: Sequence[str]) -> Iterator[str]:
+    first = paths if call.verbosity > 0 else paths[:_SHOWN_PATHS]
+    for path in first:
+        yield f"{verb:<9} {shown(path)}"
+    if len(paths) > len(first):
+        yield f"{verb:<9} … and {len(paths) - len(first)} more (-v lists them)"
+
+
+def rebuild(call: Call) -> Reply:
+    """Make the index again from the primary database; 6 where that is not possible."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with call.open() as store:
+        missing = rebuild_index(fts5_of(store))
+        trouble = index_of(store).health.value
+        documents = 0 if trouble else index_of(store).state().documents
+    return Reply(
+        lambda: {"documents": documents, "stale": missing, "reason": trouble or None},
+        () if trouble else [f"Rebuilt the index: {documents} documents"],
+        outcome="degraded" if trouble else "stale" if missing else "matched",
+        engine="heuristic" if trouble else "fts5",
+        exit_code=6 if trouble else 0,
+        text_notes=(f"the index could not be rebuilt: {trouble}.",) if trouble else (),
+    )

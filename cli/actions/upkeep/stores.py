@@ -1,0 +1,57 @@
+"""`ctxrank init` and `status`: a store made, and looked at."""
+
+import os
+from collections.abc import Iterator
+
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.care.status import Status, read_status
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.opening import create_store
+
+
+def init(call: Call, folder: str) -> Reply:
+    """Make a store where there is none."""
+    if not os.path.isdir(folder):
+        raise UsageError(f"There is no folder {folder}.", "Make it first, or name another.")
+    is_new = not os.path.exists(os.path.join(folder, ".ctxrank", "ctxrank.db"))
+    with create_store(folder, root=call.root) as store:
+        path = store.location.folder
+    next_step = "next: 'ctxrank index' for files, 'ctxrank package save' for findings."
+    return Reply(
+        lambda: {"store": path, "created": is_new},
+        [f"{'Made' if is_new else 'There is already'} a store in {shown(path)}"],
+        text_notes=(next_step,) if is_new else (),
+    )
+
+
+def status(call: Call) -> Reply:
+    """Read how the store and its index are."""
+    with call.open() as store:
+        found = read_status(store)
+    return Reply(
+        found._asdict,
+        _status_lines(found),
+        outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
+        engine="heuristic" if found.index_trouble else "fts5",
+        text_notes=found.notes,
+    )
+
+
+def _status_lines(status: Status) -> Iterator[str]:
+    yield f"store     {shown(status.store)}"
+    yield f"root      {shown(status.root)}"
+    yield f"holds     {', '.join(f'{count} {kind}' for kind, count in status.documents.items()) or 'nothing yet'}"
+    if status.artifacts:
+        yield f"artifacts {', '.join(f'{count} {state}' for state, count in status.artifacts.items())}"
+    if status.index_trouble:
+        yield f"index     cannot answer: {status.index_trouble}; heuristics do"
+    else:
+        yield f"index     {'up to date' if not status.stale else f'lacks {status.stale} changes'}"
+    if status.counters:
+        yield f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}"
+    hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
+    if status.older_user_rules:
+        hint = f"{status.older_user_rules} of them before your own rules were; 'ctxrank purge --redact' redacts them"
+    hint = f" ({hint})" if status.older_ruleset else ""
+    older = f"{status.older_ruleset} documents stored under older ones"
+    yield f"redaction rules {status.ruleset}; {older}{hint}"

@@ -1,0 +1,69 @@
+"""`ctxrank import` and `export`: what another store knows, and this one as JSON Lines."""
+
+from ctxrank.cli.declare import IMPORTED, Command, Group, Path, argument, by_name, option
+from ctxrank.cli.main import load_command
+from ctxrank.indexer.exceptions import UsageError
+
+# Commands that are found by name: each in a room of its own, which an installation may leave out.
+_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}
+
+
+def _found(name: str, module: str) -> Command:
+    """The command that a module declares; where that is not installed, one whose action cannot be imported either."""
+    try:
+        found = load_command(name, module)
+    except UsageError:
+        return Command(name, f"{module}:absent", "Not installed.", (argument("words", nargs=-1),))
+    assert isinstance(found, Command)
+    return found
+
+
+_IMPORT_JSONL = Command(
+    "jsonl",
+    "ctxrank.cli.actions.upkeep.exchange:import_jsonl",
+    """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
+
+    Sessions and groups are joined by name, and everything is redacted on the way in. A file below --root speaks
+    for itself; of one that is not there the exported passages are kept until 'ctxrank index' finds it. A line
+    that cannot be used is reported with its number. A second run brings only what is new. The exit code is 5 for
+    a file that was cut off or edited; what there was came in.
+
+    Example: ctxrank import jsonl shop.jsonl
+    """,
+    (argument("file", type=Path(), metavar="FILE"),),
+    answer=IMPORTED,
+    exits={0: "done", 5: "the file was cut off or edited; what there was came in"},
+)
+_IMPORT = Group(
+    "import",
+    "Bring in what another store knows: a BAZINGA database, or an export of ours.",
+    (*(_found(name, module) for name, module in _ELSEWHERE.items()), _IMPORT_JSONL),
+)
+_EXPORT = Command(
+    "export",
+    "ctxrank.cli.actions.upkeep.exchange:export",
+    """Print the store as JSON Lines, with the passages of files, for 'ctxrank import jsonl'.
+
+    The first line is a header, the last one an end line with counts. Error patterns, strategies and files
+    belong to no session and are left out with --session.
+
+    Example: ctxrank export --session S -o shop.jsonl
+    """,
+    (
+        option("--session", "sessions", multiple=True, help="Only this session, with its groups."),
+        option(
+            "--kind", "kinds", multiple=True, help="Only package, reasoning, error, strategy, skill, event or artifact."
+        ),
+        option(
+            "-o",
+            "--output",
+            type=Path(),
+            metavar="FILE",
+            help="Write to a file, whole or not at all [default: stdout].",
+        ),
+        option("--force", is_flag=True, help="Replace FILE if it is there."),
+    ),
+    answer={"file": "string", "records": "integer"},
+)
+
+COMMANDS = by_name(_IMPORT, _EXPORT)

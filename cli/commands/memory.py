@@ -1,0 +1,204 @@
+"""`ctxrank reasoning` and `strategy`: what agents thought, and what worked."""
+
+from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
+
+_ENTRY_FIELDS = {
+    "id": "integer", "session_id": "string", "group_id": "string?", "agent": "string", "agent_name": "string",
+    "iteration": "integer", "phase": "string", "confidence": "string?", "content": "string", "references": ["any"],
+    "redacted": "boolean", "created_at": "time",
+}  # fmt: skip
+_HANDOFF_FIELDS = {
+    "id": "integer", "session_id": "string", "group_id": "string?", "created_at": "time", "from_agents": ["string"],
+    "to_agent": "string", "iteration": "integer", "phases": ["string"], "reasoning": ["integer"],
+    "content_length": "integer",
+}  # fmt: skip
+_SAVED_FIELDS = {
+    "id": "integer", "name": "string", "project": "string", "topic": "string", "helpfulness": "integer",
+    "new": "boolean",
+}  # fmt: skip
+_STORED_FIELDS = {
+    "id": "integer", "name": "string", "project": "string", "topic": "string", "insight": "string",
+    "helpfulness": "integer", "lang": "string?", "framework": "string?", "last_seen": "time", "created_at": "time",
+}  # fmt: skip
+
+_REASONING_SAVE = Command(
+    "save",
+    "ctxrank.cli.actions.reasoning:save",
+    """Save what an agent thought in one phase; '-' reads TEXT from stdin.
+
+    TEXT is kept whole but for its secrets. Behind '--' it may begin with a dash.
+
+    Example: ctxrank reasoning save --session S --group AUTH --agent developer --phase completion
+    "Tokens refresh once: a lock guards the call"
+    """,
+    (
+        argument("text", required=False),
+        option("--session", required=True, help="The session it belongs to."),
+        option("--group", help="Its task group; none, - or 'global' means the whole session."),
+        option("--agent", required=True, help="The agent that thought it."),
+        option(
+            "--phase", required=True, help="understanding, approach, decisions, risks, blockers, pivot or completion."
+        ),
+        option("--content", metavar="TEXT", help="The text, instead of the argument."),
+        option("--content-file", type=Path(), metavar="FILE", help="Read the text from a file; '-' is stdin."),
+        option("--confidence", help="high, medium or low."),
+        option("--reference", "references", multiple=True, help="A file, task or link that it refers to."),
+        option("--iteration", type=Whole(0), default=0, show_default=True, help="At which try."),
+        option("--agent-name", default="", help="Which of several agents of one kind."),
+        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+    ),
+    answer={
+        "id": "integer",
+        "session_id": "string",
+        "group_id": "string?",
+        "agent": "string",
+        "phase": "string",
+        "created_at": "time",
+        "redacted": "boolean",
+        "notes": ["string"],
+    },
+)
+_REASONING_GET = Command(
+    "get",
+    "ctxrank.cli.actions.reasoning:get",
+    """Show what was thought in a session, the newest first.
+
+    Example: ctxrank reasoning get --session S --group AUTH --phase decisions
+    """,
+    (
+        option("--session", required=True, help="The session."),
+        option("--group", help="Only of this group, exactly; none means all."),
+        option("--agent", help="Only of this agent."),
+        option("--phase", help="Only of this phase."),
+        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
+        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+    ),
+    answer=page("reasoning", _ENTRY_FIELDS),
+    exits=FOUND,
+)
+_REASONING_TIMELINE = Command(
+    "timeline",
+    "ctxrank.cli.actions.reasoning:timeline",
+    """Print how a session was thought through, the oldest first, as Markdown.
+
+    Example: ctxrank reasoning timeline --session S
+    """,
+    (
+        option("--session", required=True, help="The session."),
+        option("--group", help="Only of this group, exactly; none means all."),
+        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+    ),
+    answer=page("reasoning", _ENTRY_FIELDS),
+    exits=FOUND,
+)
+_REASONING_CHECK = Command(
+    "check",
+    "ctxrank.cli.actions.reasoning:check",
+    """Say whether an agent has saved the mandatory phases.
+
+    The exit code is 0 if understanding and completion are there, else 1.
+
+    Example: ctxrank reasoning check --session S --group AUTH --agent developer
+    """,
+    (
+        option("--session", required=True, help="The session."),
+        option("--group", help="In this group, exactly; none means in any."),
+        option("--agent", required=True, help="Whose reasoning."),
+    ),
+    answer={"complete": "boolean", "missing": ["string"], "documented": ["string"], "all_documented": ["string"]},
+    exits={0: "the mandatory phases are there", 1: "one is missing"},
+)
+_REASONING_HANDOFFS = Command(
+    "handoffs",
+    "ctxrank.cli.actions.reasoning:handoffs",
+    """List which agent was given whose reasoning, the newest first.
+
+    Example: ctxrank reasoning handoffs --session S
+    """,
+    (
+        option("--session", required=True, help="The session."),
+        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
+    ),
+    answer=page("handoffs", _HANDOFF_FIELDS),
+    exits=FOUND,
+)
+_REASONING = Group(
+    "reasoning",
+    "Reasoning: what an agent thought, phase by phase, kept for the one that comes after it.",
+    (_REASONING_SAVE, _REASONING_GET, _REASONING_TIMELINE, _REASONING_CHECK, _REASONING_HANDOFFS),
+)
+_STRATEGY_SAVE = Command(
+    "save",
+    "ctxrank.cli.actions.strategies:save",
+    """Save what worked; '-' reads TEXT from stdin. One that is known is counted as helpful once more.
+
+    Example: ctxrank strategy save --project shop --topic methodology "Write the failing test first"
+    """,
+    (
+        argument("text", required=False),
+        option("--insight", metavar="TEXT", help="The text, instead of the argument."),
+        option("--project", default="default", show_default=True, help="The project it worked in."),
+        option("--topic", required=True, help="implementation, architecture, methodology or general."),
+        option("--lang", help="Only for this language [default: all]."),
+        option("--framework", help="Only for this framework [default: all]."),
+    ),
+    answer=_SAVED_FIELDS,
+)
+_STRATEGY_LIST = Command(
+    "list",
+    "ctxrank.cli.actions.strategies:list_",
+    """List strategies, the most helpful first; those that name no language or framework fit every one.
+
+    Example: ctxrank strategy list --project shop --lang python
+    """,
+    (
+        option("--project", help="Only of this project."),
+        option("--lang", help="Only those that fit this language."),
+        option("--framework", help="Only those that fit this framework."),
+        option("--topic", help="Only of this topic."),
+        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
+        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+    ),
+    answer=page("strategies", _STORED_FIELDS),
+    exits=FOUND,
+)
+_STRATEGY_HELPFUL = Command(
+    "helpful",
+    "ctxrank.cli.actions.strategies:helpful",
+    """Count a strategy as helpful once more, by its id (strategy:3, 3) or its name; never below 0.
+
+    Example: ctxrank strategy helpful strategy:3
+    """,
+    (
+        argument("ref", metavar="ID"),
+        option("--by", "increment", type=Whole(), default=1, show_default=True, help="How much; below 0 takes back."),
+    ),
+    answer={"name": "string", "before": "integer", "after": "integer"},
+)
+_STRATEGY_EXTRACT = Command(
+    "extract",
+    "ctxrank.cli.actions.strategies:extract",
+    """Make strategies of what agents thought in a session or group that succeeded.
+
+    The newest five entries are taken: completions become implementation strategies, decisions architecture,
+    approaches methodology. Each call is one more success: run again, it counts the same strategies once more.
+
+    Example: ctxrank strategy extract --session S --group AUTH --lang python
+    """,
+    (
+        option("--session", required=True, help="The session whose work succeeded."),
+        option("--group", help="Only from this group, exactly; none means all."),
+        option("--project", help="Whose strategies they become [default: the session's project]."),
+        option("--lang", help="Only for this language [default: all]."),
+        option("--framework", help="Only for this framework [default: all]."),
+    ),
+    answer={"session_id": "string", "group_id": "string?", "extracted": "integer", **page("strategies", _SAVED_FIELDS)},
+    exits=FOUND,
+)
+_STRATEGY = Group(
+    "strategy",
+    "Strategies: what worked in a project, the most helpful first.",
+    (_STRATEGY_SAVE, _STRATEGY_LIST, _STRATEGY_HELPFUL, _STRATEGY_EXTRACT),
+)
+
+COMMANDS = by_name(_REASONING, _STRATEGY)

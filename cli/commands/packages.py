@@ -1,0 +1,178 @@
+"""`ctxrank package`, `session` and `group`: findings, and what they belong to."""
+
+from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
+
+_PACKAGE_FIELDS = {
+    "id": "integer", "type": "string", "file_path": "string", "producer": "string",
+    "priority": ("low", "medium", "high", "critical"), "scope": ("group", "global"), "summary": "string",
+    "size_bytes": "integer?", "version": "integer", "supersedes": "integer?", "superseded_by": "integer?",
+    "created_at": "time", "session_id": "string", "group_id": "string?",
+}  # fmt: skip
+_CONSUMER_FIELDS = {"agent": "string", "iteration": "integer?", "consumed_at": "time?"}
+_SESSION_FIELDS = {
+    "id": "integer", "session_id": "string", "project": "string", "mode": "string", "status": "string",
+    "requirements": "string", "initial_branch": "string", "created_at": "time", "ended_at": "time?",
+}  # fmt: skip
+_GROUP_OF_SESSION_FIELDS = {
+    "group_id": "string", "title": "string", "status": "string", "context_references": ["integer"]
+}  # fmt: skip
+
+_PACKAGE_SAVE = Command(
+    "save",
+    "ctxrank.cli.actions.packages:save",
+    """Save a package and index its FILE (relative to the root); a known file becomes its next version.
+
+    Example: ctxrank package save notes/locks.md --session S --group QUEUE --type research
+    --producer investigator --priority high --summary "WAL switch ignores the busy timeout"
+    """,
+    (
+        argument("path", type=Path(), metavar="FILE"),
+        option("--session", required=True, help="The session it belongs to."),
+        option("--group", help="Its task group; none, - or 'global' means the whole session."),
+        option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation."),
+        option("--producer", required=True, help="The agent that found it."),
+        option("--summary", required=True, help="One line that says what is in it; stored whole."),
+        option("--priority", default="medium", show_default=True, help="low, medium, high or critical."),
+        option("--scope", help="group or global [default: group if there is a group]."),
+        option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type]."),
+        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+    ),
+    answer={
+        "id": "integer",
+        "file_path": "string",
+        "version": "integer",
+        "supersedes": "integer?",
+        "consumers": ["string"],
+        "passages": "integer",
+        "notes": ["string"],
+    },
+)
+_PACKAGE_LIST = Command(
+    "list",
+    "ctxrank.cli.actions.packages:list_",
+    """List packages, the newest first.
+
+    Example: ctxrank package list --session S --group AUTH
+    """,
+    (
+        option("--session", help="Only of this session."),
+        option("--group", help="Only of this group, and global ones."),
+        option("--type", "type_", help="Only of this type."),
+        option("--priority", help="Only of this priority."),
+        option("--superseded", is_flag=True, help="Also those that a newer one replaces."),
+        option("-n", "--limit", type=Whole(1), default=50, show_default=True, help="How many."),
+    ),
+    answer=page("packages", _PACKAGE_FIELDS),
+    exits=FOUND,
+)
+_PACKAGE_SHOW = Command(
+    "show",
+    "ctxrank.cli.actions.packages:show",
+    """Show one package with its consumers.
+
+    Example: ctxrank package show 12
+    """,
+    (argument("package_id", metavar="ID"),),
+    answer={"package": _PACKAGE_FIELDS, "consumers": [_CONSUMER_FIELDS]},
+)
+_PACKAGE_SUPERSEDE = Command(
+    "supersede",
+    "ctxrank.cli.actions.packages:supersede",
+    """Say that package OLD is replaced by package NEW of the same session.
+
+    Example: ctxrank package supersede 12 --by 31
+    """,
+    (
+        argument("old_id", metavar="OLD"),
+        option("--by", "new_id", required=True, metavar="NEW", help="The package that replaces it."),
+    ),
+    answer={"superseded": "integer", "by": "integer"},
+)
+_PACKAGE_CONSUME = Command(
+    "consume",
+    "ctxrank.cli.actions.packages:consume",
+    """Record that an agent has taken a package; the package must be meant for it.
+
+    Example: ctxrank package consume 12 --agent developer
+    """,
+    (
+        argument("package_id", metavar="ID"),
+        option("--agent", required=True, help="Who has taken it."),
+        option("--iteration", type=Whole(0), default=0, show_default=True, help="At which try."),
+    ),
+    answer={"package": "integer", "agent": "string", "iteration": "integer", "recorded": "boolean"},
+)
+_PACKAGE = Group(
+    "package",
+    "Context packages: a finding with a file, a summary, a priority and the agents it is meant for.",
+    (_PACKAGE_SAVE, _PACKAGE_LIST, _PACKAGE_SHOW, _PACKAGE_SUPERSEDE, _PACKAGE_CONSUME),
+)
+_SESSION_CREATE = Command(
+    "create",
+    "ctxrank.cli.actions.sessions:create_session",
+    """Make a session, with a copy of the skills configuration as it is now.
+
+    Example: ctxrank session create shop-2026-11 --project shop
+    """,
+    (
+        argument("name"),
+        option("--project", default="default", show_default=True, help="Ties sessions of one project together."),
+        option("--mode", default="simple", show_default=True, help="simple or parallel."),
+        option("--requirements", default="", help="What the session is about."),
+        option("--branch", default="main", show_default=True, help="The branch it started on."),
+    ),
+    answer={"id": "integer", "session_id": "string", "project": "string"},
+)
+_SESSION_LIST = Command(
+    "list",
+    "ctxrank.cli.actions.sessions:list_sessions",
+    """List sessions, the newest first.
+
+    Example: ctxrank session list
+    """,
+    (option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),),
+    answer=page("sessions", _SESSION_FIELDS),
+    exits=FOUND,
+)
+_SESSION_SHOW = Command(
+    "show",
+    "ctxrank.cli.actions.sessions:show_session",
+    """Show one session with its groups and how much it holds.
+
+    Example: ctxrank session show shop-2026-11
+    """,
+    (argument("name"),),
+    answer={"session": _SESSION_FIELDS, "groups": ["string"], "documents": {"*": "integer"}},
+)
+_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW))
+_GROUP_CREATE = Command(
+    "create",
+    "ctxrank.cli.actions.sessions:create_group",
+    """Make a group; packages that name a new group make it too.
+
+    Example: ctxrank group create AUTH --session shop-2026-11
+    """,
+    (
+        argument("name"),
+        option("--session", required=True, help="The session it belongs to."),
+        option("--title", default="", help="What the group works on."),
+        option("--status", default="pending", show_default=True, help="pending, in_progress, completed …"),
+        option("--reference", "references", multiple=True, help="A package of another group that it may see."),
+        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+    ),
+    answer={"id": "integer", "session_id": "string", "group_id": "string"},
+)
+_GROUP_LIST = Command(
+    "list",
+    "ctxrank.cli.actions.sessions:list_groups",
+    """List the groups of a session.
+
+    Example: ctxrank group list --session shop-2026-11
+    """,
+    (option("--session", required=True, help="The session."),),
+    answer={"session_id": "string", **page("groups", _GROUP_OF_SESSION_FIELDS)},
+    exits=FOUND,
+)
+_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST))
+
+COMMANDS = by_name(_PACKAGE, _SESSION, _GROUP)

@@ -1,0 +1,174 @@
+"""`ctxrank schema`: what commands take and answer, as JSON, from their declarations.
+
+    answer_schema({"id": "id", "hits": [{"score": "number"}]})      a JSON Schema of the whole answer
+
+Fields may be added to any answer, so no schema forbids what it does not name.
+"""
+
+from collections.abc import Mapping
+from inspect import cleandoc
+
+from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.declare import (
+    GLOBALS,
+    AnyOf,
+    Command,
+    Declared,
+    Fields,
+    NoJson,
+    Nullable,
+    OneOf,
+    Parameter,
+    Path,
+    Real,
+    Shape,
+    Whole,
+)
+from ctxrank.cli.main import declared_commands
+from ctxrank.cli.output.envelope import SCHEMA_VERSION
+from ctxrank.indexer.exceptions import UsageError
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+OUTCOMES = ("matched", "no_match", "degraded", "stale")
+EXIT_CODES = {
+    0: "found or done",
+    1: "nothing found; what an id or a name means is not there",
+    2: "wrong use",
+    3: "no store",
+    4: "degraded or stale under --strict",
+    5: "damaged",
+    6: "the system refused",
+    7: "locked",
+    130: "interrupted",
+}
+_KINDS = {1: "not_found", 2: "usage", 3: "no_store", 5: "damaged", 6: "refused", 7: "locked"}
+_WORDS: Mapping[str, Mapping[str, object]] = {
+    "string": {"type": "string"},
+    "integer": {"type": "integer"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "time": {"type": "string", "format": "date-time"},
+    "id": {"type": "string", "pattern": r"^[a-z]+:[0-9]+(@[0-9a-f]{8,32})?$"},
+    "any": {},
+}
+_Json = dict[str, object]
+
+
+def schema(call: Call, words: tuple[str, ...]) -> Reply:
+    """Describe all commands, or those that the words name; the answer is JSON in either form."""
+    commands = dict(commands_of(declared_commands()))
+    chosen = {name: one for name, one in commands.items() if tuple(name.split()[: len(words)]) == words}
+    if not chosen:
+        raise UsageError(f"There is no command '{' '.join(words)}'.", "'ctxrank --help' lists them.")
+    payload = {
+        "commands": {name: _command_json(one) for name, one in chosen.items()},
+        "global_options": [_parameter_json(one) for one in GLOBALS],
+        "exit_codes": {str(code): meaning for code, meaning in EXIT_CODES.items()},
+        "failure": failure_schema(),
+    }
+    return Reply(lambda: payload, form="json")
+
+
+def commands_of(declared: Mapping[str, Declared]) -> list[tuple[str, Command]]:
+    """Every command by its whole name: `package list`."""
+    found: list[tuple[str, Command]] = []
+    for name, one in declared.items():
+        if isinstance(one, Command):
+            found.append((name, one))
+            continue
+        if one.default is not None:
+            found.append((name, one.default))
+        found += [(f"{name} {inner}", command) for inner, command in one.commands.items()]
+    return found
+
+
+def _command_json(command: Command) -> _Json:
+    value: _Json = {
+        "help": cleandoc(command.help).replace("\b\n", ""),
+        "parameters": [_parameter_json(one) for one in command.parameters],
+        "exit_codes": {str(code): meaning for code, meaning in _exit_codes(command).items()},
+        "answer": None if isinstance(command.answer, NoJson) else answer_schema(command.answer),
+    }
+    if isinstance(command.answer, NoJson):
+        value["stdout"] = command.answer.stdout
+    return value
+
+
+def _exit_codes(command: Command) -> dict[int, str]:
+    failures = {code: EXIT_CODES[code] for code in (*_KINDS, 130)}
+    return dict(sorted({**failures, **command.exits}.items()))
+
+
+def _parameter_json(one: Parameter) -> _Json:
+    default = one.nothing_given
+    kind = "flag" if one.is_flag else "option" if one.is_option else "argument"
+    value: _Json = {
+        "name": one.name,
+        "kind": kind,
+        "type": _type_name(one),
+        "words": [*one.on_words, *one.off_words] if one.is_option else [],
+        "required": one.required,
+        "multiple": one.multiple or one.nargs == -1,
+        "default": None if one.required else list(default) if isinstance(default, tuple) else default,
+        "metavar": one.metavar,
+        "help": one.help,
+    }
+    if isinstance(one.type, OneOf):
+        value["choices"] = list(one.type.words)
+    if isinstance(one.type, Whole | Real):
+        value["minimum"], value["maximum"] = one.type.least, one.type.most
+    return value
+
+
+def _type_name(one: Parameter) -> str:
+    if one.is_flag:
+        return "boolean"
+    names = {Whole: "integer", Real: "number", OneOf: "choice", Path: "path"}
+    return "string" if one.type is None else names[type(one.type)]
+
+
+def answer_schema(answer: Fields | AnyOf) -> _Json:
+    """The JSON Schema of a command's whole answer."""
+    head: Fields = {"schema_version": (SCHEMA_VERSION,), "outcome": OUTCOMES}
+    forms = answer.forms if isinstance(answer, AnyOf) else (answer,)
+    schemas = [value_schema({**head, **form}) for form in forms]
+    return {"$schema": DRAFT, **schemas[0]} if len(schemas) == 1 else {"$schema": DRAFT, "anyOf": schemas}
+
+
+def failure_schema() -> _Json:
+    """The JSON Schema of what is printed with --json where a command fails."""
+    error: Fields = {
+        "code": tuple(_KINDS),
+        "kind": tuple(_KINDS.values()),
+        "message": "string",
+        "hint": "string",
+        "retryable": "boolean",
+    }
+    return {"$schema": DRAFT, **value_schema({"schema_version": (SCHEMA_VERSION,), "error": error})}
+
+
+def value_schema(shape: Shape) -> _Json:
+    """The JSON Schema of a value of this shape."""
+    if isinstance(shape, str):
+        known = _WORDS[shape.removesuffix("?")]
+        if not shape.endswith("?"):
+            return dict(known)
+        return {**known, "type": [known["type"], "null"]}
+    if isinstance(shape, Nullable):
+        return {"anyOf": [value_schema(shape.shape), {"type": "null"}]}
+    if isinstance(shape, AnyOf):
+        return {"anyOf": [value_schema(form) for form in shape.forms]}
+    if isinstance(shape, tuple):
+        return {"enum": list(shape)}
+    if isinstance(shape, list):
+        return {"type": "array", "items": value_schema(shape[0])}
+    assert isinstance(shape, Mapping), f"{shape!r} is no shape"
+    return _object_schema(shape)
+
+
+def _object_schema(fields: Fields) -> _Json:
+    named = {key.removesuffix("?"): value_schema(shape) for key, shape in fields.items() if key != "*"}
+    value: _Json = {"type": "object", "properties": named}
+    value["required"] = [key for key in fields if key != "*" and not key.endswith("?")]
+    value["additionalProperties"] = value_schema(fields["*"]) if "*" in fields else True
+    return value

@@ -1,0 +1,69 @@
+"""Public ids: `kind:number`, and `kind:number@origin` for a record that another machine made.
+
+    parse_ref("package:12@9f3c27ab")      DocumentRef("package", 12, "9f3c27ab")
+    str(DocumentRef("package", 12))       "package:12"
+
+An origin is the first 8 or more hexadecimal digits of the uuid of the store that made the record.
+"""
+
+import re
+
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.facets import KINDS
+
+if TYPE_CHECKING:
+    import apsw
+
+PACKAGE = "package"
+ORIGIN_DIGITS = 8
+_FORM = rf"(?:([a-z]+):)?(\d{{1,15}})(?:@([0-9A-Fa-f]{{{ORIGIN_DIGITS},32}}))?"
+
+
+class DocumentRef(NamedTuple):
+    """A public id; without an origin the record is this store's own."""
+
+    kind: str
+    number: int
+    origin: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.number}{f'@{self.origin}' if self.origin else ''}"
+
+
+def public_id(kind: str, number: int) -> str:
+    """The id of a record of this store."""
+    return str(DocumentRef(kind, number))
+
+
+def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:
+    """`package:12`, `error:3@9f3c27ab`, or `12`, which is of the kind `bare`. Raises UsageError."""
+    match = re.fullmatch(_FORM, text.strip())
+    if match is None or (match[1] or bare) not in KINDS:
+        raise UsageError(
+            f"'{text}' is not a document's id.",
+            f"An id is kind:number, such as package:12; kinds are {', '.join(KINDS)}. A bare number is a package.",
+        )
+    return DocumentRef(match[1] or bare, int(match[2]), (match[3] or "").lower())
+
+
+def own_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
+    """The id of a record of this store. Raises UsageError, and NotFoundError for one that another machine made."""
+    return as_own(database, parse_ref(text, bare))
+
+
+def as_own(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
+    """The id without this store's origin. Raises NotFoundError for the origin of another store."""
+    if ref.origin:
+        uuid = str(database.execute("SELECT uuid FROM store WHERE id = 1").get)
+        if not uuid.replace("-", "").lower().startswith(ref.origin):
+            raise NotFoundError(f"There is no {ref} here.", "'ctxrank search' and 'ctxrank package list' show ids.")
+    return DocumentRef(ref.kind, ref.number)
+
+
+def without_origin(database: "apsw.Connection", text: str) -> str:
+    """The same id without this store's origin; a text that is no id, which may be a name, as it is.
+
+    Raises NotFoundError for the origin of another store.
+    """
+    return str(own_ref(database, text)) if "@" in text and re.fullmatch(_FORM, text.strip()) else text

@@ -1,0 +1,111 @@
+"""The completion scripts know every command and option; bash completes with its own in a real shell."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tables import each_row
+
+from ctxrank.cli import declare
+from ctxrank.cli.completion import Level, levels_of, script_of
+from ctxrank.cli.main import COMMANDS, declared_commands, run
+
+LEVELS = tuple(levels_of(declared_commands()))
+_ASK = """
+source "$1"
+shift
+COMP_WORDS=(ctxrank "$@")
+COMP_CWORD=$#
+_ctxrank
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("completion")
+    (folder / "notes.md").write_text("")
+    (folder / "docs").mkdir()
+    for shell in ("bash", "zsh", "fish"):
+        (folder / f".{shell}").write_text(_script(shell), encoding="utf-8")
+    return folder
+
+
+def _script(shell: str) -> str:
+    return script_of(shell, declared_commands())
+
+
+def _completed(folder: Path, *words: str) -> list[str]:
+    done = subprocess.run(
+        ["bash", "--norc", "-c", _ASK, "ask", str(folder / ".bash"), *words],
+        cwd=folder, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+@each_row(
+    "words, wanted",
+    [
+        (["se"], ["search", "session"]),
+        (["package", ""], ["save", "list", "show", "supersede", "consume"]),
+        (["package", "list", "--sess"], ["--session"]),
+        (["package", "list", "--session", "se"], []),
+        (["--db", "x.db", "-q", "error", "ma"], ["match"]),
+        (["show", "12", "--depth", ""], ["meta", "summary", "full"]),
+        (["show", "--depth", "fu"], ["full"]),
+        (["assemble", "--no-rea"], ["--no-reasoning"]),
+        (["assemble", "--session", "package", "--task-f"], ["--task-file"]),
+        (["assemble", "--task-file", "no"], ["notes.md"]),
+        (["search", "--jso"], ["--json"]),
+        (["index", "do"], ["docs"]),
+        (["--db", "no"], ["notes.md"]),
+        (["completion", "z"], ["zsh"]),
+        (["eval", "sw"], ["sweep"]),
+        (["eval", "sweep", "--se"], ["--seed"]),
+        (["bazinga", "get-ev"], ["get-events"]),
+        (["init", ""], ["docs"]),
+        (["search", "package", "li"], []),
+    ],
+)
+def test_bash_completes(words: list[str], wanted: list[str], folder: Path) -> None:
+    assert _completed(folder, *words) == wanted
+
+
+@each_row("level", LEVELS)
+def test_bash_offers_every_word_of_every_command(level: Level, folder: Path) -> None:
+    words = [word for one in level.options for word in (*one.on_words, *one.off_words)]
+    assert set(words) <= set(_completed(folder, *level.words, "-"))
+    assert set(level.values) <= set(_completed(folder, *level.words, ""))
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells_take_their_scripts(shell: str, folder: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed: its script's syntax is not checked here")
+    done = subprocess.run([shell, "-n", str(folder / f".{shell}")], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_holds_every_command_and_every_option(shell: str, folder: Path) -> None:
+    script = (folder / f".{shell}").read_text(encoding="utf-8")
+    flags = {word for level in LEVELS for one in level.options for word in one.on_words if word.startswith("--")}
+    assert not [name for name in COMMANDS if name not in script]
+    assert not [flag for flag in flags if (f"-l {flag[2:]} " if shell == "fish" else flag) not in script]
+
+
+def test_the_command_prints_the_script(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "bash"]) == 0
+    assert capsys.readouterr().out == (folder / ".bash").read_text(encoding="utf-8")
+
+
+def test_every_parameter_that_is_a_path_says_so() -> None:
+    paths = {
+        f"{' '.join(level.words)} {one.name}"
+        for level in LEVELS
+        for one in level.parameters
+        if isinstance(one.type, declare.Path)
+    }
+    assert {"assemble error_file", "error match file", "export output", "index paths", "init folder"} <= paths

@@ -1,0 +1,63 @@
+"""Public ids: parsing and printing undo each other; this store's own origin is accepted, another one is not here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.facets import KINDS
+from ctxrank.indexer.store.ids import DocumentRef, own_ref, parse_ref, public_id, without_origin
+from ctxrank.indexer.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with create_store(str(tmp_path)) as store:
+        yield store
+
+
+def _uuid(store: Store) -> str:
+    return str(store.truth.execute("SELECT uuid FROM store").get).replace("-", "")
+
+
+@given(
+    st.sampled_from(KINDS),
+    st.integers(0, 10**15 - 1),
+    st.just("") | st.text("0123456789abcdef", min_size=8, max_size=32),
+)
+def test_parsing_undoes_printing(kind: str, number: int, origin: str) -> None:
+    ref = DocumentRef(kind, number, origin)
+    assert parse_ref(str(ref)) == ref
+
+
+def test_a_bare_number_is_a_package_unless_another_kind_is_meant() -> None:
+    assert parse_ref(" 12 ") == DocumentRef("package", 12) and str(parse_ref("12")) == public_id("package", 12)
+    assert parse_ref("3@9F3C27AB", "error") == DocumentRef("error", 3, "9f3c27ab")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "package:", "package:-1", "note:1", "package:1@", "package:1@9f3c27a", "1@xyzxyzxy"]
+)
+def test_what_is_no_id_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="is not a document's id"):
+        parse_ref(text)
+
+
+def test_the_store_s_own_origin_is_accepted_and_a_foreign_one_is_not_here(store: Store) -> None:
+    own = _uuid(store)
+    foreign = f"{'0' if own[0] != '0' else '1'}{own[1:8]}"
+    assert (
+        own_ref(store.truth, f"error:3@{own[:8]}") == own_ref(store.truth, f"error:3@{own}") == DocumentRef("error", 3)
+    )
+    with pytest.raises(NotFoundError, match=f"There is no package:12@{foreign} here"):
+        own_ref(store.truth, f"12@{foreign}")
+
+
+def test_a_name_that_may_stand_for_an_id_stays_as_it_is(store: Store) -> None:
+    assert without_origin(store.truth, "a name @home") == "a name @home"
+    assert without_origin(store.truth, "3") == "3"
+    assert without_origin(store.truth, f"strategy:3@{_uuid(store)[:8]}") == "strategy:3"
