@@ -55,7 +55,7 @@ def _new_store(folder: str) -> str:
         with store.write() as change:
             create_session(change, NewSession(SESSION))
         store.catch_up()
-        return store.location.truth
+        return store.location.primary
 
 
 def _through_the_api(db: str, saves: int) -> tuple[list[float], int]:
@@ -107,7 +107,7 @@ def _saved(db: str) -> int:
 
     with open_store(db) as store:
         assert store.catch_up() == 0, "the index did not catch up"
-        row = store.truth.execute(
+        row = store.primary.execute(
             "SELECT min((SELECT count(*) FROM reasoning), (SELECT count(*) FROM documents WHERE kind = 'reasoning'))"
         ).fetchone()
         return int(row[0]) if row else 0

@@ -43,7 +43,7 @@ def measure(workspace: Workspace) -> Findings:
         ]
         for name, call, limit in calls:
             figures += _timed(name, call, questions, limit)
-        (documents,) = store.truth.execute("SELECT count(*) FROM documents").fetchone() or (0,)
+        (documents,) = store.primary.execute("SELECT count(*) FROM documents").fetchone() or (0,)
     note = f"{shape.packages:,} packages in {shape.sessions} sessions; with passages {documents:,} documents."
     return Findings(figures, [note])
 
@@ -90,7 +90,7 @@ def _naive(store: Store, path: str) -> apsw.Connection:
     """)
     naive.executemany(
         "INSERT INTO documents (id, session, path, title, body) VALUES (?, ?, ?, ?, ?)",
-        store.truth.execute("""
+        store.primary.execute("""
             SELECT d.id, s.name, d.path, d.title, d.body
               FROM documents AS d
               LEFT JOIN sessions AS s ON s.id = d.session_id

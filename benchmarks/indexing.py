@@ -1,7 +1,7 @@
 """How fast files become searchable, beside raw FTS5 over the same files.
 
 Ours is the command, whole: it walks, reads, hashes, redacts, cuts passages, splits identifiers, counts tokens,
-writes the truth and lets the index follow. Raw FTS5 is one table, filled in one transaction (peer_index.py).
+writes the primary database and lets the index follow. Raw FTS5 is one table, filled in one transaction (peer_index.py).
 Where there is a second core, the command uses it; CPU time counts both.
 """
 

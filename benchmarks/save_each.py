@@ -46,7 +46,7 @@ def _put(store: Store, number: int, text: str) -> int:
 
 
 def _remove(store: Store, number: int) -> int:
-    id_ = documents.document_id(store.truth, DocumentRef("artifact", _FIRST_NUMBER + number))
+    id_ = documents.document_id(store.primary, DocumentRef("artifact", _FIRST_NUMBER + number))
     with store.write() as change:
         documents.remove(change, id_)
     return store.catch_up(CATCH_UP_AFTER_WRITE_MS)

@@ -122,7 +122,7 @@ def _write_peer_database(folder: str, path: str) -> None:
         """)
         peer.executemany(
             "INSERT INTO documents (id, path, title, body) VALUES (?, ?, ?, ?)",
-            store.truth.execute("SELECT id, path, title, body FROM documents").fetchall(),
+            store.primary.execute("SELECT id, path, title, body FROM documents").fetchall(),
         )
         peer.execute("INSERT INTO documents_fts (documents_fts) VALUES ('rebuild'); COMMIT")
 

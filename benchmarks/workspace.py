@@ -125,7 +125,7 @@ class Workspace:
         self.run("init", "--quiet", cwd=folder)
         self.run("import", "bazinga", os.path.join(root, "bazinga", "bazinga.db"), "--root", root, cwd=folder)
         with open_store(start=folder) as store:
-            session, group, path = store.truth.execute(
+            session, group, path = store.primary.execute(
                 """
                 SELECT s.name, g.name, min(p.path)
                   FROM packages AS p

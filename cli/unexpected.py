@@ -57,13 +57,13 @@ def _refused(error: OSError) -> CtxrankError:
 def _damage(db: str | None, root: str | None) -> str:
     """The first thing that SQLite's quick check says against the store; '' where it says nothing, or there is none."""
     try:
-        truth = apsw.Connection(
-            file_uri(find_store(db, root).truth, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        primary = apsw.Connection(
+            file_uri(find_store(db, root).primary, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         )
         try:
-            found = str(truth.execute("PRAGMA quick_check(1)").get)
+            found = str(primary.execute("PRAGMA quick_check(1)").get)
         finally:
-            truth.close()
+            primary.close()
     except apsw.CorruptError as error:
         return str(error)
     except (apsw.Error, CtxrankError, OSError, UnicodeDecodeError):

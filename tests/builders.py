@@ -68,7 +68,7 @@ def next_schema(folder: Path, sql: str) -> Schema:
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:
     """A second connection to the same files, as another process would have it."""
-    return open_store(store.location.truth, root=store.location.root, busy_ms=busy_ms)
+    return open_store(store.location.primary, root=store.location.root, busy_ms=busy_ms)
 
 
 def hold_the_index(store: Store) -> apsw.Connection:

@@ -17,7 +17,7 @@ PAGE = 4096
 def closed(store: Store) -> Location:
     """Close a store with everything merged into its two files, and nothing beside them."""
     location = store.location
-    store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    store.primary.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     if index_of(store).is_usable:
         index_of(store).connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchall()
     store.close()
@@ -27,7 +27,7 @@ def closed(store: Store) -> Location:
 
 def without_logs(location: Location) -> None:
     """Remove what SQLite keeps beside the files: after damage it belongs to other bytes."""
-    for path in (location.truth, location.index_file):
+    for path in (location.primary, location.index_file):
         for suffix in ("-wal", "-shm"):
             Path(path + suffix).unlink(missing_ok=True)
 

@@ -52,8 +52,8 @@ sys.stdin.read()
 
 @contextlib.contextmanager
 def reading(store: Store) -> Generator[None, None, None]:
-    """While another process reads the truth, and so keeps its log from being cut."""
-    command = [sys.executable, "-c", _READER, store.location.truth]
+    """While another process reads the primary database, and so keeps its log from being cut."""
+    command = [sys.executable, "-c", _READER, store.location.primary]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
         assert reader.stdout is not None and reader.stdout.readline() == "reading\n"
         yield

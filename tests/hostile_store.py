@@ -33,7 +33,7 @@ def hidden_in(text: str) -> set[str]:
 
 
 def hostile_store(folder: Path) -> Path:
-    """Fill a folder's store through its commands, then put HOSTILE into every text of it; returns the truth's path."""
+    """Fill a folder's store through its commands, then put HOSTILE into every text of it; returns its file."""
     load(str(folder)).close()
     copy_fixture(folder)
     evil = folder / "artifacts" / f"evil{HOSTILE.replace('/', '')}.md"
@@ -41,8 +41,8 @@ def hostile_store(folder: Path) -> Path:
     spec = folder / ".contextia" / "system" / "specs" / "currency.md"
     title = "".join(char for char in HOSTILE_FIELD if char.isprintable() or char in "\u202e\u200b")  # as YAML allows
     spec.write_text(spec.read_text().replace("title: ", f"title: {title} ", 1) + HOSTILE)
-    truth = folder / ".ctxrank" / "ctxrank.db"
-    base = ["--db", str(truth), "--root", str(folder), "--quiet"]
+    primary = folder / ".ctxrank" / "ctxrank.db"
+    base = ["--db", str(primary), "--root", str(folder), "--quiet"]
     session = ["--session", "shop-2026-10", "--group", "AUTH"]
     failure = ["--type", "OSError", "--message", "database is locked"]
     for words in (
@@ -56,10 +56,10 @@ def hostile_store(folder: Path) -> Path:
         ["assemble", *session, "--agent", "qa_expert"],
     ):
         assert run([*base, *words]) == 0, words
-    with apsw.Connection(str(truth)) as connection:
+    with apsw.Connection(str(primary)) as connection:
         _poison(connection)
     connection.close()
-    return truth
+    return primary
 
 
 def _poison(connection: apsw.Connection) -> None:

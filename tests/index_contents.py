@@ -43,12 +43,12 @@ def _counts(blob: bytes, names: dict[int, str]) -> dict[str, int]:
 
 def live_rowids(store: Store) -> set[int]:
     """The rowids that an index without ghosts has."""
-    rows = store.truth.execute("SELECT session_id, id FROM documents")
+    rows = store.primary.execute("SELECT session_id, id FROM documents")
     return {index_rowid(int(session), int(document)) for session, document in rows}
 
 
 def has_no_ghosts(store: Store) -> bool:
-    """Whether the index holds exactly the documents of the truth, in all of its tables."""
+    """Whether the index holds exactly the documents of the primary database, in all of its tables."""
     contents, live = index_contents(store), live_rowids(store)
     found = {doc for _, doc, _, _ in contents.instances} - {0}
     return contents.documents == len(live) and contents.forward.keys() == live and found == live

@@ -75,7 +75,7 @@ class MemoryEngine:
     fingerprint = "memory"
 
     def __init__(self, store: Store) -> None:
-        self._primary = store.truth
+        self._primary = store.primary
         self._held: dict[int, _Held] = {}
         self._versions: dict[int, int] = {}  # of documents and of what is deleted
         self._applied_seq = 0

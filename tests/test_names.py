@@ -30,7 +30,7 @@ def test_a_bad_name_is_refused_and_not_repeated(store: Store, name: str, said: s
     with pytest.raises(UsageError, match=said) as group_error, store.write() as change:
         create_group(change, create_session(change, NewSession("S")), name)
     assert SECRET not in str(session_error.value) + str(group_error.value)
-    assert store.truth.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
+    assert store.primary.execute("SELECT count(*) FROM sessions").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("name", ["bazinga_20251101_090000", "AUTH", "größe-2026", "token-refresh: second try"])

@@ -31,12 +31,12 @@ class Ours:
 
     def answer(self, text: str) -> Answer | None:
         signatures = tuple(sign(unit) for unit in error_units(text)[:3])
-        matches = match_errors(self.opened.truth, signatures, project=PROJECT).matches
+        matches = match_errors(self.opened.primary, signatures, project=PROJECT).matches
         return Answer(self._groups[matches[0].pattern_id], matches[0].confidence) if matches else None
 
     def best(self, text: str) -> "Best | None":
         """What would be answered if nothing were too uncertain: what calibration is fitted on."""
-        considered = consider(self.opened.truth, signed(text), Whose(PROJECT))
+        considered = consider(self.opened.primary, signed(text), Whose(PROJECT))
         if not considered.eligible:
             return None
         one = considered.eligible[0]

@@ -72,9 +72,9 @@ def outcomes(world: World, budgets: tuple[int, ...]) -> Iterator[Outcome]:
 
 
 def _found(store: Store, task: str, folder: str, config: Config) -> tuple[LinkedArtifact, ...]:
-    graph = load_graph(store.truth, require_tree(store.location, folder))
+    graph = load_graph(store.primary, require_tree(store.location, folder))
     node = graph.nodes[task]
-    text = stored_texts(store.truth, [node.number])[node.number].texts
+    text = stored_texts(store.primary, [node.number])[node.number].texts
     body = text.full.removeprefix(text.meta)
     return find_more(store, graph, node, body, {task}, config, most=_AS_MANY_AS_FIT).reached
 
@@ -83,7 +83,7 @@ def _packed(store: Store, linked: Closure, found: tuple[LinkedArtifact, ...], bu
     first = tuple(one for one in linked.reached if one.tier == 0)
     # Packed as what a link reaches is: admitted in this order, upgraded when that is the cheapest step.
     ranked = tuple(one._replace(tier=1) for one in found)
-    texts = stored_texts(store.truth, [one.node.number for one in (*first, *ranked)])
+    texts = stored_texts(store.primary, [one.node.number for one in (*first, *ranked)])
     closure = Closure(linked.task, (*first, *ranked), (), ())
     return pack_linked(closure, texts, (), PackOptions(budget, has_search=False), Prices(1.0))
 

@@ -44,12 +44,12 @@ def _bytes(path: str) -> int:
     return sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(path) for name in names)
 
 
-def _documents(truth: str) -> apsw.Cursor:
-    connection = apsw.Connection(truth, flags=apsw.SQLITE_OPEN_READONLY)
+def _documents(primary: str) -> apsw.Cursor:
+    connection = apsw.Connection(primary, flags=apsw.SQLITE_OPEN_READONLY)
     return connection.execute("SELECT id, title, body, path FROM documents")
 
 
-def naive_fts5(truth: str, path: str) -> Search:
+def naive_fts5(primary: str, path: str) -> Search:
     """One table with the same columns and tokenizer; all words joined by OR; bm25() orders."""
     is_new = not os.path.exists(path)
     connection = apsw.Connection(path)
@@ -59,7 +59,7 @@ def naive_fts5(truth: str, path: str) -> Search:
             "BEGIN; CREATE VIRTUAL TABLE f USING fts5("
             "title, body, path, content = '', tokenize = 'porter unicode61 remove_diacritics 2')"
         )
-        connection.executemany("INSERT INTO f (rowid, title, body, path) VALUES (?, ?, ?, ?)", _documents(truth))
+        connection.executemany("INSERT INTO f (rowid, title, body, path) VALUES (?, ?, ?, ?)", _documents(primary))
         connection.execute("INSERT INTO f (f) VALUES ('optimize'); COMMIT")
 
     def search(text: str, limit: int) -> object:
@@ -70,7 +70,7 @@ def naive_fts5(truth: str, path: str) -> Search:
     return search
 
 
-def tantivy(truth: str, path: str) -> Search:
+def tantivy(primary: str, path: str) -> Search:
     """Its Python binding with English stems, as its documentation shows it."""
     engine: Any = importlib.import_module("tantivy")
     builder = engine.SchemaBuilder()
@@ -82,7 +82,7 @@ def tantivy(truth: str, path: str) -> Search:
     index = engine.Index(builder.build(), path=path)
     if is_new:
         writer = index.writer(200_000_000, 1)
-        for id_, title, body, place in _documents(truth):
+        for id_, title, body, place in _documents(primary):
             writer.add_document(engine.Document(id=id_, title=[title], body=[body], path=[place]))
         writer.commit()
         writer.wait_merging_threads()

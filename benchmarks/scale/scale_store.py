@@ -52,7 +52,7 @@ def write_store(folder: str, documents: int) -> None:
     """Make a store of so many documents, and index it."""
     language = Language(_SEED, _VOCABULARY)
     with create_store(folder) as store:
-        store.truth.pragma("synchronous", 0)
+        store.primary.pragma("synchronous", 0)
         sessions = _write_sessions(store, -(-documents // DOCUMENTS_A_SESSION))
         for first in range(0, documents, _TRANSACTION):
             with store.write() as change:
@@ -95,14 +95,14 @@ def questions(folder: str, count: int, words: tuple[int, int] = (4, 12)) -> list
 
 
 def _questions(store: Store, chance: random.Random, count: int, words: tuple[int, int]) -> Iterator[Asked]:
-    (last,) = store.truth.execute("SELECT max(id) FROM documents").fetchone() or (0,)
+    (last,) = store.primary.execute("SELECT max(id) FROM documents").fetchone() or (0,)
     query = """
         SELECT d.body, s.name, g.name
           FROM documents AS d JOIN sessions AS s ON s.id = d.session_id JOIN groups AS g ON g.id = d.group_id
          WHERE d.id = ?
     """
     for _ in range(count):
-        body, session, group = store.truth.execute(query, (chance.randint(1, int(last)),)).fetchone() or ("", "", "")
+        body, session, group = store.primary.execute(query, (chance.randint(1, int(last)),)).fetchone() or ("", "", "")
         said = str(body).lower().split()
         length = min(chance.randint(*words), len(said))
         start = chance.randint(0, len(said) - length)

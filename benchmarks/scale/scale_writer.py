@@ -18,7 +18,7 @@ def main(folder: str, seconds: float) -> None:
     written: list[int] = []
     ends_at = time.monotonic() + seconds
     with open_store(start=folder) as store:
-        bodies = [str(row[0]) for row in store.truth.execute("SELECT body FROM documents LIMIT ?", (_BATCH,))]
+        bodies = [str(row[0]) for row in store.primary.execute("SELECT body FROM documents LIMIT ?", (_BATCH,))]
         while time.monotonic() < ends_at:
             with store.write() as change:
                 for body in bodies:

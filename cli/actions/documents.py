@@ -20,7 +20,7 @@ _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 def show(call: Call, document: str, depth: str) -> Reply:
     """Read one document."""
     with call.open() as store:
-        found = read_document(store, own_ref(store.truth, document), with_passages=depth == "full")
+        found = read_document(store, own_ref(store.primary, document), with_passages=depth == "full")
     return Reply(lambda: {"document": _document_json(found, depth)}, _document_lines(call, found, depth))
 
 
@@ -57,17 +57,17 @@ def why(
 ) -> Reply:
     """Ask the newest receipt that fits."""
     with call.open() as store:
-        document = without_origin(store.truth, document.strip())
+        document = without_origin(store.primary, document.strip())
         linked = task is not None or _is_linked(document)
         if receipt_id is not None:
-            receipt = get_receipt(store.truth, receipt_id)
+            receipt = get_receipt(store.primary, receipt_id)
         else:
-            found = list_receipts(store.truth, session=session, group=group, agent=agent)
+            found = list_receipts(store.primary, session=session, group=group, agent=agent)
             receipt = _newest(found, task, is_linked=linked)
         if linked:
             answer = ask_receipt(store, _linked_name(store, document), receipt)
         else:
-            answer = ask_receipt(store, own_ref(store.truth, document), receipt)
+            answer = ask_receipt(store, own_ref(store.primary, document), receipt)
     return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
 
 
@@ -80,8 +80,8 @@ def _linked_name(store: Store, document: str) -> str:
     """The artifact's own id. Raises NotFoundError."""
     if not document.startswith(f"{_LINKED}:"):
         return document
-    number = own_ref(store.truth, document).number
-    row = store.truth.execute("SELECT name FROM linked_artifacts WHERE id = ?", (number,)).fetchone()
+    number = own_ref(store.primary, document).number
+    row = store.primary.execute("SELECT name FROM linked_artifacts WHERE id = ?", (number,)).fetchone()
     if row is None or not row[0]:
         raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
     return str(row[0])

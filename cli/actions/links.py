@@ -61,7 +61,7 @@ def trace(call: Call, path: str) -> Reply:
         wanted = os.path.relpath(os.path.join(os.path.realpath(os.getcwd()), path), tree.folder)
         wanted = contained_path(tree.folder, wanted)
         sync_tree(store, tree, load_config(store).redaction_mode)
-        graph = load_graph(store.truth, tree)
+        graph = load_graph(store.primary, tree)
     text = read_text_file(tree.folder, wanted)
     governors, unknown = trace_path(graph, wanted, text.text if isinstance(text, FileText) else "")
     for id_ in unknown:
@@ -93,7 +93,7 @@ def suggest_links(call: Call, task: str | None, least: int) -> Reply:
         mode = load_config(store).redaction_mode
         found = find_suggestions(store, tree, mode, task=task, least=least)
         if task is not None:
-            find_task(load_graph(store.truth, tree), task)  # says what is near a typing error
+            find_task(load_graph(store.primary, tree), task)  # says what is near a typing error
         patch = make_patch(tree, found, mode)
     for one in found:
         call.note(_suggestion_note(one, patch))

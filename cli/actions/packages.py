@@ -58,9 +58,9 @@ def list_(
     """Read a page of packages."""
     with call.open() as store:
         if session is not None:
-            find_session(store.truth, session)
+            find_session(store.primary, session)
         found = records.list_packages(
-            store.truth, session=session, group=group, type_=type_, priority=priority,
+            store.primary, session=session, group=group, type_=type_, priority=priority,
             include_superseded=superseded, limit=limit,
         )  # fmt: skip
     return list_reply(
@@ -74,8 +74,8 @@ def list_(
 def show(call: Call, package_id: str) -> Reply:
     """Read one package and its consumers."""
     with call.open() as store:
-        package = records.get_package(store.truth, package_number(store.truth, package_id))
-        consumers = records.consumers_of(store.truth, package.id)
+        package = records.get_package(store.primary, package_number(store.primary, package_id))
+        consumers = records.consumers_of(store.primary, package.id)
     return Reply(
         lambda: {"package": _package_json(package), "consumers": [_consumer_json(one) for one in consumers]},
         _details(call, package, consumers),
@@ -85,7 +85,7 @@ def show(call: Call, package_id: str) -> Reply:
 def supersede(call: Call, old_id: str, new_id: str) -> Reply:
     """Replace one package by another."""
     with call.open() as store:
-        old, new = package_number(store.truth, old_id), package_number(store.truth, new_id)
+        old, new = package_number(store.primary, old_id), package_number(store.primary, new_id)
         records.supersede(store, old, new)
     return Reply(
         lambda: {"superseded": old, "by": new},
@@ -96,7 +96,7 @@ def supersede(call: Call, old_id: str, new_id: str) -> Reply:
 def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
     """Record that an agent has taken a package."""
     with call.open() as store:
-        number = package_number(store.truth, package_id)
+        number = package_number(store.primary, package_id)
         is_new = records.consume(store, number, agent, iteration)
     done = "consumed" if is_new else "was consumed before"
     return Reply(

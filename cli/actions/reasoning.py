@@ -63,9 +63,9 @@ def get(
 ) -> Reply:
     """Read a page of entries, the newest first."""
     with call.open() as store:
-        owner = find_session(store.truth, session)
+        owner = find_session(store.primary, session)
         found = list_reasoning(
-            store.truth, session, group=group, agent=agent,
+            store.primary, session, group=group, agent=agent,
             phase=None if phase is None else normalise_phase(phase), limit=limit,
         )  # fmt: skip
         if not found:
@@ -81,8 +81,8 @@ def get(
 def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Reply:
     """Read all entries, the oldest first."""
     with call.open() as store:
-        owner = find_session(store.truth, session)
-        found = list_reasoning(store.truth, session, group=group, oldest_first=True)
+        owner = find_session(store.primary, session)
+        found = list_reasoning(store.primary, session, group=group, oldest_first=True)
         if not found:
             note_unknown_group(call, store, owner, group)
     return list_reply(
@@ -96,8 +96,8 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Repl
 def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
     """Compare the phases that are saved with the mandatory ones."""
     with call.open() as store:
-        owner = find_session(store.truth, session)
-        result = check_phases(store.truth, session, group, agent)
+        owner = find_session(store.primary, session)
+        result = check_phases(store.primary, session, group, agent)
         note_unknown_group(call, store, owner, group)
     notes = [f"save it with: {_save_call(session, group, agent, phase)}" for phase in result.missing]
     return Reply(
@@ -123,8 +123,8 @@ def _check_lines(result: PhaseCheck, agent: str) -> Iterator[str]:
 def handoffs(call: Call, session: str, limit: int) -> Reply:
     """Read a page of the hand-offs, the newest first."""
     with call.open() as store:
-        find_session(store.truth, session)
-        found = list_events(store.truth, session, subtype=REASONING_HANDOFF, limit=limit)
+        find_session(store.primary, session)
+        found = list_events(store.primary, session, subtype=REASONING_HANDOFF, limit=limit)
     return list_reply(
         found,
         lambda: {"handoffs": [reasoning_view.handoff_json(event) for event in found]},

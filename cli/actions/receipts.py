@@ -13,8 +13,8 @@ def list_(call: Call, session: str | None, group: str | None, agent: str | None,
     """Read a page of receipts, the newest first."""
     with call.open() as store:
         if session is not None:
-            find_session(store.truth, session)
-        found = list_receipts(store.truth, session=session, group=group, agent=agent, limit=limit)
+            find_session(store.primary, session)
+        found = list_receipts(store.primary, session=session, group=group, agent=agent, limit=limit)
     return list_reply(
         found,
         lambda: {"receipts": [_receipt_json(receipt, is_whole=False) for receipt in found]},
@@ -26,7 +26,7 @@ def list_(call: Call, session: str | None, group: str | None, agent: str | None,
 def show(call: Call, receipt_id: int) -> Reply:
     """Read one receipt."""
     with call.open() as store:
-        receipt = get_receipt(store.truth, receipt_id)
+        receipt = get_receipt(store.primary, receipt_id)
     return Reply(lambda: {"receipt": _receipt_json(receipt, is_whole=True)}, _details(call, receipt))
 
 
@@ -41,7 +41,7 @@ def _details(call: Call, receipt: Receipt) -> Iterator[str]:
 def replay(call: Call, receipt_id: int, is_text: bool) -> Reply:
     """Make an assembly again; 1 where other bytes come out."""
     with call.open() as store:
-        result = replay_receipt(store, get_receipt(store.truth, receipt_id))
+        result = replay_receipt(store, get_receipt(store.primary, receipt_id))
     return Reply(
         lambda: {
             "receipt": receipt_id, "same": result.is_same, "changes": list(result.changes), "text": result.text
@@ -64,7 +64,7 @@ def _replay_lines(receipt_id: int, result: Replay) -> Iterator[str]:
 def diff(call: Call, one: int, other: int) -> Reply:
     """Compare two receipts; 1 where nothing differs."""
     with call.open() as store:
-        found = difference(get_receipt(store.truth, one), get_receipt(store.truth, other))
+        found = difference(get_receipt(store.primary, one), get_receipt(store.primary, other))
     return Reply(
         lambda: _difference_json(found),
         _difference_lines(found),

@@ -63,7 +63,7 @@ def _seed(call: Call, change: Change, skills: object) -> None:
 def list_sessions(call: Call, limit: int) -> Reply:
     """Read a page of sessions."""
     with call.open() as store:
-        found = records.list_sessions(store.truth, limit)
+        found = records.list_sessions(store.primary, limit)
     return list_reply(
         found,
         lambda: {"sessions": [_session_json(session) for session in found]},
@@ -80,11 +80,11 @@ def _session_line(call: Call, session: Session) -> str:
 def show_session(call: Call, name: str) -> Reply:
     """Read one session and count what it holds."""
     with call.open() as store:
-        session = find_session(store.truth, name)
-        groups = [group.name for group in records.list_groups(store.truth, session.id)]
+        session = find_session(store.primary, name)
+        groups = [group.name for group in records.list_groups(store.primary, session.id)]
         counts = {
             str(kind): int(count)
-            for kind, count in store.truth.execute(
+            for kind, count in store.primary.execute(
                 "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind", (session.id,)
             )
         }
@@ -122,7 +122,9 @@ def create_group(
 ) -> Reply:
     """Make a group."""
     with call.open() as store:
-        numbers = tuple(get_package(store.truth, own_ref(store.truth, reference).number).id for reference in references)
+        numbers = tuple(
+            get_package(store.primary, own_ref(store.primary, reference).number).id for reference in references
+        )
         text = redact(title, load_config(store).redaction_mode).text
         with store.write() as change:
             owner = records.require_session(change, session, create=create_session)
@@ -138,7 +140,7 @@ def create_group(
 def list_groups(call: Call, session: str) -> Reply:
     """Read the groups of a session."""
     with call.open() as store:
-        found = records.list_groups(store.truth, find_session(store.truth, session).id)
+        found = records.list_groups(store.primary, find_session(store.primary, session).id)
     return list_reply(
         found,
         lambda: {"session_id": session, "groups": [_group_json(group) for group in found]},

@@ -55,9 +55,9 @@ def from_stdin(call: Call) -> str:
 def latest(call: Call, skill: str, session: str, agent: str | None, group: str | None) -> Reply:
     """Read the newest output of a skill."""
     with call.open() as store:
-        find_session(store.truth, session)
-        entry = latest_skill_output(store.truth, session, skill, agent=agent, group=group)
-        known = () if entry is not None else reported_skills(store.truth, session)
+        find_session(store.primary, session)
+        entry = latest_skill_output(store.primary, session, skill, agent=agent, group=group)
+        known = () if entry is not None else reported_skills(store.primary, session)
     if entry is None:
         note = f"no output of {skill} that fits. {_reported(session, known)}"
         return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
@@ -67,9 +67,9 @@ def latest(call: Call, skill: str, session: str, agent: str | None, group: str |
 def outputs(call: Call, skill: str | None, session: str, agent: str | None, group: str | None, limit: int) -> Reply:
     """Read a page of outputs, the newest first."""
     with call.open() as store:
-        find_session(store.truth, session)
-        found = list_skill_outputs(store.truth, session, skill, agent=agent, group=group, limit=limit)
-        known = () if found else reported_skills(store.truth, session)
+        find_session(store.primary, session)
+        found = list_skill_outputs(store.primary, session, skill, agent=agent, group=group, limit=limit)
+        known = () if found else reported_skills(store.primary, session)
     return list_reply(
         found,
         lambda: {"outputs": [_output_json(entry) for entry in found]},

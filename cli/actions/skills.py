@@ -30,7 +30,7 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     with call.open() as store:
         path = _existing(file, store.location.root)
         value, _ = read_config_file(path)
-        session_id = None if session is None else find_session(store.truth, session).id
+        session_id = None if session is None else find_session(store.primary, session).id
         with store.write() as change:
             seeded = seed_skills(change, value, session_id=session_id)
     whom = f"session {shown(session)}" if session else "sessions made from now on"
@@ -57,7 +57,7 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
     """Make the section of an agent's block that names its skills."""
     with call.open() as store:
         owner = _session(store, session)
-        levels = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode)
+        levels = skill_levels(store.primary, agent, session=owner, testing_mode=testing_mode)
         text = checklist_of(levels, agent)
         note = ""
         if not text and (levels.mandatory or levels.optional):
@@ -93,10 +93,10 @@ def evidence(
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
     agent = fold_agent(agent)
     with call.open() as store:
-        owner = find_session(store.truth, session)
-        mandatory = skill_levels(store.truth, agent, session=owner, testing_mode=testing_mode).mandatory
+        owner = find_session(store.primary, session)
+        mandatory = skill_levels(store.primary, agent, session=owner, testing_mode=testing_mode).mandatory
         checked = check_evidence(
-            store.truth, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
+            store.primary, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
         )
         reason = "" if skills or mandatory else _why_empty(store, agent, owner, "mandatory")
         notes = list(_unknown_skills(store, owner, checked.missing)) if skills else []
@@ -131,7 +131,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
         owner = _session(store, session)
-        levels = skill_levels(store.truth, agent, session=owner)
+        levels = skill_levels(store.primary, agent, session=owner)
         found = suggest_skills(text, levels)
         note = ""
         if not levels.optional:
@@ -147,7 +147,7 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
 
 
 def _session(store: Store, name: str | None) -> Session | None:
-    return None if name is None else find_session(store.truth, name)
+    return None if name is None else find_session(store.primary, name)
 
 
 def _why_empty(store: Store, agent: str, session: Session | None, levels: str) -> str:
@@ -155,15 +155,15 @@ def _why_empty(store: Store, agent: str, session: Session | None, levels: str) -
     known = fold_agent(agent)
     if known not in AGENTS:
         return f"'{agent}' is not an agent; agents are {', '.join(AGENTS)}."
-    if not has_skills_config(store.truth, session=session):
+    if not has_skills_config(store.primary, session=session):
         return "there is no skills configuration; 'ctxrank skill seed FILE' brings one in."
-    if not configured_skills(store.truth, session=session):
+    if not configured_skills(store.primary, session=session):
         return "the skills configuration names no skill of any agent."
     return f"the skills configuration gives {known} no {levels} skill."
 
 
 def _unknown_skills(store: Store, session: Session, missing: tuple[str, ...]) -> Iterator[str]:
-    known = sorted({*configured_skills(store.truth, session=session), *reported_skills(store.truth, session.name)})
+    known = sorted({*configured_skills(store.primary, session=session), *reported_skills(store.primary, session.name)})
     for skill in missing:
         if skill not in known:
             yield f"'{skill}' is not a known skill; known ones are {', '.join(known) or 'none yet'}."

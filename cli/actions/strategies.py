@@ -55,7 +55,7 @@ def list_(
     """Read a page of strategies, the most helpful first."""
     with call.open() as store:
         found = list_strategies(
-            store.truth, project=project, lang=lang, framework=framework,
+            store.primary, project=project, lang=lang, framework=framework,
             topic=None if topic is None else normalise_topic(topic), limit=limit,
         )  # fmt: skip
     return list_reply(
@@ -69,7 +69,7 @@ def list_(
 def helpful(call: Call, ref: str, increment: int) -> Reply:
     """Count a strategy, given by its id or its name."""
     with call.open() as store:
-        counted = add_helpfulness(store, without_origin(store.truth, ref), increment)
+        counted = add_helpfulness(store, without_origin(store.primary, ref), increment)
     return Reply(
         lambda: {"name": counted.name, "before": counted.before, "after": counted.after},
         [f"{shown(counted.name)}: helpfulness {counted.before} → {counted.after}"],
@@ -84,7 +84,7 @@ def extract(
         mode = load_config(store).redaction_mode
         saved = extract_strategies(store, session, group, project, lang=lang, framework=framework, mode=mode)
         if not saved:
-            note_unknown_group(call, store, find_session(store.truth, session), group)
+            note_unknown_group(call, store, find_session(store.primary, session), group)
     nothing = f"nothing to extract: no reasoning in the phases {', '.join(TOPIC_OF_PHASE)}."
     return list_reply(
         Page(saved, len(saved)),

@@ -13,7 +13,7 @@ from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.store.connection import APPLICATION_ID
-from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
 
 _HEADER_BYTES = 100
@@ -68,7 +68,7 @@ def open_existing(place: Place) -> Store:
             folder = project_folder()
             if folder is None:
                 raise
-    return open_store(os.path.join(folder, FOLDER, TRUTH_FILE), root=place.root)
+    return open_store(os.path.join(folder, FOLDER, PRIMARY_FILE), root=place.root)
 
 
 def open_file(path: str, place: Place) -> Store:
@@ -100,7 +100,7 @@ def _is_project(folder: str) -> bool:
 
 
 def _of_project(folder: str, place: Place, say: Callable[[str], None]) -> Store:
-    is_new = not os.path.exists(os.path.join(folder, FOLDER, TRUTH_FILE))
+    is_new = not os.path.exists(os.path.join(folder, FOLDER, PRIMARY_FILE))
     store = create_store(folder, root=place.root)
     if is_new:
         say(f"There was no store in {folder}: one was made in {store.location.folder}.")
@@ -113,7 +113,7 @@ def _of_project(folder: str, place: Place, say: Callable[[str], None]) -> Store:
 def _absolute(path: str) -> str:
     """A relative path starts at the project's root, where the predecessor works from."""
     full = os.path.abspath(os.path.join(project_folder() or os.getcwd(), path))
-    return os.path.join(full, TRUTH_FILE) if os.path.isdir(full) else full
+    return os.path.join(full, PRIMARY_FILE) if os.path.isdir(full) else full
 
 
 def _existing_folder(path: str) -> str:

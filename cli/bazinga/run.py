@@ -81,7 +81,7 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
     except (UsageError, NotFoundError) as error:
         return _complain(error, 1)  # whatever is wrong with an argument is 1 there
     except apsw.Error as error:
-        raise translate(error, own.store.location.truth) from error
+        raise translate(error, own.store.location.primary) from error
     finally:
         own.close()
 

@@ -93,7 +93,7 @@ def _megabytes(size: int) -> str:
 
 
 def _wal(location: Location) -> Finding:
-    sizes = {path: os.path.getsize(path) for path in (location.truth + "-wal", location.index_file + "-wal")
+    sizes = {path: os.path.getsize(path) for path in (location.primary + "-wal", location.index_file + "-wal")
              if os.path.exists(path)}  # fmt: skip
     long = [
         f"{os.path.basename(path)} has {_megabytes(size)}" for path, size in sizes.items() if size > _LONG_WAL_BYTES
@@ -106,7 +106,7 @@ def _wal(location: Location) -> Finding:
 
 def files_of(location: Location) -> list[str]:
     """Every file that may hold what the store knows."""
-    return [base + suffix for base in (location.truth, location.index_file) for suffix in ("", *_OWN_SUFFIXES)]
+    return [base + suffix for base in (location.primary, location.index_file) for suffix in ("", *_OWN_SUFFIXES)]
 
 
 def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
@@ -129,7 +129,7 @@ def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
 
 def _permissions(location: Location) -> Finding:
     wrong = list(wrong_modes(location))
-    foreign = [path for path in (location.folder, location.truth) if os.path.exists(path) and not _is_ours(path)]
+    foreign = [path for path in (location.folder, location.primary) if os.path.exists(path) and not _is_ours(path)]
     if foreign:
         step = "Run ctxrank as that user, or give the files to this one with chown."
         return warn("permissions", f"{foreign[0]} belongs to another user", step)

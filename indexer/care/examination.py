@@ -35,9 +35,9 @@ def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
     if not is_ours:
         return
     try:
-        primary = open_to_look(location.truth, busy_ms)
+        primary = open_to_look(location.primary, busy_ms)
     except (apsw.BusyError, apsw.LockedError):
-        yield locked("truth-file", location.truth)
+        yield locked("truth-file", location.primary)
         return
     try:
         yield from examine_primary(primary)

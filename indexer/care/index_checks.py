@@ -24,9 +24,9 @@ def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
     """The index as main, the primary database attached, as a query has them, and read-only. Raises apsw.Error."""
     connection = open_to_look(location.index_file, busy_ms)
     try:
-        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "mode=ro"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.primary, "mode=ro"),))
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "immutable=1"),))
+        connection.execute("ATTACH ? AS primary_db", (file_uri(location.primary, "immutable=1"),))
     return connection
 
 

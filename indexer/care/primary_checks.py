@@ -41,7 +41,7 @@ def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
 
 def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
     """Whether the file is a store of ours and sound; no finding but these two counts where the second fails."""
-    name = location.truth
+    name = location.primary
     try:
         if os.path.getsize(name) == 0 and os.path.exists(location.index_file):
             step = f"Restore it from a backup; {location.folder}/backups has what doctor kept."

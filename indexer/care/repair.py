@@ -95,10 +95,10 @@ def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
 
 def _copied(location: Location) -> str:
     """A copy of the primary database as the next reader would see it."""
-    path = os.path.join(new_backup_folder(location), os.path.basename(location.truth))
+    path = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    with sqlite_errors(location.truth):
-        source = apsw.Connection(location.truth, flags=apsw.SQLITE_OPEN_READWRITE)
+    with sqlite_errors(location.primary):
+        source = apsw.Connection(location.primary, flags=apsw.SQLITE_OPEN_READWRITE)
         target = apsw.Connection(path)
         try:
             source.set_busy_timeout(busy_timeout_ms())
@@ -117,7 +117,7 @@ def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
     from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
     from ctxrank.indexer.opening import open_store
 
-    with open_store(location.truth, root=location.root) as store:
+    with open_store(location.primary, root=location.root) as store:
         missing = rebuild(fts5_of(store))
         trouble = index_of(store).health.value
     if trouble:

@@ -51,24 +51,24 @@ def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Ex
             return _exchange(location, busy_ms, is_dry_run=is_dry_run)
         except _ChangedMeanwhile:
             time.sleep(0.05 * (attempt + 1))
-    raise LockedError(f"{location.truth} is written all the time.", "End what writes to it, and try again.")
+    raise LockedError(f"{location.primary} is written all the time.", "End what writes to it, and try again.")
 
 
 def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange:
     folder = _trial_folder(location) if is_dry_run else new_backup_folder(location)
-    copy, new = os.path.join(folder, os.path.basename(location.truth)), os.path.join(folder, "salvaged.db")
+    copy, new = os.path.join(folder, os.path.basename(location.primary)), os.path.join(folder, "salvaged.db")
     is_kept = False
     store_uuid = _uuid_in_index(location)
     try:
-        with _open_for_salvage(location.truth, busy_ms) as damaged:
+        with _open_for_salvage(location.primary, busy_ms) as damaged:
             if damaged is None:
-                with _alone(location.truth):
-                    report = _copy_files(location.truth, copy, new, store_uuid)
+                with _alone(location.primary):
+                    report = _copy_files(location.primary, copy, new, store_uuid)
                     if not is_dry_run:
                         is_kept = True
-                        _replace(location.truth, new)
+                        _replace(location.primary, new)
             else:
-                with _opened(location.truth, busy_ms) as look:
+                with _opened(location.primary, busy_ms) as look:
                     version = _copy_of(damaged, copy, look)
                     report = save_what_can_be_read(copy, new, store_uuid=store_uuid)
                     if not is_dry_run:
@@ -78,7 +78,7 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
         is_kept = False
         raise
     except apsw.Error as error:
-        raise translate(error, location.truth) from error
+        raise translate(error, location.primary) from error
     except OSError as error:
         raise CtxrankError(
             f"{error.filename or folder} cannot be written: {error.strerror}.",

@@ -52,10 +52,10 @@ def read_status(store: Store) -> Status:
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
             " 'fts5: off' in config.yaml switches it off."
         )
-    if is_erasing_due(store.truth):
+    if is_erasing_due(store.primary):
         notes.append("A purge is not finished: bytes of what went may be in the files. 'ctxrank purge' ends it.")
     since = rules_hold_since(store)
-    older, unseen = store.truth.execute(
+    older, unseen = store.primary.execute(
         """
         SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)
           FROM documents
@@ -63,7 +63,7 @@ def read_status(store: Store) -> Status:
         (RULESET_VERSION, since),
     ).fetchone() or (0, 0)
     return Status(
-        store.location.truth,
+        store.location.primary,
         store.location.root,
         _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
@@ -78,4 +78,4 @@ def read_status(store: Store) -> Status:
 
 
 def _counts(store: Store, query: str) -> dict[str, int]:
-    return {str(name): int(count) for name, count in store.truth.execute(query)}
+    return {str(name): int(count) for name, count in store.primary.execute(query)}

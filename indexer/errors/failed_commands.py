@@ -1,7 +1,7 @@
 """Commands that failed and have not succeeded since, with what the folder was like then.
 
 remember(change, FailedCommand(key, "make test", ".", unit, tree, failed_at))
-recall(store.truth, key)        until the command succeeds and `forget` is called
+recall(store.primary, key)        until the command succeeds and `forget` is called
 """
 
 import json
@@ -56,13 +56,13 @@ def remember(change: Change, failed: FailedCommand) -> None:
     )
 
 
-def recall(truth: apsw.Connection, key: str, *, now: int) -> FailedCommand | None:
+def recall(primary: apsw.Connection, key: str, *, now: int) -> FailedCommand | None:
     """The failure of a command that has not succeeded since; None where there is none, or it was long ago."""
     query = """
         SELECT command_key, command, folder, error_text, git_state, failed_at FROM failed_commands
          WHERE command_key = ? AND failed_at >= ?
     """
-    return read_row(truth, query, (key, now - KEPT_FOR_US), _stored)
+    return read_row(primary, query, (key, now - KEPT_FOR_US), _stored)
 
 
 def _stored(key: str, command: str, folder: str, unit: str, git_state: str, failed_at: int) -> FailedCommand:

@@ -122,7 +122,7 @@ class _LastFailure(NamedTuple):
     seen_at: int
 
 
-def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
+def last_failure(primary: apsw.Connection, session_id: int, group_id: int | None, *, now: int) -> str:
     """The text of the last failure of a group, or of the whole session, that is not over; '' for none.
 
     Only the last one counts: what failed before it and was not seen since has most likely been passed.
@@ -132,13 +132,13 @@ def last_failure(truth: apsw.Connection, session_id: int, group_id: int | None, 
          WHERE session_id = ? AND (?2 IS NULL OR group_id IN (0, ?2))
          ORDER BY seen_at DESC, id DESC LIMIT 1  -- what was imported is older than its id
     """
-    last = read_row(truth, query, (session_id, group_id), _LastFailure)
+    last = read_row(primary, query, (session_id, group_id), _LastFailure)
     if last is None or last.resolved_at is not None or last.seen_at < now - CURRENT_FOR_US:
         return ""
     return last.unit
 
 
-def seen_before(truth: apsw.Connection, project: str, instance: str) -> SeenBefore | None:
+def seen_before(primary: apsw.Connection, project: str, instance: str) -> SeenBefore | None:
     """How often this very failure was recorded in a project; None where it never was."""
     query = """
         SELECT count(*), max(g.seen_at), count(*) FILTER (WHERE g.resolved_at IS NULL)
@@ -147,13 +147,13 @@ def seen_before(truth: apsw.Connection, project: str, instance: str) -> SeenBefo
          WHERE g.instance = ? AND s.project = ?
         HAVING count(*) > 0
     """
-    return read_row(truth, query, (instance, project), SeenBefore)
+    return read_row(primary, query, (instance, project), SeenBefore)
 
 
 def sign_older(store: Store) -> int:
     """Bring signatures of an older normaliser up to date, some at a time; returns how many were. Raises LockedError."""
     query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
-    if read_value(store.truth, query, (NORMALISER_VERSION,), int) is None:
+    if read_value(store.primary, query, (NORMALISER_VERSION,), int) is None:
         return 0
     from ctxrank.indexer.errors import lookup
 

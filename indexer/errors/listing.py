@@ -54,7 +54,7 @@ _QUERY = f"""
 
 
 def list_errors(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     *,
     project: str | None = None,
     lang: str | None = None,
@@ -77,19 +77,19 @@ def list_errors(
         "project": project, "lang": lang, "state": state, "with_expired": with_expired,
         "now": now_us() if now is None else now,
     }  # fmt: skip
-    return read_page(truth, query, values, _stored, limit=limit, offset=offset)
+    return read_page(primary, query, values, _stored, limit=limit, offset=offset)
 
 
-def get_error(truth: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:
+def get_error(primary: apsw.Connection, pattern_id: int, now: int | None = None) -> StoredError:
     """One pattern, expired or not. Raises NotFoundError."""
     values = {"id": pattern_id, "now": now_us() if now is None else now}
-    found = read_row(truth, f"{_QUERY} WHERE e.id = :id", values, _stored)
+    found = read_row(primary, f"{_QUERY} WHERE e.id = :id", values, _stored)
     if found is None:
         raise NotFoundError(f"There is no error {pattern_id}.", "'ctxrank error list' shows what there is.")
     return found
 
 
-def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | None:
+def recognition_of(primary: apsw.Connection, pattern_id: int) -> Recognition | None:
     """What a pattern is recognised by; None for one that has no signature yet."""
     query = """
         SELECT headline, features, error_text,
@@ -97,7 +97,7 @@ def recognition_of(truth: apsw.Connection, pattern_id: int) -> Recognition | Non
           FROM error_signatures AS s
          WHERE pattern_id = ? AND normaliser_version > 0
     """
-    return read_row(truth, query, (pattern_id,), _recognition)
+    return read_row(primary, query, (pattern_id,), _recognition)
 
 
 def _recognition(headline: str, features: str, unit: str, sightings: int) -> Recognition:
@@ -113,6 +113,6 @@ def _recognition(headline: str, features: str, unit: str, sightings: int) -> Rec
 
 
 def _stored(*columns: "Any") -> StoredError:
-    stored = StoredError(*columns)  # the hints are JSON, what is a truth is 0 or 1
+    stored = StoredError(*columns)  # the hints are JSON, what is a bool is 0 or 1
     hints = tuple(str(hint) for hint in json.loads(columns[10]))
     return stored._replace(hints=hints, is_expired=bool(columns[14]))

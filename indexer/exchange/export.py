@@ -43,7 +43,7 @@ def export_lines(
     What belongs to a session comes with all sessions that were asked for and their groups. What was stored
     under older redaction rules is redacted again. Raises UsageError, NotFoundError before the first line.
     """
-    choice = _chosen(store.truth, sessions, kinds)
+    choice = _chosen(store.primary, sessions, kinds)
     return _lines(store, choice, IncomingTexts(mode))
 
 
@@ -61,14 +61,14 @@ def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[s
 
 def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Iterator[str]:
     counts: Counter[str] = Counter()
-    with sqlite_errors(store.location.truth), snapshot(store.truth):
-        uuid = str(store.truth.execute("SELECT uuid FROM store WHERE id = 1").get)
+    with sqlite_errors(store.location.primary), snapshot(store.primary):
+        uuid = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
         header: Fields = {
             "format": FORMAT, "version": VERSION, "store": uuid, "exported_at": format_us(now_us()),
             "ruleset": RULESET_VERSION,
         }  # fmt: skip
         yield _line(header)
-        for record, fields in RecordReader(store.truth, choice, texts).records():
+        for record, fields in RecordReader(store.primary, choice, texts).records():
             counts[record] += 1
             yield _line({"record": record, **fields})
     yield _line({"record": END, "counts": dict(counts)})

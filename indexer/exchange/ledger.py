@@ -25,12 +25,12 @@ class Entry(NamedTuple):
 class Ledger:
     """The entries of one source; each kind is read once, when it is first asked for."""
 
-    def __init__(self, truth: apsw.Connection, source: str) -> None:
-        self._truth = truth
+    def __init__(self, primary: apsw.Connection, source: str) -> None:
+        self._primary = primary
         self._source = source
         self._entries: dict[str, dict[str, Entry]] = {}
         self._unwritten: dict[tuple[str, str], Entry] = {}
-        self._data_version = truth.pragma("data_version")
+        self._data_version = primary.pragma("data_version")
         self._is_ours_alone = True
 
     def entry(self, kind: str, key: str) -> Entry | None:
@@ -39,7 +39,7 @@ class Ledger:
         if entries is None:
             entries = self._entries[kind] = {
                 str(row[0]): Entry(str(row[1]), int(row[2]))
-                for row in self._truth.execute(
+                for row in self._primary.execute(
                     "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ?",
                     (self._source, kind),
                 )

@@ -105,7 +105,7 @@ class ImportRun:
     def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
         self.store = store
         self.mode = mode
-        self.ledger = Ledger(store.truth, source)
+        self.ledger = Ledger(store.primary, source)
         self.texts = IncomingTexts(mode)
         self.session_ids: dict[str, int] = {}  # by their name in the source
         self.notes: list[str] = []

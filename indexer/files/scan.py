@@ -123,7 +123,7 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
     project = store.location.project
     main = artifacts.root_name(store.location.root, project)
-    ids = {str(name): int(id_) for id_, name in store.truth.execute("SELECT id, path FROM roots ORDER BY id")}
+    ids = {str(name): int(id_) for id_, name in store.primary.execute("SELECT id, path FROM roots ORDER BY id")}
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     if is_whole:
         roots += [_Root(id_, project if name == "." else name, False) for name, id_ in ids.items()]
@@ -190,7 +190,7 @@ class _Scan:
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
         """Compare one root with the disk; None where its folder cannot be looked at."""
-        database = self._store.truth
+        database = self._store.primary
         known = artifacts.known_artifacts(database, root.id) if root.id is not None else {}
         try:
             os.scandir(root.folder).close()

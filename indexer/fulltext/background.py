@@ -68,7 +68,7 @@ def _cores() -> int:
 
 def _start(store: Store) -> subprocess.Popen[bytes] | None:
     # -P: what is in the folder we were called from is not imported in place of a module of ours.
-    command = [sys.executable, "-P", "-m", __name__, store.location.truth, str(store.busy_ms)]
+    command = [sys.executable, "-P", "-m", __name__, store.location.primary, str(store.busy_ms)]
     try:
         return subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0

@@ -89,7 +89,7 @@ class Fts5Engine:
     @property
     def primary(self) -> apsw.Connection:
         """The store's own connection."""
-        return self._store.truth
+        return self._store.primary
 
     @property
     def busy_ms(self) -> int:
@@ -100,7 +100,7 @@ class Fts5Engine:
         """The index, opened once; one that cannot be used says why in `.health`."""
         if self._index is None:
             wait = min(self.busy_ms, _OPEN_WAIT_MS)
-            self._index = open_index(self.location.index_file, self.location.truth, busy_ms=wait)
+            self._index = open_index(self.location.index_file, self.location.primary, busy_ms=wait)
         return self._index
 
     def reopen_index(self) -> Index:
@@ -120,7 +120,7 @@ class Fts5Engine:
         """Apply what the index lacks of the change log; returns how many changes it still lacks (catch_up.py)."""
         from ctxrank.indexer.fulltext.catch_up import catch_up  # noqa: PLC0415  only where the index is behind
 
-        with sqlite_errors(self.location.truth):
+        with sqlite_errors(self.location.primary):
             return catch_up(self, bound_ms, wait_ms)
 
     def make_ready(self, bound_ms: int) -> Readiness:

@@ -105,7 +105,7 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
     found = [entry for entry in walk(tree.folder) if isinstance(entry, FoundFile)]
     files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
     code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
-    known = _known(store.truth, tree_id(store.truth, tree))
+    known = _known(store.primary, tree_id(store.primary, tree))
     to_read, _, gone = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
     for first in range(0, len(to_read), _CHUNK_FILES):
         with Root(tree.folder) as root:
@@ -118,7 +118,7 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
         with store.write() as change:
             change.connection.executemany(
                 "DELETE FROM annotated_files WHERE tree_id = ? AND path = ?",
-                [(tree_id(store.truth, tree), path) for path in gone],
+                [(tree_id(store.primary, tree), path) for path in gone],
             )
     return AnnotationScan(tuple(file.path for file in files), len(to_read))
 

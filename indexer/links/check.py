@@ -68,7 +68,7 @@ def check_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PAT
     config = load_linked_config(tree)
     sync_tree(store, tree, mode)
     scan = sync_annotations(store, tree, config.starts)
-    world = _World(_rows(store, tree), load_graph(store.truth, tree), tuple(sorted(scan.paths)), config)
+    world = _World(_rows(store, tree), load_graph(store.primary, tree), tuple(sorted(scan.paths)), config)
     found = [
         Finding(config.severities.get(problem.rule, "error"), problem.rule, path, problem.line, problem.message)
         for path, problem in _all(world)
@@ -92,7 +92,7 @@ def _rows(store: Store, tree: Tree) -> tuple[_Stored, ...]:
     """
     return tuple(
         _Stored(Node(*row[:9]), tuple(Problem(*item) for item in json.loads(row[9])), int(row[10].split()[2]))
-        for row in store.truth.execute(query, (tree_id(store.truth, tree),))
+        for row in store.primary.execute(query, (tree_id(store.primary, tree),))
     )
 
 

@@ -1,6 +1,6 @@
 """The linked artifacts of one tree in memory: which there are and which they name, without their texts.
 
-graph = load_graph(store.truth, tree)
+graph = load_graph(store.primary, tree)
 graph.nodes["TASK-042"].links        (Link("specs", "SPEC-BILLING-001", 6), …)
 """
 

@@ -98,10 +98,10 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     blocklist = store.blocklist()
     files = [file for file in list_files(tree) if not blocklist.holds_path(shown_path(tree, file.path))]
     rules = f"{RULESET_VERSION} {mode.described}"
-    seen, before = _described(rules, files), scan_state(store.truth, tree)
+    seen, before = _described(rules, files), scan_state(store.primary, tree)
     if seen == before:
         return SyncReport(len(files), (), (), ())
-    known = known_files(store.truth, tree_id(store.truth, tree))
+    known = known_files(store.primary, tree_id(store.primary, tree))
     is_read_alike = before.partition("\n")[0] == rules
     to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and _is_known(file, row))
     written: list[str] = []
@@ -145,20 +145,20 @@ def _sync_chunk(
 
 def _remember(store: Store, tree: Tree, files: "list[FoundFile]", memory: _Memory) -> None:
     """Keep by which rules the files were read, and what they look like if that proves that none need be read again."""
-    known = known_files(store.truth, tree_id(store.truth, tree))
+    known = known_files(store.primary, tree_id(store.primary, tree))
     is_proof = all(_is_known(file, known.get(file.path)) for file in files)
     text = memory.seen if is_proof else memory.rules
     if not known or text == memory.before:
         return
     # It only saves time, which waiting for a lock would cost.
-    store.truth.set_busy_timeout(0)
+    store.primary.set_busy_timeout(0)
     try:
         with store.write() as change:
             keep_scan_state(change, tree, text)
     except CtxrankError:
         pass
     finally:
-        store.truth.set_busy_timeout(store.busy_ms)
+        store.primary.set_busy_timeout(store.busy_ms)
 
 
 def _described(rules: str, files: "list[FoundFile]") -> str:
@@ -214,7 +214,7 @@ def count_tokens(store: Store) -> int:
     from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  `context` counts nothing exactly
 
     query = "SELECT linked_id, meta, summary, full FROM linked_texts WHERE token_counter <> ? LIMIT ?"
-    rows = store.truth.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
+    rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
     counter = local_counter() if rows else None  # loads the vocabulary, hence not before there is something to count
     counted = 0
     while counter is not None and rows:
@@ -228,5 +228,5 @@ def count_tokens(store: Store) -> int:
                     "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ? AND full = ?", values
                 )
         counted += len(counts)
-        rows = store.truth.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
+        rows = store.primary.execute(query, (ENCODING, _COUNTED_AT_ONCE)).fetchall()
     return counted

@@ -63,7 +63,7 @@ def tree_at(location: Location, folder: str) -> Tree:
 
 def known_trees(store: Store) -> list[Tree]:
     """Every tree that the store has read, where its folder can be looked at now; `.contextia` may be gone from it."""
-    names = [str(name) for (name,) in store.truth.execute("SELECT path FROM linked_trees ORDER BY id")]
+    names = [str(name) for (name,) in store.primary.execute("SELECT path FROM linked_trees ORDER BY id")]
     trees = [Tree(os.path.realpath(store.location.project) if name == "." else name, name) for name in names]
     return [tree for tree in trees if os.path.isdir(tree.folder)]
 

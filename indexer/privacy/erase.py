@@ -97,10 +97,10 @@ def erase(store: Store) -> bool:
     """
     try:
         fts5_of(store).close()
-        with sqlite_errors(store.location.truth):
-            store.truth.execute("VACUUM")
+        with sqlite_errors(store.location.primary):
+            store.primary.execute("VACUUM")
         # Both, also where the first is kept: the less there is left, the better.
-        is_erased = all([_cut_log(store.truth, store.location.truth), _make_index_anew(store)])
+        is_erased = all([_cut_log(store.primary, store.location.primary), _make_index_anew(store)])
     except LockedError:
         return False
     if is_erased and not backups_of(store):

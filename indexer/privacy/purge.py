@@ -59,9 +59,9 @@ class _Plan(NamedTuple):
 
 def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> Forgot:
     """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
-    document_id(store.truth, ref)
+    document_id(store.primary, ref)
     if ref.kind == "passage":
-        owner = store.truth.execute(
+        owner = store.primary.execute(
             "SELECT o.kind || ':' || o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
             " WHERE d.id = ?",
             (ref.number,),
@@ -69,14 +69,14 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' forgets all of it.")
     plan = _new_plan()
     if ref.kind == "package":
-        _plan_packages(store.truth, plan, _versions(store.truth, ref.number))
+        _plan_packages(store.primary, plan, _versions(store.primary, ref.number))
     elif ref.kind in ("artifact", "linked"):
         table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
         column = "root_id" if ref.kind == "artifact" else "tree_id"
-        path = store.truth.execute(
+        path = store.primary.execute(
             f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?", (ref.number,)
         ).get
-        _plan_path(store.truth, plan, str(path))
+        _plan_path(store.primary, plan, str(path))
     else:
         plan.records[ref.kind] = [ref.number]
     return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -84,14 +84,16 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
 
 def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forgot:
     """Forget a session and all that belongs to it. Raises NotFoundError, LockedError."""
-    session_id = find_session(store.truth, name).id
+    session_id = find_session(store.primary, name).id
     plan = _new_plan()
-    _plan_packages(store.truth, plan, _ids(store.truth, "SELECT id FROM packages WHERE session_id = ?", session_id))
+    _plan_packages(store.primary, plan, _ids(store.primary, "SELECT id FROM packages WHERE session_id = ?", session_id))
     for kind in (KINDS[kind] for kind in plan.records if kind != "package"):
         if kind.is_of_a_session:
             query = f"SELECT id FROM {kind.table.name} WHERE session_id = ?"
-            plan.records[kind.name] = _ids(store.truth, query, session_id)
-    plan.failures.extend(_texts(store.truth, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
+            plan.records[kind.name] = _ids(store.primary, query, session_id)
+    plan.failures.extend(
+        _texts(store.primary, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id)
+    )
     plan.sessions.append(session_id)
     plan.kept_out[SESSION] = [name]
     return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -101,7 +103,7 @@ def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> Forgot:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
     plan = _new_plan()
     for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
-        _plan_path(store.truth, plan, shown)
+        _plan_path(store.primary, plan, shown)
         if any(plan.records.values()) or plan.artifacts or plan.linked or plan.annotated:
             return _carry_out(store, plan, is_dry_run=is_dry_run)
     raise NotFoundError(
@@ -111,7 +113,7 @@ def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> Forgot:
 
 def finish_forgetting(store: Store) -> bool:
     """End what an earlier call began; whether nothing is left to do."""
-    return not is_erasing_due(store.truth) or erase(store)
+    return not is_erasing_due(store.primary) or erase(store)
 
 
 def _new_plan() -> _Plan:
@@ -170,7 +172,7 @@ def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
 
 
 def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
-    _plan_the_same(store.truth, plan)
+    _plan_the_same(store.primary, plan)
     removed = {kind: len(numbers) for kind, numbers in plan.records.items()}
     for kind, numbers in (
         ("artifact", plan.artifacts), ("linked", plan.linked), ("annotated", plan.annotated), ("session", plan.sessions)
@@ -179,7 +181,7 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
     counts = {kind: count for kind, count in removed.items() if count}
     if is_dry_run:
         return Forgot(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
-    with unchecked_references(store.truth), store.write() as change:
+    with unchecked_references(store.primary), store.write() as change:
         numbers = _remove(change, plan)
         note_erasing(change)
     return Forgot(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)

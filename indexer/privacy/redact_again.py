@@ -85,7 +85,7 @@ def redact_again(
     _note_ruleset(store)
     note_all_redacted(store, mode.rules)
     # Also where this call changed nothing: a process that was killed before it may have left copies.
-    is_due = is_erasing_due(store.truth)
+    is_due = is_erasing_due(store.primary)
     if is_due:
         with store.write() as change:
             note_redacted(change)
@@ -124,7 +124,7 @@ def _passes(
     table, key = texts.table.name, texts.table.key
     query = f"SELECT {', '.join((key, *texts.columns))} FROM {table}"
     last = -1
-    while rows := _read(store.truth, f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_BATCH}", last):
+    while rows := _read(store.primary, f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_BATCH}", last):
         last = rows[-1].key
         found = [(row, clean) for row in rows if (clean := _cleaned(texts, row)) != row]
         if found and not is_dry_run:
@@ -224,7 +224,7 @@ def _document_passes(
 ) -> Iterator[tuple[list[tuple[str, int]], int]]:
     """Redact the documents; for each batch, kind and number of those that changed, and how many were looked at."""
     last = 0
-    while rows := _documents(store.truth, f"WHERE d.id > ? ORDER BY d.id LIMIT {_BATCH}", last):
+    while rows := _documents(store.primary, f"WHERE d.id > ? ORDER BY d.id LIMIT {_BATCH}", last):
         last = rows[-1].id
         found = [(row, clean) for row in rows if (clean := _cleaned_document(row, texts)) != row]
         if found and not is_dry_run:
@@ -290,7 +290,7 @@ def _note_ruleset(store: Store) -> None:
         last = 0
         while True:
             query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
-            numbers: list[int] = [number for (number,) in store.truth.execute(query, (last, RULESET_VERSION))]
+            numbers: list[int] = [number for (number,) in store.primary.execute(query, (last, RULESET_VERSION))]
             if not numbers:
                 break
             first, last = numbers[0], numbers[-1]

@@ -55,7 +55,7 @@ def prune_older(
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     wanted = _wanted(kinds, session, (*aging_kinds(), SESSION))
-    session_id = None if session is None else find_session(store.truth, session).id
+    session_id = None if session is None else find_session(store.primary, session).id
     ages = {kind: KINDS[kind].ages_by for kind in wanted if kind != SESSION}
     rules = [_within(_Rule(kind, f"{column} < ?", (before,)), session_id) for kind, column in ages.items()]
     empty = _within(_empty_sessions(rules, before), session_id) if SESSION in wanted else None
@@ -76,7 +76,7 @@ def prune_expired(
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
     moment = now_us() if now is None else now
-    session_id = None if session is None else find_session(store.truth, session).id
+    session_id = None if session is None else find_session(store.primary, session).id
     rules: list[_Rule] = []
     for kind in _wanted(kinds, session, aging_kinds()):
         conditions, values = list[str](), list[int]()
@@ -99,8 +99,8 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
     """
     values = {"project": project, "now": moment}
     if is_dry_run:
-        return len(store.truth.execute(query, values).fetchall())
-    with unchecked_references(store.truth), store.write() as change:
+        return len(store.primary.execute(query, values).fetchall())
+    with unchecked_references(store.primary), store.write() as change:
         expired = [number for (number,) in change.connection.execute(query, values)]
         remove_records(change, "error", expired)
     store.catch_up()
@@ -149,8 +149,8 @@ def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
 def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_run: bool) -> PruneReport:
     every = [*rules, *([] if empty is None else [empty])]
     if is_dry_run:
-        return PruneReport({rule.kind: _count(store.truth, rule) for rule in every}, is_dry_run=True)
-    with unchecked_references(store.truth):
+        return PruneReport({rule.kind: _count(store.primary, rule) for rule in every}, is_dry_run=True)
+    with unchecked_references(store.primary):
         deleted = {rule.kind: _remove(store, rule) for rule in every}
     store.catch_up()
     return PruneReport(deleted, is_dry_run=False)

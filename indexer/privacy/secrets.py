@@ -66,10 +66,10 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
     counts = dict(report.redacted)
     if is_dry_run:
         # What would be redacted is counted by what it is; here is what no redaction reaches.
-        for place, rows in _holding(store.truth, pattern, is_dry_run=True):
+        for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
         return Forgot(counts, (), (), is_erased=False, is_dry_run=True)
-    with unchecked_references(store.truth), store.write() as change:
+    with unchecked_references(store.primary), store.write() as change:
         for path in _paths(change.connection, pattern):
             numbers += block(change.connection, PATH, [path])
         for place, rows in list(_holding(change.connection, pattern, is_dry_run=False)):

@@ -54,7 +54,7 @@ def record_event(
 
 
 def list_events(
-    truth: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
+    primary: apsw.Connection, session: str, *, subtype: str | None = None, limit: int = -1, offset: int = 0
 ) -> Page[Event]:
     """Events of a session, the newest first; an unknown session has none."""
     query = """
@@ -65,4 +65,4 @@ def list_events(
          WHERE s.name = ?1 AND (?2 IS NULL OR e.subtype = ?2)
          ORDER BY e.id DESC
     """
-    return read_page(truth, query, (session, subtype), Event, limit=limit, offset=offset)
+    return read_page(primary, query, (session, subtype), Event, limit=limit, offset=offset)

@@ -353,22 +353,22 @@ _PACKAGE_QUERY = """
 """
 
 
-def get_package(truth: apsw.Connection, package_id: int) -> Package:
+def get_package(primary: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
-    package = read_row(truth, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
+    package = read_row(primary, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
     if package is None:
         raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
     return package
 
 
-def consumers_of(truth: apsw.Connection, package_id: int) -> list[Consumer]:
+def consumers_of(primary: apsw.Connection, package_id: int) -> list[Consumer]:
     """Who a package is designated for, in the order they were named."""
     query = "SELECT agent, iteration, consumed_at FROM package_consumers WHERE package_id = ? ORDER BY id"
-    return list(read_rows(truth, query, (package_id,), Consumer))
+    return list(read_rows(primary, query, (package_id,), Consumer))
 
 
 def list_packages(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     *,
     session: str | None = None,
     group: str | None = None,
@@ -390,4 +390,4 @@ def list_packages(
     if not include_superseded:
         conditions.append("p.superseded_by IS NULL")
     query = f"{_PACKAGE_QUERY} WHERE {' AND '.join(conditions)} ORDER BY p.created_at DESC, p.id DESC"
-    return read_page(truth, query, tuple(values), Package, limit=limit, offset=offset)
+    return read_page(primary, query, tuple(values), Package, limit=limit, offset=offset)

@@ -1,4 +1,4 @@
-"""One document as the truth holds it, for showing."""
+"""One document as the primary database holds it, for showing."""
 
 from collections.abc import Iterator
 
@@ -62,8 +62,8 @@ class ShownDocument(NamedTuple):
 
 def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> ShownDocument:
     """One document. Raises NotFoundError."""
-    number = document_id(store.truth, ref)
-    row = store.truth.execute(
+    number = document_id(store.primary, ref)
+    row = store.primary.execute(
         """
         SELECT d.kind, d.title, d.body, d.path, s.name, g.name, d.agent, d.type, d.priority, d.created_at,
                d.superseded_by, d.tokens, d.token_counter
@@ -80,7 +80,7 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     if with_passages:
         passages = tuple(
             ShownPassage(*passage)
-            for passage in store.truth.execute(
+            for passage in store.primary.execute(
                 "SELECT id, title, start_line, end_line, body FROM documents WHERE owner_id = ?"
                 " ORDER BY start_line, id",
                 (number,),
@@ -120,7 +120,7 @@ def _details(store: Store, ref: DocumentRef) -> Iterator[tuple[str, str]]:
     if not fields:
         return
     columns = ", ".join(column for _, column in fields)
-    row = store.truth.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (ref.number,)).fetchone()
+    row = store.primary.execute(f"SELECT {columns} FROM {table} WHERE id = ?", (ref.number,)).fetchone()
     for (name, _), value in zip(fields, row or (), strict=False):
         if value not in (None, "", "[]"):
             yield name, str(value)

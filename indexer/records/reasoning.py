@@ -1,7 +1,7 @@
 """Reasoning: what an agent thought, phase by phase, kept for the one that comes after it.
 
 save_reasoning(store, NewReasoning("shop-2026-11", "AUTH", "developer", "completion", "Tokens refresh once."))
-check_phases(store.truth, "shop-2026-11", "AUTH", "developer").missing      ("understanding",)
+check_phases(store.primary, "shop-2026-11", "AUTH", "developer").missing      ("understanding",)
 """
 
 import apsw
@@ -259,7 +259,7 @@ def _searched_text(entry: Reasoning) -> str:
 
 
 def list_reasoning(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     session: str,
     *,
     group: str | None = None,
@@ -290,15 +290,15 @@ def list_reasoning(
         session, None if is_session_wide(group) else group, session_wide_only,
         None if agent is None else fold_agent(agent), None if phase is None else phase.strip().lower(),
     )  # fmt: skip
-    return read_page(truth, query, values, _entry, limit=limit, offset=offset)
+    return read_page(primary, query, values, _entry, limit=limit, offset=offset)
 
 
 def _entry(*columns: "Any") -> ReasoningEntry:
     entry = ReasoningEntry(*columns)
-    return entry._replace(is_redacted=bool(entry.is_redacted))  # a truth is 0 or 1
+    return entry._replace(is_redacted=bool(entry.is_redacted))  # stored as 0 or 1
 
 
-def check_phases(truth: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:
+def check_phases(primary: apsw.Connection, session: str, group: str | None, agent: str) -> PhaseCheck:
     """Which phases an agent has documented; in exactly this group, or in any where the group is session-wide."""
     query = """
         SELECT DISTINCT r.phase
@@ -308,7 +308,7 @@ def check_phases(truth: apsw.Connection, session: str, group: str | None, agent:
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND r.agent = ?3
     """
     values = (session, None if is_session_wide(group) else group, fold_agent(agent))
-    found = set(read_column(truth, query, values, str))
+    found = set(read_column(primary, query, values, str))
     return PhaseCheck(
         missing=tuple(phase for phase in MANDATORY_PHASES if phase not in found),
         documented=tuple(phase for phase in MANDATORY_PHASES if phase in found),

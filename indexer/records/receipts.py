@@ -102,7 +102,7 @@ def task_group(number: int) -> int:
 
 def record(store: Store, new: NewReceipt, text: str, deliver: Callable[[Change], None] | None = None) -> Recording:
     """Write a receipt, and with it what was delivered; never fails the text that it is of."""
-    shared = _shared_prefix_tokens(store.truth, new, text)
+    shared = _shared_prefix_tokens(store.primary, new, text)
     receipt_id = 0
 
     def write(change: Change) -> None:
@@ -120,16 +120,16 @@ def record_quickly(store: Store, write: Callable[[Change], None], what: str) -> 
 
     What a power cut takes of it is delivered once more: not worth waiting for the disk before each spawn.
     """
-    wait_for_locks(store.truth, min(store.busy_ms, LOCK_WAIT_MS))
-    store.truth.pragma("synchronous", 1)
+    wait_for_locks(store.primary, min(store.busy_ms, LOCK_WAIT_MS))
+    store.primary.pragma("synchronous", 1)
     try:
         with store.write() as change:
             write(change)
     except CtxrankError as error:
         return f"The {what} is not recorded: {error.message}"
     finally:
-        store.truth.pragma("synchronous", 2)
-        wait_for_locks(store.truth, store.busy_ms)
+        store.primary.pragma("synchronous", 2)
+        wait_for_locks(store.primary, store.busy_ms)
     return ""
 
 
@@ -201,9 +201,9 @@ _QUERY = """
 """
 
 
-def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
+def get_receipt(primary: apsw.Connection, receipt_id: int) -> Receipt:
     """One receipt. Raises NotFoundError."""
-    receipt = read_row(truth, f"{_QUERY} WHERE r.id = ?", (receipt_id,), _receipt)
+    receipt = read_row(primary, f"{_QUERY} WHERE r.id = ?", (receipt_id,), _receipt)
     if receipt is None:
         raise NotFoundError(
             f"There is no receipt {receipt_id}.",
@@ -213,7 +213,7 @@ def get_receipt(truth: apsw.Connection, receipt_id: int) -> Receipt:
 
 
 def list_receipts(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     *,
     session: str | None = None,
     group: str | None = None,
@@ -230,12 +230,12 @@ def list_receipts(
          ORDER BY r.id DESC
     """
     values = {"session": session, "group": group, "agent": agent, "kind": kind}
-    return read_page(truth, query, values, _receipt, limit=limit, offset=offset)
+    return read_page(primary, query, values, _receipt, limit=limit, offset=offset)
 
 
-def _shared_prefix_tokens(truth: apsw.Connection, new: NewReceipt, text: str) -> int | None:
+def _shared_prefix_tokens(primary: apsw.Connection, new: NewReceipt, text: str) -> int | None:
     query = "SELECT parts FROM receipts WHERE session_id IS ? AND group_id = ? ORDER BY id DESC LIMIT 1"
-    before = read_value(truth, query, (new.session_id, new.group_id), str)
+    before = read_value(primary, query, (new.session_id, new.group_id), str)
     if not before:
         return None
     from ctxrank.indexer.text.tokens import estimate_tokens  # noqa: PLC0415  listing receipts counts no tokens

@@ -62,11 +62,11 @@ class NewSession(NamedTuple):
 _SESSION_COLUMNS = "id, name, project, mode, status, requirements, initial_branch, created_at, ended_at"
 
 
-def find_session(truth: apsw.Connection, name: str) -> Session:
+def find_session(primary: apsw.Connection, name: str) -> Session:
     """The session of this name. Raises NotFoundError, which names the newest ones."""
-    session = read_row(truth, f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,), Session)
+    session = read_row(primary, f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE name = ?", (name,), Session)
     if session is None:
-        newest = read_column(truth, "SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3", (), str)
+        newest = read_column(primary, "SELECT name FROM sessions ORDER BY created_at DESC, id DESC LIMIT 3", (), str)
         known = f"The newest are {', '.join(newest)}." if newest else "There are none yet."
         raise NotFoundError(
             f"There is no session '{name}'. {known}",
@@ -75,15 +75,15 @@ def find_session(truth: apsw.Connection, name: str) -> Session:
     return session
 
 
-def has_session(truth: apsw.Connection, name: str) -> bool:
+def has_session(primary: apsw.Connection, name: str) -> bool:
     """Whether there is a session of this name."""
-    return truth.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone() is not None
+    return primary.execute("SELECT 1 FROM sessions WHERE name = ?", (name,)).fetchone() is not None
 
 
-def list_sessions(truth: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
+def list_sessions(primary: apsw.Connection, limit: int = -1, offset: int = 0) -> Page[Session]:
     """All sessions, the newest first."""
     query = f"SELECT {_SESSION_COLUMNS} FROM sessions ORDER BY created_at DESC, id DESC"
-    return read_page(truth, query, (), Session, limit=limit, offset=offset)
+    return read_page(primary, query, (), Session, limit=limit, offset=offset)
 
 
 def create_session(change: Change, new: NewSession) -> int:
@@ -142,34 +142,34 @@ def is_session_wide(group: str | None) -> bool:
     return group is None or group.strip().lower() in SESSION_WIDE
 
 
-def find_group(truth: apsw.Connection, session_id: int, name: str) -> Group | None:
+def find_group(primary: apsw.Connection, session_id: int, name: str) -> Group | None:
     """The group of exactly this name in a session, or None."""
     query = (
         "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
         " WHERE session_id = ? AND name = ?"
     )
-    return read_row(truth, query, (session_id, name), _group)
+    return read_row(primary, query, (session_id, name), _group)
 
 
-def session_id_of(truth: apsw.Connection, name: str) -> int | None:
+def session_id_of(primary: apsw.Connection, name: str) -> int | None:
     """The id of a session; None for one that is not there."""
-    row = truth.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
+    row = primary.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
     return None if row is None else int(row[0])
 
 
-def group_ids_of(truth: apsw.Connection, name: str) -> list[tuple[int, int]]:
+def group_ids_of(primary: apsw.Connection, name: str) -> list[tuple[int, int]]:
     """(group, its session) of all groups of exactly this name."""
-    rows = truth.execute("SELECT id, session_id FROM groups WHERE name = ?", (name,))
+    rows = primary.execute("SELECT id, session_id FROM groups WHERE name = ?", (name,))
     return [(int(group), int(session)) for group, session in rows]
 
 
-def list_groups(truth: apsw.Connection, session_id: int) -> Page[Group]:
+def list_groups(primary: apsw.Connection, session_id: int) -> Page[Group]:
     """The groups of a session by age."""
     query = (
         "SELECT id, session_id, name, title, status, context_references, created_at FROM groups"
         " WHERE session_id = ? ORDER BY created_at, id"
     )
-    return read_page(truth, query, (session_id,), _group)
+    return read_page(primary, query, (session_id,), _group)
 
 
 def require_group(change: Change, session_id: int, name: str, *, created_at: int | None = None) -> int:

@@ -1,6 +1,6 @@
 """Evidence that skills were invoked: an output in the store is it, and nothing else is tracked.
 
-    check_evidence(truth, session, "developer", ("lint-check",), since_us=now_us() - 30 * 60 * SECOND_US)
+    check_evidence(primary, session, "developer", ("lint-check",), since_us=now_us() - 30 * 60 * SECOND_US)
 
 An agent may have had a good reason to leave a skill out, and a refusal would block a team for ever: what is
 missing is reported, never enforced.
@@ -27,7 +27,7 @@ class SkillEvidence(NamedTuple):
 
 
 def check_evidence(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     session: Session,
     agent: str | None,
     skills: tuple[str, ...],
@@ -56,7 +56,7 @@ def check_evidence(
         conditions.append("o.iteration = ?")
         values.append(iteration)
     query = f"SELECT DISTINCT o.skill FROM skill_outputs AS o WHERE {' AND '.join(conditions)}"
-    reported = set(read_column(truth, query, values, str))
+    reported = set(read_column(primary, query, values, str))
     return SkillEvidence(
         tuple(skill for skill in wanted if skill in reported),
         tuple(skill for skill in wanted if skill not in reported),

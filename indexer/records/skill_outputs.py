@@ -2,7 +2,7 @@
 
 saved = save_skill_output(store, "shop-2026-10", "lint-check", '{"errors": 0}', agent="developer")
 saved.iteration                                                  1, then 2, 3 …
-latest_skill_output(store.truth, "shop-2026-10", "lint-check")   the last of them
+latest_skill_output(store.primary, "shop-2026-10", "lint-check")   the last of them
 """
 
 import apsw
@@ -149,18 +149,18 @@ def _no_json(skill: str, reason: str) -> UsageError:
 
 
 def latest_skill_output(
-    truth: apsw.Connection, session: str, skill: str, *, agent: str | None = None, group: str | None = None
+    primary: apsw.Connection, session: str, skill: str, *, agent: str | None = None, group: str | None = None
 ) -> StoredSkillOutput | None:
     """The last output of a skill in a session; of two from one moment, the one that was saved later.
 
     No `agent` is any agent, a session-wide `group` all groups; None where there is no output.
     """
-    newest = list_skill_outputs(truth, session, skill, agent=agent, group=group, limit=1)
+    newest = list_skill_outputs(primary, session, skill, agent=agent, group=group, limit=1)
     return newest[0] if newest else None
 
 
 def list_skill_outputs(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     session: str,
     skill: str | None = None,
     *,
@@ -188,16 +188,16 @@ def list_skill_outputs(
          WHERE {" AND ".join(conditions)}
          ORDER BY o.created_at DESC, o.id DESC
     """
-    return read_page(truth, query, tuple(values), StoredSkillOutput, limit=limit, offset=offset)
+    return read_page(primary, query, tuple(values), StoredSkillOutput, limit=limit, offset=offset)
 
 
-def reported_skills(truth: apsw.Connection, session: str) -> tuple[str, ...]:
+def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:
     """The names of the skills that have an output in a session, by name."""
     query = """
         SELECT DISTINCT o.skill FROM skill_outputs AS o JOIN sessions AS s ON s.id = o.session_id
          WHERE s.name = ? ORDER BY o.skill
     """
-    return tuple(read_column(truth, query, (session,), str))
+    return tuple(read_column(primary, query, (session,), str))
 
 
 def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:

@@ -2,7 +2,7 @@
 
     with store.write() as change:
         seed_skills(change, {"developer": {"lint-check": "mandatory", "security-scan": "optional"}})
-    skill_levels(store.truth, "developer").mandatory        ("lint-check",)
+    skill_levels(store.primary, "developer").mandatory        ("lint-check",)
 
 The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent, and settings
 of other things beside them. A session takes a copy when it is made, so a later seed does not change what its
@@ -47,7 +47,7 @@ class SeededSkills(NamedTuple):
 
 
 def skill_levels(
-    truth: apsw.Connection, agent: str, *, session: Session | None = None, testing_mode: str = "full"
+    primary: apsw.Connection, agent: str, *, session: Session | None = None, testing_mode: str = "full"
 ) -> SkillLevels:
     """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
 
@@ -59,7 +59,7 @@ def skill_levels(
     if mode not in TESTING_MODES:
         raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
     agent = fold_agent(agent)
-    skills = _agents(_in_force(truth, session)).get(agent, {})
+    skills = _agents(_in_force(primary, session)).get(agent, {})
     excused = () if mode == "full" or agent == "senior_software_engineer" else _TEST_SKILLS
     mandatory, optional, disabled = (
         tuple(skill for skill, its_level in skills.items() if its_level == level) for level in LEVELS
@@ -67,14 +67,14 @@ def skill_levels(
     return SkillLevels(tuple(skill for skill in mandatory if skill not in excused), optional, disabled)
 
 
-def has_skills_config(truth: apsw.Connection, *, session: Session | None = None) -> bool:
+def has_skills_config(primary: apsw.Connection, *, session: Session | None = None) -> bool:
     """Whether there is a skills configuration; it may still name no skill."""
-    return _in_force(truth, session) is not None
+    return _in_force(primary, session) is not None
 
 
-def configured_skills(truth: apsw.Connection, *, session: Session | None = None) -> tuple[str, ...]:
+def configured_skills(primary: apsw.Connection, *, session: Session | None = None) -> tuple[str, ...]:
     """The skills that any agent has, by name."""
-    return tuple(sorted({skill for skills in _agents(_in_force(truth, session)).values() for skill in skills}))
+    return tuple(sorted({skill for skills in _agents(_in_force(primary, session)).values() for skill in skills}))
 
 
 def seed_skills(change: Change, value: object, *, session_id: int | None = None) -> SeededSkills:
@@ -110,7 +110,7 @@ def _set(change: Change, key: str, value: str) -> None:
     change.connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, value))
 
 
-def _in_force(truth: apsw.Connection, session: Session | None) -> object:
+def _in_force(primary: apsw.Connection, session: Session | None) -> object:
     """The configuration that holds for a session, or for the store; None if there is none."""
     query = """
         SELECT coalesce((SELECT skills_config FROM sessions WHERE id = ?),
@@ -118,7 +118,7 @@ def _in_force(truth: apsw.Connection, session: Session | None) -> object:
                         (SELECT value FROM settings WHERE key = ?))
     """
     values = (None if session is None else session.id, SKILLS_CONFIG, IMPORTED_SKILLS_CONFIG)
-    text = read_value(truth, query, values, str)
+    text = read_value(primary, query, values, str)
     if text is None:
         return None
     import json  # a millisecond that a store without configuration does not pay

@@ -202,11 +202,11 @@ def extract_strategies(
     Each call is one more success: what is known is counted once, however often it was said. A session-wide
     group means all groups, a `project` of None the session's own. Raises NotFoundError, UsageError, LockedError.
     """
-    owner = find_session(store.truth, session)
+    owner = find_session(store.primary, session)
     group = None if is_session_wide(group) else group
     prepared: dict[str, Strategy] = {}
     # Oldest first: of equally helpful strategies, the one that was seen last comes first.
-    for phase, content in reversed(_newest_lessons(store.truth, owner.id, group)):
+    for phase, content in reversed(_newest_lessons(store.primary, owner.id, group)):
         if content.strip():
             new = NewStrategy(project or owner.project, TOPIC_OF_PHASE[phase], content, lang, framework)
             strategy = _prepared(new, mode)
@@ -224,7 +224,7 @@ class _Lesson(NamedTuple):
     content: str
 
 
-def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) -> list[_Lesson]:
+def _newest_lessons(primary: apsw.Connection, session_id: int, group: str | None) -> list[_Lesson]:
     """The newest entries that hold a strategy; of two that say the same, the newer."""
     query = f"""
         SELECT r.phase, r.content
@@ -235,11 +235,11 @@ def _newest_lessons(truth: apsw.Connection, session_id: int, group: str | None) 
          GROUP BY r.phase, r.content
          ORDER BY max(r.created_at) DESC, max(r.id) DESC LIMIT ?3
     """
-    return list(read_rows(truth, query, (session_id, group, EXTRACTED_AT_ONCE), _Lesson))
+    return list(read_rows(primary, query, (session_id, group, EXTRACTED_AT_ONCE), _Lesson))
 
 
 def list_strategies(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     *,
     project: str | None = None,
     lang: str | None = None,
@@ -257,7 +257,7 @@ def list_strategies(
          ORDER BY helpfulness DESC, last_seen DESC, id DESC
     """
     values = (project, lang, framework, None if topic is None else topic.strip().lower())
-    return read_page(truth, query, values, StoredStrategy, limit=limit, offset=offset)
+    return read_page(primary, query, values, StoredStrategy, limit=limit, offset=offset)
 
 
 def add_helpfulness(store: Store, ref: str, increment: int = 1) -> Helpfulness:
@@ -290,11 +290,11 @@ class _Counted(NamedTuple):
     helpfulness: int
 
 
-def _find(truth: apsw.Connection, ref: str) -> _Counted:
+def _find(primary: apsw.Connection, ref: str) -> _Counted:
     """A strategy; a name goes before a number, because any text can be one."""
     number = re.fullmatch(r"(?:strategy:)?(\d{1,15})", ref)
     query = "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1"
-    found = read_row(truth, query, (ref, int(number[1]) if number else None), _Counted)
+    found = read_row(primary, query, (ref, int(number[1]) if number else None), _Counted)
     if found is None:
         raise NotFoundError(f"There is no strategy '{ref}'.", "'ctxrank strategy list' shows what there is.")
     return found

@@ -80,7 +80,7 @@ def load_config(store: Store) -> Config:
     user = _own_values(_cached(store, user_path))
     config = _merged(Config(), user, user_path)
     user_mode = config.redaction_mode
-    skills_config = _cached(store, skills_path, store.location.root) or _imported(store.truth)
+    skills_config = _cached(store, skills_path, store.location.root) or _imported(store.primary)
     config = _with_orchestrator(config, skills_config, skills_path)
     project = _own_values(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path)
@@ -103,11 +103,11 @@ def load_config(store: Store) -> Config:
 
 
 def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
-    if store.truth.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
+    if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
     from ctxrank.indexer.store.blocklist import blocked_secrets  # only a store that has purged one needs it
 
-    return blocked_secrets(store.truth)
+    return blocked_secrets(store.primary)
 
 
 def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Config:
@@ -182,7 +182,7 @@ def says_no_fts5(store: Store) -> bool:
     It stems from the belief that FTS5 needs a special SQLite build.
     """
     path = os.path.join(store.location.root, SKILLS_CONFIG_PATH)
-    document = _cached(store, path, store.location.root) or _imported(store.truth)
+    document = _cached(store, path, store.location.root) or _imported(store.primary)
     section = document.get("context_engineering") if is_dict(document) else None
     return is_dict(section) and section.get("enable_fts5") is False
 
@@ -259,8 +259,8 @@ def _ages(value: object, source: str) -> dict[str, int | None]:
     return ages
 
 
-def _imported(truth: apsw.Connection) -> object:
-    row = truth.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
+def _imported(primary: apsw.Connection) -> object:
+    row = primary.execute("SELECT value FROM settings WHERE key = ?", (IMPORTED_SKILLS_CONFIG,)).fetchone()
     return None if row is None else _parsed(row[0])
 
 
@@ -279,7 +279,9 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
         info = os.stat(path)
     except OSError:
         return None
-    row = store.truth.execute("SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)).fetchone()
+    row = store.primary.execute(
+        "SELECT size_bytes, mtime_ns, value FROM config_cache WHERE path = ?", (path,)
+    ).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
         return _parsed(row[2])
     import json
@@ -292,7 +294,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
-    wait_for_locks(store.truth, 0)
+    wait_for_locks(store.primary, 0)
     try:
         with store.write() as change:
             change.connection.execute(
@@ -303,7 +305,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     except CtxrankError:
         pass
     finally:
-        wait_for_locks(store.truth, store.busy_ms)
+        wait_for_locks(store.primary, store.busy_ms)
     return value
 
 

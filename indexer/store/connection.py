@@ -66,7 +66,7 @@ def open_database(
         if create:
             _create_private(path)
         try:
-            # URIs are allowed so that the index can attach the truth read-only.
+            # URIs are allowed so that the index can attach the primary database read-only.
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(path, flags=flags)
             prepared = _prepare(connection, busy_ms, check)

@@ -25,7 +25,7 @@ class TextCount(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What makes a document; ids are row ids of the truth, 0 means none. Texts are redacted already."""
+    """What makes a document; ids are row ids of the primary database, 0 means none. Texts are redacted already."""
 
     kind: str
     number: int | None  # id in its own table; None for a passage
@@ -178,14 +178,14 @@ def pass_on_facets(change: Change, owner_id: int) -> None:
         )
 
 
-def document_id(truth: apsw.Connection, ref: DocumentRef) -> int:
+def document_id(primary: apsw.Connection, ref: DocumentRef) -> int:
     """The row id of a public id; a passage's number is its row id. Raises NotFoundError."""
     if ref.kind == "passage":
         query = "SELECT id FROM documents WHERE kind = 'passage' AND id = ?"
-        found = read_value(truth, query, (ref.number,), int)
+        found = read_value(primary, query, (ref.number,), int)
     else:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
-        found = read_value(truth, query, (ref.kind, ref.number), int)
+        found = read_value(primary, query, (ref.kind, ref.number), int)
     if found is None:
         raise NotFoundError(f"There is no {ref}.", "'ctxrank search' and 'ctxrank package list' show ids.")
     return found

@@ -12,7 +12,7 @@ def file_state(store: Store, artifact_id: int | None) -> str:
     """
     if artifact_id is None:
         return ""
-    row = store.truth.execute(
+    row = store.primary.execute(
         """
         SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id

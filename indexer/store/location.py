@@ -9,7 +9,7 @@ from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 
 FOLDER = ".ctxrank"
-TRUTH_FILE = "ctxrank.db"
+PRIMARY_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
 BACKUPS = "backups"  # what a repair kept of damaged files
 _MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path
@@ -23,7 +23,7 @@ class Location(NamedTuple):
     """
 
     folder: str
-    truth: str
+    primary: str
     index_file: str
     root: str
     project: str
@@ -33,55 +33,55 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
     """The store that a call from `start` means. Raises NoStoreError with the hint `ctxrank init`."""
     named = db or os.environ.get("CTXRANK_DB")
     if named:
-        truth = os.path.abspath(os.path.join(named, TRUTH_FILE) if os.path.isdir(named) else named)
-        if not os.path.exists(truth):
-            raise NoStoreError(f"There is no store at {truth}.", "Make one with 'ctxrank init'.")
-        return at(truth, root)
+        primary = os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named)
+        if not os.path.exists(primary):
+            raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.")
+        return at(primary, root)
     here = os.path.abspath(start or os.getcwd())
     for folder in _upwards(here):
-        truth = os.path.join(folder, FOLDER, TRUTH_FILE)
-        if os.path.exists(truth):
-            return at(truth, root)
+        primary = os.path.join(folder, FOLDER, PRIMARY_FILE)
+        if os.path.exists(primary):
+            return at(primary, root)
         _explain_unreachable(os.path.join(folder, FOLDER))
     linked = _linked_worktree(here)
     if linked is not None:
         main, top = linked
-        truth = os.path.join(main, FOLDER, TRUTH_FILE)
-        if os.path.exists(truth):
+        primary = os.path.join(main, FOLDER, PRIMARY_FILE)
+        if os.path.exists(primary):
             # The store is shared; the files are the worktree's own.
-            return at(truth, root or os.environ.get("CTXRANK_ROOT") or top)
+            return at(primary, root or os.environ.get("CTXRANK_ROOT") or top)
     raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
 
 
 def _explain_unreachable(folder: str) -> None:
-    """Say so where a store's folder is there and its truth cannot be seen: it is not absent."""
+    """Say so where a store's folder is there and its primary database cannot be seen: it is not absent."""
     if not os.path.isdir(folder):
         return
     if not os.access(folder, os.X_OK):
         raise CtxrankError(f"{folder} cannot be read.", "Check its permissions: it is private to its owner.")
     if os.path.exists(os.path.join(folder, INDEX_FILE)):
         raise NoStoreError(
-            f"{folder} holds an index, but {TRUTH_FILE} is gone.",
-            f"Restore {TRUTH_FILE} from a backup; 'ctxrank init' starts an empty store.",
+            f"{folder} holds an index, but {PRIMARY_FILE} is gone.",
+            f"Restore {PRIMARY_FILE} from a backup; 'ctxrank init' starts an empty store.",
         )
 
 
-def at(truth: str, root: str | None = None) -> Location:
-    """The location of the store whose truth is this file; the root is beside its folder unless given."""
-    truth = os.path.abspath(truth)
-    folder = os.path.dirname(truth)
-    if os.path.basename(truth) == TRUTH_FILE:
+def at(primary: str, root: str | None = None) -> Location:
+    """The location of the store whose primary database is this file; the root is beside its folder unless given."""
+    primary = os.path.abspath(primary)
+    folder = os.path.dirname(primary)
+    if os.path.basename(primary) == PRIMARY_FILE:
         index = os.path.join(folder, INDEX_FILE)
     else:
-        index = os.path.splitext(truth)[0] + ".index.db"
+        index = os.path.splitext(primary)[0] + ".index.db"
     beside = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
     chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or beside)
     if not os.path.isdir(chosen):
         source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
         raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
-    refuse_unwritable_name(truth)
+    refuse_unwritable_name(primary)
     refuse_unwritable_name(chosen)
-    return Location(folder, truth, index, chosen, beside)
+    return Location(folder, primary, index, chosen, beside)
 
 
 def refuse_unwritable_name(path: str) -> None:

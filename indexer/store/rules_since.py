@@ -24,13 +24,13 @@ def note_rules(store: "Store", rules: "UserRules") -> None:
     digest = rules.digest()
     if digest == _noted(store)[0]:
         return
-    wait_for_locks(store.truth, 0)
+    wait_for_locks(store.primary, 0)
     try:
         _write(store, digest, store.last_seq())
     except CtxrankError:
         pass
     finally:
-        wait_for_locks(store.truth, store.busy_ms)
+        wait_for_locks(store.primary, store.busy_ms)
 
 
 def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
@@ -49,7 +49,7 @@ def rules_hold_since(store: "Store") -> int:
 
 
 def _noted(store: "Store") -> tuple[str, int]:
-    row = store.truth.execute("SELECT value FROM settings WHERE key = ?", (_KEY,)).fetchone()
+    row = store.primary.execute("SELECT value FROM settings WHERE key = ?", (_KEY,)).fetchone()
     if row is None:
         return "", 0
     noted = json.loads(row[0])

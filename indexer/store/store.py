@@ -30,7 +30,7 @@ from ctxrank.indexer.store.connection import (
     sqlite_errors,
     translate,
 )
-from ctxrank.indexer.store.location import FOLDER, TRUTH_FILE, Location, at, refuse_unwritable_name
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, refuse_unwritable_name
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -116,17 +116,17 @@ class IndexConsumer(Protocol):
 
 
 class Store:
-    """An open store. `truth` is the writing connection; the consumer of its change log is made when first asked for."""
+    """An open store. `primary` is the writing connection; the index is opened when first asked for."""
 
     def __init__(
         self,
         location: Location,
-        truth: apsw.Connection,
+        primary: apsw.Connection,
         busy_ms: int,
         consumer_of: "Callable[[Store], IndexConsumer] | None" = None,
     ) -> None:
         self.location = location
-        self.truth = truth
+        self.primary = primary
         self.busy_ms = busy_ms
         self._consumer_of = consumer_of
         self._consumer: IndexConsumer | None = None
@@ -139,8 +139,8 @@ class Store:
 
         Raises LockedError after the busy timeout, CtxrankError where the disk refuses.
         """
-        with sqlite_errors(self.location.truth), immediate(self.truth):
-            change = Change(self.truth, self.user_rules)
+        with sqlite_errors(self.location.primary), immediate(self.primary):
+            change = Change(self.primary, self.user_rules)
             yield change
             change.finish()
 
@@ -148,11 +148,11 @@ class Store:
         """What was purged, as it is now: whoever reads files asks it before a file is read."""
         from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a search reads no files
 
-        return Blocklist(self.truth)
+        return Blocklist(self.primary)
 
     def last_seq(self) -> int:
         """The number of the last change that this connection sees."""
-        return read_value(self.truth, "SELECT seq FROM store", (), int) or 0
+        return read_value(self.primary, "SELECT seq FROM store", (), int) or 0
 
     @property
     def consumer(self) -> IndexConsumer:
@@ -175,7 +175,7 @@ class Store:
         """Close both connections."""
         if self._consumer is not None:
             self._consumer.close()
-        self.truth.close()
+        self.primary.close()
 
     def __enter__(self) -> "Self":
         return self
@@ -194,7 +194,7 @@ def make_folder(folder: str, root: str | None) -> Location:
         if not os.path.isdir(home):
             os.makedirs(home, mode=0o700, exist_ok=True)
             _sync_folder(os.path.dirname(home))
-        if not os.path.exists(os.path.join(home, TRUTH_FILE)):
+        if not os.path.exists(os.path.join(home, PRIMARY_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
         with contextlib.suppress(FileExistsError):  # also of another process that begins at the same moment
@@ -203,7 +203,7 @@ def make_folder(folder: str, root: str | None) -> Location:
                 file.write(_GITIGNORE)
     except OSError as error:
         raise CtxrankError(f"{home} cannot be made: {error.strerror}.", "Check the permissions.") from error
-    return at(os.path.join(home, TRUTH_FILE), root)
+    return at(os.path.join(home, PRIMARY_FILE), root)
 
 
 def _sync_folder(folder: str) -> None:
@@ -222,57 +222,57 @@ def open_at(
     """Open the store at a location. Raises DamagedError, LockedError."""
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
     _refuse_emptied(location)
-    truth = open_database(location.truth, busy_ms=wait, create=create, check=_refuse_foreign)
+    primary = open_database(location.primary, busy_ms=wait, create=create, check=_refuse_foreign)
     try:
-        _bring_up_to_date(truth, location.truth)
+        _bring_up_to_date(primary, location.primary)
     except BaseException:
-        truth.close()
+        primary.close()
         raise
-    return Store(location, truth, wait, consumer_of)
+    return Store(location, primary, wait, consumer_of)
 
 
 def _refuse_emptied(location: Location) -> None:
     """A file of no bytes becomes a store, unless an index says that there was one: it was cut off then."""
     try:
-        is_emptied = os.stat(location.truth).st_size == 0 and os.path.exists(location.index_file)
+        is_emptied = os.stat(location.primary).st_size == 0 and os.path.exists(location.index_file)
     except OSError:
         return  # it is not there yet, or opening says what is wrong
     if is_emptied:
         raise DamagedError(
-            f"{location.truth} is empty, but the index of what it held is there.",
+            f"{location.primary} is empty, but the index of what it held is there.",
             f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"
             f" to start with nothing, delete {location.index_file}. 'ctxrank doctor' says more.",
         )
 
 
-def _refuse_foreign(truth: apsw.Connection) -> None:
+def _refuse_foreign(primary: apsw.Connection) -> None:
     from ctxrank.indexer.store.migrations import checked_version  # only a new or a foreign file comes here
 
-    checked_version(truth, truth.filename)
+    checked_version(primary, primary.filename)
 
 
-def _refuse_strange(truth: apsw.Connection, path: str) -> None:
+def _refuse_strange(primary: apsw.Connection, path: str) -> None:
     """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
     query = """
         SELECT type, name FROM sqlite_schema
          WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')
             OR (type = 'table' AND rootpage = 0)
     """
-    strange = truth.execute(query).fetchone()
-    if strange is not None and truth.pragma("application_id") == APPLICATION_ID:
+    strange = primary.execute(query).fetchone()
+    if strange is not None and primary.pragma("application_id") == APPLICATION_ID:
         raise DamagedError(
             f"{path} holds the {strange[0]} '{strange[1]}', which is none of ctxrank's.",
             "Somebody else made or changed it: restore it from a backup, or move it away.",
         )
 
 
-def _bring_up_to_date(truth: apsw.Connection, path: str) -> None:
+def _bring_up_to_date(primary: apsw.Connection, path: str) -> None:
     try:
-        _refuse_strange(truth, path)
-        if (truth.pragma("user_version"), truth.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
+        _refuse_strange(primary, path)
+        if (primary.pragma("user_version"), primary.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
             return
         from ctxrank.indexer.store.migrations import migrate  # only a new or an old file needs it
 
-        migrate(truth, path)
+        migrate(primary, path)
     except apsw.Error as error:
         raise translate(error, path) from error

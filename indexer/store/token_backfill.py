@@ -21,14 +21,14 @@ def backfill_counts(store: Store) -> int:
     changed meanwhile keeps its estimate for the next run.
     """
     query = "SELECT EXISTS (SELECT 1 FROM documents WHERE token_counter <> ?)"
-    if not store.truth.execute(query, (ENCODING,)).get:
+    if not store.primary.execute(query, (ENCODING,)).get:
         return 0
     counter = local_counter()  # loads the vocabulary, hence not before there is something to count
     if counter is None:
         return 0
     counted = last_id = 0
     while True:
-        rows = store.truth.execute(
+        rows = store.primary.execute(
             "SELECT id, seq, body FROM documents WHERE id > ? AND token_counter <> ? ORDER BY id LIMIT ?",
             (last_id, counter.name, _BATCH_DOCUMENTS),
         ).fetchall()

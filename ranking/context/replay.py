@@ -1,6 +1,6 @@
 """Replay: a block or a context made again from its receipt, and what has changed since where the bytes differ.
 
-replay_receipt(store, get_receipt(store.truth, 12)).is_same
+replay_receipt(store, get_receipt(store.primary, 12)).is_same
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -122,7 +122,7 @@ def _named(changes: Sequence[str], what: str) -> Iterator[str]:
 
 def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
     """What the session, or the project's memory, has new or changed since the receipt."""
-    rows = store.truth.execute(
+    rows = store.primary.execute(
         """
         SELECT d.kind, d.record_id, d.created_at > :moment, d.superseded_by
           FROM documents AS d
@@ -137,7 +137,7 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
         yield f"{kind}:{number} is {what}"
     for entry in receipt.entries:
         kind, _, number = entry.id.partition(":")
-        known = store.truth.execute(
+        known = store.primary.execute(
             "SELECT 1 FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
         ).fetchone()
         if number and known is None:
@@ -146,7 +146,7 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
 
 def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[tuple[str, str]]:
     """Artifacts of the tree that were written since, and those that the receipt names and that are gone."""
-    rows = store.truth.execute(
+    rows = store.primary.execute(
         """
         SELECT l.name, l.id > :newest
           FROM linked_artifacts AS l
@@ -156,12 +156,12 @@ def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[t
         """,
         {
             "newest": int(receipt.inputs[NEWEST]) if NEWEST in receipt.inputs else None, "kind": KIND,
-            "seq": receipt.seq, "tree": tree_id(store.truth, tree),
+            "seq": receipt.seq, "tree": tree_id(store.primary, tree),
         },
     )  # fmt: skip
     for name, is_new in rows:
         yield name, "new or changed" if is_new is None else "new" if is_new else "changed"
-    nodes = load_graph(store.truth, tree).nodes
+    nodes = load_graph(store.primary, tree).nodes
     for entry in receipt.entries:
         if entry.id not in nodes and ":" not in entry.id and "-" in entry.id and (entry.is_included or entry.tokens):
             yield entry.id, "gone"
@@ -208,7 +208,7 @@ def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, s
     is_context = receipt.kind == CONTEXT
     if not (receipt.inputs.get("with search") == "True" if is_context else "task" in receipt.inputs):
         return
-    count: int = store.truth.execute(
+    count: int = store.primary.execute(
         """
         SELECT (SELECT count(*) FROM documents
                  WHERE seq > :seq AND (kind <> :linked OR :counts_linked)

@@ -1,7 +1,7 @@
 """Why a document was in a block or a context, or was not: from the receipt, and where that is silent from the store.
 
-why(store, DocumentRef("package", 12), get_receipt(store.truth, 7))     "rank 9 of limit 5"
-why(store, "NORM-API-001", get_receipt(store.truth, 8))
+why(store, DocumentRef("package", 12), get_receipt(store.primary, 7))     "rank 9 of limit 5"
+why(store, "NORM-API-001", get_receipt(store.primary, 8))
     "linked by no artifact that TASK-042 reaches: SPEC-API-001 lists it, but TASK-042 does not reach SPEC-API-001"
 """
 

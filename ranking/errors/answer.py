@@ -1,6 +1,6 @@
 """What a failure's text is answered with: the known errors that it is, with what fixed them; or why none is named.
 
-    answer = recognise(store.truth, "ModuleNotFoundError: No module named 'yaml'", Asked("default", now=now_us()))
+    answer = recognise(store.primary, "ModuleNotFoundError: No module named 'yaml'", Asked("default", now=now_us()))
     answer.fixes[0].solution
 
 The matcher (known_errors/match.py) says which patterns it is; here they get their texts.
@@ -57,35 +57,35 @@ class ErrorAnswer(NamedTuple):
     unsure: tuple[ErrorMatch, ...] = ()
 
 
-def recognise(truth: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
+def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
     """What is known of a redacted failure: of its errors, primary first, the first one that is recognised answers."""
     units = error_units(failure)
     first: ErrorAnswer | None = None
     for unit in units:
-        answer = _answer(truth, unit, asked, len(units))
+        answer = _answer(primary, unit, asked, len(units))
         if answer.fixes:
             return answer
         first = first or answer
     return first or ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
 
 
-def _answer(truth: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
+def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
     signature = sign(unit)
     found = match_errors(
-        truth, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
+        primary, (signature,), project=asked.project, lang=asked.lang, now=asked.now, limit=asked.limit
     )  # fmt: skip
-    fixes = [fix for match in found.matches if (fix := _fix(truth, match, asked.mode)) is not None]
+    fixes = [fix for match in found.matches if (fix := _fix(primary, match, asked.mode)) is not None]
     if not fixes:
-        reason = _why_left_out(truth, signature, asked) or found.reason
+        reason = _why_left_out(primary, signature, asked) or found.reason
         return ErrorAnswer("no_match", reason, (), signature, unit.text, count, found.unsure[: asked.limit])
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
     return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count)
 
 
-def _fix(truth: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:
+def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:
     """The pattern with its texts; None for one that was removed meanwhile."""
-    row = truth.execute(
+    row = primary.execute(
         """
         SELECT e.error_type, e.message, e.solution, e.occurrences, e.lang, e.last_seen, d.ruleset
           FROM error_patterns AS e
@@ -101,9 +101,9 @@ def _fix(truth: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix 
     return Fix(match, error_type, message, solution, occurrences, lang, last_seen)
 
 
-def _why_left_out(truth: apsw.Connection, signature: Signature, asked: Asked) -> str:
+def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) -> str:
     """Why a pattern with this very message does not count; '' where there is none."""
-    row = truth.execute(
+    row = primary.execute(
         f"""
         SELECT e.id, e.last_seen, e.lang, {IS_ALIVE}
           FROM error_signatures AS s

@@ -1,6 +1,6 @@
 """Is this error known? The patterns that it is, with grade, confidence and reasons; or silence, with its reason.
 
-    answer = match_errors(store.truth, (sign(error_units(text)[0]),), project="default")
+    answer = match_errors(store.primary, (sign(error_units(text)[0]),), project="default")
     answer.matches[0].grade        "exact", "template" or "near"
     answer.reason                  why nothing was answered, where nothing was
 

@@ -27,7 +27,7 @@ def relevant_errors(
     store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int, is_enabled: bool = True
 ) -> list[int]:
     """Ids of the patterns, best first; none where the index cannot answer, which is no place for a guess."""
-    documents = _trusted(store.truth, project, lang, now)
+    documents = _trusted(store.primary, project, lang, now)
     if not documents or not task.strip():
         return []
     engine = engine_of(store)

@@ -69,7 +69,7 @@ class Indexed(NamedTuple):
 def indexed(collection: Collection, config: Config) -> Generator[Indexed, None, None]:
     """Index a collection in a temporary folder, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_store(folder) as store:
-        store.truth.pragma("synchronous", 0)  # it does not outlive this call, so a power cut cannot harm it
+        store.primary.pragma("synchronous", 0)  # it does not outlive this call, so a power cut cannot harm it
         yield Indexed(collection, store, load_collection(store, collection.documents, config.redaction_mode))
 
 

@@ -60,7 +60,7 @@ def search(
     query = plain_query(request.text)
     if not request.is_plain:
         query, notes = with_real_filters(parse_query(request.text))
-    filters = resolve_filters(store.truth, request, query)
+    filters = resolve_filters(store.primary, request, query)
     filters = filters._replace(notes=(*notes, *filters.notes))
     if query.is_empty and not query.excluded and filters.is_any:
         # Nothing to look for: the filters alone.
@@ -75,7 +75,7 @@ def search(
             return _search_index(store, engine, request, query, filters, readiness, config)
         except INDEX_READ_ERRORS as error:
             if not isinstance(error, ENGINE_ERRORS):
-                if has_corrupt_rows(store.truth):  # it is not the index: a fresh one would lead to the same rows
+                if has_corrupt_rows(store.primary):  # it is not the index: a fresh one would lead to the same rows
                     readiness = readiness._replace(health=IndexHealth.CORRUPT_ROWS)
                     break
                 if attempt:
@@ -171,7 +171,7 @@ def _with_rows_of_name(
         return found, []
     from ctxrank.indexer.links.store import documents_named  # noqa: PLC0415  as above
 
-    named = documents_named(call.store.truth, query.terms[0].text)
+    named = documents_named(call.store.primary, query.terms[0].text)
     return with_rows_of_name(call.engine, call.statistics, query, call.plan.tuning, filters.scope, found, named)
 
 

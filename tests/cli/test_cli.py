@@ -370,7 +370,7 @@ def test_indexing_a_path_that_is_not_there_is_wrong_use(shop: Path, capsys: pyte
     assert "there is no nowhere.md" in capsys.readouterr().err
 
 
-def test_a_store_whose_truth_is_gone_is_not_called_absent(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_whose_primary_is_gone_is_not_called_absent(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own_shop / ".ctxrank" / "ctxrank.db").unlink()
     assert run(["status"]) == 3
     assert "ctxrank.db is gone" in capsys.readouterr().err

@@ -33,14 +33,14 @@ def test_d02_a_superseded_package_never_hides_the_new_one(store: Store) -> None:
     save(store, "new.md", "zebra", priority="low")
     supersede(store, 1, 2)
     assert shown(store) == [2]
-    assert [package.id for package in list_packages(store.truth)] == [2]
+    assert [package.id for package in list_packages(store.primary)] == [2]
     assert search_ids(store, "zebra")[0] == "package:2"
 
 
 def test_d03_packages_of_one_moment_come_newest_first(store: Store) -> None:
     for name in "abc":
         save(store, f"{name}.md", "zebra", created_at=1_700_000_000_000_000)
-    assert [package.id for package in list_packages(store.truth)] == [3, 2, 1]
+    assert [package.id for package in list_packages(store.primary)] == [3, 2, 1]
     assert shown(store) == [3, 2, 1]
     assert search_ids(store, "zebra") == ["package:3", "package:2", "package:1"]
 
@@ -50,12 +50,12 @@ def test_d04_saving_the_same_again_delivers_it_once(store: Store) -> None:
         save(store, "a.md", "zebra", summary="The same.")
     assert shown(store) == [3]
     assert search_ids(store, "zebra") == ["package:3"]
-    assert [package.version for package in list_packages(store.truth)] == [3]
+    assert [package.version for package in list_packages(store.primary)] == [3]
 
 
 def test_d07_a_secret_in_a_summary_is_neither_stored_nor_shown(store: Store) -> None:
     saved = save(store, "a.md", f"The token is {SECRET}.\n", summary=f"The token is {SECRET}.")
-    assert SECRET not in get_package(store.truth, saved.id).summary
+    assert SECRET not in get_package(store.primary, saved.id).summary
     assert "redacted" in saved.notes[0]
     answer = found(store, "token")
     assert SECRET not in str(answer)
@@ -70,7 +70,7 @@ def test_d11_an_empty_group_is_the_whole_session(store: Store, group: str | None
     save(store, "own.md", "zebra", group="G")
     save(store, "wide.md", "zebra", group=group)
     assert sorted(shown(store, group=group)) == [1, 2]
-    assert len(list_packages(store.truth, group=group)) == 2
+    assert len(list_packages(store.primary, group=group)) == 2
     assert len(search_ids(store, "zebra", group=group)) == 2
 
 
@@ -80,7 +80,7 @@ def test_d12_what_is_rejected_is_not_called_a_success(store: Store) -> None:
         consume(store, 1, "qa_expert")
     with pytest.raises(UsageError):
         consume(store, 1, "nobody")
-    assert [row.consumed_at for row in consumers_of(store.truth, 1)] == [None]
+    assert [row.consumed_at for row in consumers_of(store.primary, 1)] == [None]
 
 
 def test_d13_a_failure_is_an_error_that_says_so(store: Store) -> None:
@@ -123,11 +123,11 @@ _LISTS = {
 def test_d23_a_list_of_values_rejects_what_is_not_on_it(store: Store, column: str) -> None:
     save(store, "a.md")
     with pytest.raises(apsw.ConstraintError):
-        store.truth.execute(_LISTS[column], ("no such value",))
+        store.primary.execute(_LISTS[column], ("no such value",))
 
 
 def test_d23_no_list_of_values_holds_null(store: Store) -> None:
     """`x IN ('a', NULL)` is never false, so such a check lets everything pass."""
-    for (sql,) in store.truth.execute("SELECT sql FROM sqlite_schema WHERE sql LIKE '%CHECK%'"):
+    for (sql,) in store.primary.execute("SELECT sql FROM sqlite_schema WHERE sql LIKE '%CHECK%'"):
         assert ", NULL" not in str(sql).upper()
         assert "(NULL" not in str(sql).upper()

@@ -194,7 +194,7 @@ def test_an_output_matched_against_itself_is_exact(failure: Callable[[str, str, 
     store = create_store(str(tmp_path))
     text = failure("/srv/shop", "shop", 12)
     save_error(store, NewKnownError(text, "The fix."))
-    answer = recognise(store.truth, text, Asked("default", now_us()))
+    answer = recognise(store.primary, text, Asked("default", now_us()))
     assert [fix.match.grade for fix in answer.fixes] == ["exact"]
     store.close()
 

@@ -40,7 +40,7 @@ def ran(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, bytes, 
 
 def errors(folder: Path) -> list[StoredError]:
     with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
-        return list_errors(store.truth)
+        return list_errors(store.primary)
 
 
 def write(folder: Path, name: str, text: str) -> None:
@@ -223,11 +223,11 @@ def test_a_failure_of_a_session_is_its_last_until_the_command_succeeds(folder: P
     ran(folder, "--session", "S", "--create-session", "--", sys.executable, "app.py")
     query = "SELECT count(*), count(resolved_at) FROM error_sightings"
     with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
-        assert store.truth.execute(query).get == (1, 0)
+        assert store.primary.execute(query).get == (1, 0)
     write(folder, "app.py", FIXED)
     ran(folder, "--session", "S", "--", sys.executable, "app.py")
     with open_store(str(folder / ".ctxrank" / "ctxrank.db")) as store:
-        assert store.truth.execute(query).get == (1, 1)
+        assert store.primary.execute(query).get == (1, 1)
 
 
 # What changed

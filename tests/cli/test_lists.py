@@ -53,7 +53,7 @@ def test_the_text_says_how_many_only_where_something_was_left_out(
     shop: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with open_store(shop) as store:
-        total = int(str(store.truth.execute("SELECT count(*) FROM packages WHERE superseded_by IS NULL").get))
+        total = int(str(store.primary.execute("SELECT count(*) FROM packages WHERE superseded_by IS NULL").get))
     capsys.readouterr()
     run(["--db", shop, "package", "list", "-n", "2"])
     assert capsys.readouterr().err == f"ctxrank: 2 of {total}; -n shows more at once.\n"
@@ -97,7 +97,7 @@ def test_a_record_of_another_machine_is_not_here(
 
 def test_a_record_named_with_this_store_s_own_origin_is_found(shop: str, capsys: pytest.CaptureFixture[str]) -> None:
     with open_store(shop) as store:
-        origin = str(store.truth.execute("SELECT uuid FROM store").get)[:8]
+        origin = str(store.primary.execute("SELECT uuid FROM store").get)[:8]
     capsys.readouterr()
     assert run(["--db", shop, "show", f"package:1@{origin}"]) == run(["--db", shop, "show", "1"]) == 0
     both = capsys.readouterr().out

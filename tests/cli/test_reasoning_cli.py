@@ -33,7 +33,7 @@ def feed(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
 
 def contents(folder: Path) -> list[str]:
     with make_store(folder) as store:
-        return [entry.content for entry in list_reasoning(store.truth, "S")]
+        return [entry.content for entry in list_reasoning(store.primary, "S")]
 
 
 def test_saving_says_the_id_the_phase_and_the_agent(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -218,7 +218,7 @@ def test_hand_offs_say_whose_reasoning_went_to_whom(folder: Path, capsys: pytest
         "phases": ["completion"], "reasoning": [1], "content_length": 4,
     }  # fmt: skip
     with make_store(folder) as store, store.write() as change:
-        session = find_session(store.truth, "S")
+        session = find_session(store.primary, "S")
         record_event(change, session.id, 1, REASONING_HANDOFF, json.dumps(payload))
         record_event(change, session.id, None, REASONING_HANDOFF, '["odd"]')
         record_event(change, session.id, None, "other", "{}")
@@ -259,7 +259,7 @@ def test_bytes_that_are_no_text_are_counted(
 def test_blank_references_are_none(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*SAVE, "--phase", "risks", "text", "--reference", "", "--reference", " ", "--reference", "a.py"]) == 0
     with make_store(folder) as store:
-        assert [entry.references for entry in list_reasoning(store.truth, "S")] == ['["a.py"]']
+        assert [entry.references for entry in list_reasoning(store.primary, "S")] == ['["a.py"]']
 
 
 @pytest.mark.parametrize(

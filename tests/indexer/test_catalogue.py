@@ -108,13 +108,13 @@ def test_a_document_can_be_made_again_from_its_record(tmp_path: Path) -> None:
         fill(store)
         for kind in kinds_with_documents():
             names = [column.name for column in kind.table.stored]
-            for row in store.truth.execute(f"SELECT {', '.join(names)} FROM {kind.table.name}").fetchall():
+            for row in store.primary.execute(f"SELECT {', '.join(names)} FROM {kind.table.name}").fetchall():
                 made = document_of(kind, dict(zip(names, row, strict=True)))
                 query = """
                     SELECT body, agent, type, priority, path, session_id, group_id, superseded_by, created_at, title
                       FROM documents WHERE kind = ? AND record_id = ?
                 """
-                *rest, title = store.truth.execute(query, (kind.name, made.number)).fetchall()[0]
+                *rest, title = store.primary.execute(query, (kind.name, made.number)).fetchall()[0]
                 assert rest == [
                     made.body, made.agent, made.type, made.priority, made.path, made.session_id, made.group_id,
                     made.superseded_by, made.created_at,
@@ -135,7 +135,7 @@ def test_what_the_catalogue_calls_a_text_is_redacted_again(tmp_path: Path) -> No
         for table in catalogue.tables():
             for column in table.stored:
                 query = f"SELECT count(*) FROM {table.name} WHERE instr({column.name}, ?)"
-                assert store.truth.execute(query, (TOKEN,)).get == 0, f"{table.name}.{column.name}"
+                assert store.primary.execute(query, (TOKEN,)).get == 0, f"{table.name}.{column.name}"
 
 
 def test_a_session_that_only_its_failures_know_is_made_again(tmp_path: Path) -> None:
@@ -144,9 +144,9 @@ def test_a_session_that_only_its_failures_know_is_made_again(tmp_path: Path) -> 
         with store.write() as change:
             create_session(change, NewSession("lost", created_at=MOMENT))
             change.connection.execute("UPDATE error_sightings SET session_id = 3, group_id = 0")
-        store.truth.execute("PRAGMA foreign_keys = OFF")
-        store.truth.execute("DELETE FROM sessions WHERE id = 3")
-        report = save_what_can_be_read(closed(store).truth, str(tmp_path / "new.db"))
+        store.primary.execute("PRAGMA foreign_keys = OFF")
+        store.primary.execute("DELETE FROM sessions WHERE id = 3")
+        report = save_what_can_be_read(closed(store).primary, str(tmp_path / "new.db"))
     tables = {table.name: table for table in report.tables}
     assert (tables["error_sightings"].saved, tables["error_sightings"].lost, tables["sessions"].rebuilt) == (2, 0, 1)
 
@@ -182,7 +182,7 @@ def note_lines(store: Store) -> list[dict[str, object]]:
 
 def documents_of_notes(store: Store) -> list[tuple[object, ...]]:
     query = "SELECT record_id, title, body, type FROM documents WHERE kind = 'note' ORDER BY record_id"
-    return [tuple(row) for row in store.truth.execute(query)]
+    return [tuple(row) for row in store.primary.execute(query)]
 
 
 def problems(store: Store) -> list[str]:
@@ -210,9 +210,9 @@ def test_a_made_up_kind_is_exported_and_comes_in_elsewhere(noted: Store, tmp_pat
 
 def test_a_made_up_kind_is_redacted_again(noted: Store) -> None:
     assert redact_again(noted, MODE).redacted == {"note": 1}
-    rows = noted.truth.execute("SELECT body FROM notes").fetchall()
+    rows = noted.primary.execute("SELECT body FROM notes").fetchall()
     assert rows == [("A heron stood still.",), ("The key is GITHUB_TOKEN_REDACTED.",)]
-    assert noted.truth.execute("SELECT min(ruleset) FROM documents").get == RULESET_VERSION
+    assert noted.primary.execute("SELECT min(ruleset) FROM documents").get == RULESET_VERSION
     assert forget_secrets(noted, ["stood still"], MODE).removed == {"note": 1}
     assert note_lines(noted)[0]["text"] == "A heron [FORGOTTEN]."
 
@@ -226,7 +226,7 @@ def test_a_made_up_kind_is_purged_and_kept_from_coming_back(noted: Store, what: 
     else:
         assert forget_session(noted, "S").removed == {"note": 2, "session": 1}
     left = 1 if what == "record" else 0
-    assert [len(documents_of_notes(noted)), noted.truth.execute("SELECT count(*) FROM note_marks").get] == [left] * 2
+    assert [len(documents_of_notes(noted)), noted.primary.execute("SELECT count(*) FROM note_marks").get] == [left] * 2
     (skipped,) = [skip for skip in bring(noted, as_bytes(*lines)).skipped if skip.kind == "note"][:1]
     assert "purged" in skipped.reason or "not there" in skipped.reason
 
@@ -234,7 +234,7 @@ def test_a_made_up_kind_is_purged_and_kept_from_coming_back(noted: Store, what: 
 def test_a_made_up_kind_ages(noted: Store) -> None:
     assert prune_older(noted, MOMENT + 1).deleted["note"] == 1
     assert [number for number, *_ in documents_of_notes(noted)] == [2]
-    assert noted.truth.execute("SELECT count(*) FROM note_marks").get == 1
+    assert noted.primary.execute("SELECT count(*) FROM note_marks").get == 1
     assert prune_older(noted, MOMENT + 2, kinds=["note"], session="S").deleted == {"note": 1}
 
 
@@ -242,14 +242,14 @@ def test_a_made_up_kind_ages(noted: Store) -> None:
 def test_a_made_up_kind_is_missed_by_the_doctor_and_made_again(noted: Store, lost: str, tmp_path: Path) -> None:
     before = documents_of_notes(noted)
     assert problems(noted) == []
-    noted.truth.execute("PRAGMA foreign_keys = OFF")
-    noted.truth.execute("DELETE FROM documents WHERE kind = 'note'" if lost == "documents" else "DELETE FROM notes")
+    noted.primary.execute("PRAGMA foreign_keys = OFF")
+    noted.primary.execute("DELETE FROM documents WHERE kind = 'note'" if lost == "documents" else "DELETE FROM notes")
     (problem,) = [problem for problem in problems(noted) if problem.startswith("records")]
     assert "note" in problem
     location = closed(noted)
-    report = save_what_can_be_read(location.truth, str(tmp_path / "new.db"))
+    report = save_what_can_be_read(location.primary, str(tmp_path / "new.db"))
     assert {table.name: table.rebuilt for table in report.tables if table.rebuilt} == {lost: 2}
-    Path(tmp_path / "new.db").rename(location.truth)
+    Path(tmp_path / "new.db").rename(location.primary)
     with make_store(tmp_path / "here") as again:
         assert documents_of_notes(again) == before
         assert next(line["text"] for line in note_lines(again)) == "A heron stood still."

@@ -370,7 +370,7 @@ def forget_a_path(errand: Errand) -> None:
 
 
 def repair_the_store(errand: Errand) -> None:
-    """A record's document that is gone, or a root of the truth or a page of the index that is wiped; and the repair."""
+    """A record's document that is gone, or a wiped page (of the primary database or the index), and the repair."""
     text = errand.new_word()
     with errand.open() as store, errand.promising({text: new(Shape.REASONING)}):
         number = save_reasoning(store, NewReasoning(SESSION, GROUP, "developer", "risks", f"About {text} alone.")).id
@@ -388,8 +388,8 @@ def _lose_a_document(errand: Errand, number: int) -> None:
 def _wipe_an_sql_index(errand: Errand, number: int) -> None:
     """An index of SQL's holds no row that its table does not hold."""
     root_of_index = "SELECT rootpage FROM sqlite_schema WHERE name = 'documents_session'"
-    with errand.open() as store, sqlite_errors(store.location.truth):
-        page = int(store.truth.execute(root_of_index).get)
+    with errand.open() as store, sqlite_errors(store.location.primary):
+        page = int(store.primary.execute(root_of_index).get)
     _wipe(errand.db, page - 1)
 
 

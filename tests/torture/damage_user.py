@@ -26,7 +26,7 @@ from ctxrank.indexer.opening import open_store
 
 _MOST_S = 30
 SESSION = "shop-2026-10"
-TRUTH, INDEX = "ctxrank.db", "index.db"
+PRIMARY, INDEX = "ctxrank.db", "index.db"
 SPAWN = ("--session", SESSION, "--group", "AUTH", "--agent", "developer")
 # What a user asks; only the last of them notes something, a receipt.
 QUESTIONS = (
@@ -88,7 +88,7 @@ class User:
         self._base, self._home, self._case, self._right, self._pipe = base, home, case, right, pipe
         self._rng = rng
         # On an overflow page stands the rest of a row alone: whatever is there is one.
-        is_rest_of_a_row = case.file == TRUTH and case.sort.endswith(" overflow") and not case.way.is_cut
+        is_rest_of_a_row = case.file == PRIMARY and case.sort.endswith(" overflow") and not case.way.is_cut
         self._is_subtle = case.way in SUBTLE or is_rest_of_a_row
         self._kept: list[str] = []
 
@@ -186,12 +186,12 @@ class User:
             self.tally[what] += 1
             self.tally[f"{what}: seen by doctor"] += looked == 5
             self.tally[f"{what}: seen by doctor --deep"] += deep == 5
-        before = self._truth_bytes()
+        before = self._primary_bytes()
         called = self._call("doctor", "--repair", "apply", "--json")
         payload = json.loads(called.stdout)
         if "error" in payload:
             self.tally["repair refused"] += 1
-            if not (case.file == TRUTH and case.way.is_cut):
+            if not (case.file == PRIMARY and case.way.is_cut):
                 self.troubles.append(f"the repair is refused: {called.stdout}")
             return None
         report: dict[str, Any] = payload["repair"]
@@ -219,8 +219,8 @@ class User:
             self._look_at_rows(report)
         return report
 
-    def _truth_bytes(self) -> bytes:
-        return Path(file_of(self._home, TRUTH)).read_bytes()
+    def _primary_bytes(self) -> bytes:
+        return Path(file_of(self._home, PRIMARY)).read_bytes()
 
     def _look_at_backup(self, backup: str | None, before: bytes) -> None:
         if not backup:
@@ -235,7 +235,7 @@ class User:
 
     def _look_at_rows(self, report: dict[str, Any]) -> None:
         """Every row is there, or it was counted, and stood on the damaged page; no text is there that was not."""
-        was, now = rows_of(file_of(self._base, TRUTH)), rows_of(file_of(self._home, TRUTH))
+        was, now = rows_of(file_of(self._base, PRIMARY)), rows_of(file_of(self._home, PRIMARY))
         tables = {table["name"]: table for table in report["tables"]}
         owner = self._case.sort.partition(" ")[0]
         known = {text for rows in was.values() for row in rows for text in row if isinstance(text, str)}
@@ -258,7 +258,7 @@ class User:
 
     def _look_at_index(self) -> None:
         try:
-            with open_store(file_of(self._home, TRUTH), root=self._home) as store:
+            with open_store(file_of(self._home, PRIMARY), root=self._home) as store:
                 self.troubles += index_troubles(store, is_thorough=True)
         except CtxrankError as error:
             self.troubles.append(f"at the end: {type(error).__name__}: {error}")
@@ -280,7 +280,7 @@ def file_of(folder: str, name: str) -> str:
 
 
 def call(home: str, *arguments: str) -> Called:
-    return call_command("--db", file_of(home, TRUTH), "--root", home, *arguments)
+    return call_command("--db", file_of(home, PRIMARY), "--root", home, *arguments)
 
 
 def _said(called: Called, home: str) -> Answer:

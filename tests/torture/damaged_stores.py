@@ -1,10 +1,10 @@
-"""Damage: every page of the truth and of the index, in seven ways, and what a user's commands make of it.
+"""Damage: every page of the primary database and of the index, in seven ways, and what a user's commands make of it.
 
 Each case damages one page of one file of a closed store (`page_damage.py`) and goes on as a user would: searches,
 lists, assembles, saves, indexes, asks doctor, lets it repair, and goes on (`damage_user.py`). Right is, for each
 command: what the sound store answers, or degraded with a reason, or 5 with a hint; never a signal, a traceback or more
 than half a minute. After the repair doctor finds nothing, every row is there that did not stand on the page, what is
-lost was counted, the index is what a rebuild makes, and the truth as it was lies in the backups.
+lost was counted, the index is what a rebuild makes, and the primary database as it was lies in the backups.
 
 Of a few bytes, lost sectors and misplaced pages less is asked: what turned into another valid row is seen by no query.
 Where these change an answer they are counted, with who saw it: doctor, or doctor --deep.
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from builders import save
 from damage import PAGE, closed
-from damage_user import INDEX, SPAWN, TRUTH, Answer, Case, User, answers, call, copy_store, file_of
+from damage_user import INDEX, PRIMARY, SPAWN, Answer, Case, User, answers, call, copy_store, file_of
 from linked_builders import copy_fixture
 from load import load
 from page_damage import Way, sorts_of
@@ -48,7 +48,7 @@ class Damages(NamedTuple):
 
     cases: int
     seed: int
-    truth_pages: int
+    primary_pages: int
     index_pages: int
     ways: dict[str, int]
     sorts: dict[str, int]
@@ -77,9 +77,9 @@ def damage_many(
         failures += outcome["troubles"]
     for failure in failures:
         say(failure)
-    truth_pages, index_pages = (os.path.getsize(file_of(base, name)) // PAGE for name in (TRUTH, INDEX))
+    primary_pages, index_pages = (os.path.getsize(file_of(base, name)) // PAGE for name in (PRIMARY, INDEX))
     return Damages(
-        len(outcomes), seed, truth_pages, index_pages,
+        len(outcomes), seed, primary_pages, index_pages,
         dict(Counter(case.way.value for case in cases)), dict(Counter(case.sort for case in cases).most_common()),
         _of(tally, "answer "), _of(tally, "repair "), tally["rows lost"], _of(tally, "subtle "),
         tuple(failures[:_FAILURES_KEPT]), round(time.monotonic() - started, 1),
@@ -131,8 +131,8 @@ def _fill(base: str) -> None:
 def choose(base: str, seed: int, count: int) -> list[Case]:
     """Every page once, in each way some of them, then each sort in each way, then anything; the first `count`."""
     rng = random.Random(f"{seed} damages")
-    sorts = {name: sorts_of(file_of(base, name)) for name in (TRUTH, INDEX)}
-    # A file that is cut off before its first page is empty, and no damaged one: of the truth, nothing can be saved.
+    sorts = {name: sorts_of(file_of(base, name)) for name in (PRIMARY, INDEX)}
+    # A file that is cut off before its first page is empty and not damaged: of a store, nothing can be saved.
     everything = [
         (name, page, way) for name, found in sorts.items() for page in found for way in Way
         if (page, way) != (1, Way.CUT_BEFORE)

@@ -54,8 +54,8 @@ def troubles_of(folder: str, promises: Promises, rng: random.Random, *, is_thoro
     try:
         with open_store(os.path.join(folder, ".ctxrank", "ctxrank.db"), root=folder) as store:
             troubles = _wrong_answers(store, promises, rng)
-            troubles += _damage(store.truth)
-            troubles += broken(promises, store.truth)
+            troubles += _damage(store.primary)
+            troubles += broken(promises, store.primary)
             troubles += index_troubles(store, is_thorough=is_thorough)
     except (CtxrankError, *INDEX_READ_ERRORS) as error:  # values of torn rows are of any type
         return [f"{type(error).__name__}: {error}"]
@@ -97,14 +97,14 @@ def _wrong_answers(store: Store, promises: Promises, rng: random.Random) -> list
     return troubles
 
 
-def _damage(truth: apsw.Connection) -> list[str]:
-    """What SQLite's checks and our own rules between tables say about the truth."""
-    troubles = [str(row[0]) for row in truth.execute("PRAGMA integrity_check") if row[0] != "ok"]
-    troubles += [f"foreign key: {row}" for row in truth.execute("PRAGMA foreign_key_check")]
+def _damage(primary: apsw.Connection) -> list[str]:
+    """What SQLite's checks and our own rules between tables say about the primary database."""
+    troubles = [str(row[0]) for row in primary.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    troubles += [f"foreign key: {row}" for row in primary.execute("PRAGMA foreign_key_check")]
     for kind, table in _OWN_TABLES.items():
         troubles += [
             f"{kind}:{row[0]} has no document"
-            for row in truth.execute(
+            for row in primary.execute(
                 f"SELECT o.id FROM {table} AS o LEFT JOIN documents AS d ON d.kind = ? AND d.record_id = o.id"
                 " WHERE d.id IS NULL",
                 (kind,),
@@ -112,13 +112,13 @@ def _damage(truth: apsw.Connection) -> list[str]:
         ]
         troubles += [
             f"document {row[0]} is of {kind}:{row[1]}, which is not there"
-            for row in truth.execute(
+            for row in primary.execute(
                 f"SELECT d.id, d.record_id FROM documents AS d LEFT JOIN {table} AS o ON o.id = d.record_id"
                 " WHERE d.kind = ? AND o.id IS NULL",
                 (kind,),
             )
         ]
-    last, top, marked = truth.execute(
+    last, top, marked = primary.execute(
         """
         SELECT (SELECT seq FROM store),
                max((SELECT coalesce(max(seq), 0) FROM documents), (SELECT coalesce(max(seq), 0) FROM tombstones)),

@@ -143,7 +143,7 @@ class _House:
             troubles += troubles_of(self.folder, self._ledger.promises, rng, is_thorough=is_last or rng.random() < 0.1)
             if not troubles:
                 with open_store(self.folder + "/.ctxrank/ctxrank.db") as store:
-                    self._ledger.promises = settled(self._ledger.promises, store.truth)
+                    self._ledger.promises = settled(self._ledger.promises, store.primary)
         elif any(one.state is State.KEPT for one in self._ledger.promises.values()):
             troubles.append("the store is gone")
         self.is_failed = bool(troubles)
@@ -182,7 +182,7 @@ class _House:
         try:
             tell({"act": "opening"})
             with make_store(Path(self.folder), busy_ms=30_000) as store:
-                if store.truth.execute("SELECT 1 FROM sessions WHERE name = ?", (SESSION,)).fetchone() is None:
+                if store.primary.execute("SELECT 1 FROM sessions WHERE name = ?", (SESSION,)).fetchone() is None:
                     self._make_session(store)
             os.chdir(self.folder)
             promises = self._ledger.promises if who == 0 else {}

@@ -90,21 +90,21 @@ _TEXTS = {
 }
 
 
-def rows_by_word(truth: apsw.Connection) -> dict[str, Counter[str]]:
+def rows_by_word(primary: apsw.Connection) -> dict[str, Counter[str]]:
     """For every word, how many rows of each table hold it."""
     found: dict[str, Counter[str]] = {}
     for table, query in _TEXTS.items():
-        for (text,) in truth.execute(query):
+        for (text,) in primary.execute(query):
             for word in set(_WORD.findall(text)):
                 found.setdefault(word, Counter())[table] += 1
     return found
 
 
-def broken(promises: Promises, truth: apsw.Connection) -> list[str]:
+def broken(promises: Promises, primary: apsw.Connection) -> list[str]:
     """A sentence for every promise that does not hold."""
-    found = rows_by_word(truth)
+    found = rows_by_word(primary)
     # All of them are of one group, of which the newest are kept.
-    is_full_of_receipts = truth.execute("SELECT count(*) FROM receipts").get >= KEPT_PER_GROUP
+    is_full_of_receipts = primary.execute("SELECT count(*) FROM receipts").get >= KEPT_PER_GROUP
     troubles: list[str] = []
     for word, promise in promises.items():
         rows = dict(found.get(word, Counter()))
@@ -132,9 +132,9 @@ def _is_half_purged(promise: Promise, rows: dict[str, int]) -> bool:
     return is_begun and rows.items() <= promise.shape.rows.items()
 
 
-def settled(promises: Promises, truth: apsw.Connection) -> Promises:
+def settled(promises: Promises, primary: apsw.Connection) -> Promises:
     """The promises after a look: what was seen to be there stays, what was seen to be gone stays away."""
-    found = rows_by_word(truth)
+    found = rows_by_word(primary)
     after: Promises = {}
     for word, promise in promises.items():
         state = promise.state

@@ -72,7 +72,7 @@ def _make_export(folder: str) -> None:
                 save_strategy(store, NewStrategy("shop", "methodology", f"Look at {text} first.", name=f"shop_{text}"))
             else:
                 save_skill_output(store, _SESSION, "lint-check", f'{{"found": "{text}"}}')
-        uuid = str(store.truth.execute("SELECT uuid FROM store").get)
+        uuid = str(store.primary.execute("SELECT uuid FROM store").get)
         lines = "".join(export_lines(store)).replace(uuid, _STORE)
     shutil.rmtree(os.path.join(folder, ".ctxrank"))
     with open(os.path.join(folder, "export.jsonl"), "w", encoding="utf-8") as file:

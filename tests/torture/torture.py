@@ -4,7 +4,7 @@
     cuts     the power fails at recorded instants                      length sessions, 200 disks each
     disk     every operation of every act fails                        every (60 / length)-th operation, at least
     crowd    16 processes read and write, one of them holds the lock   length × 6 seconds
-    damage   a page of the truth or the index is damaged               length × 40 pages
+    damage   a page of the primary database or the index is damaged               length × 40 pages
 
 Each part prints its seed, and writes results/PART.json; the exit code is 1 where a promise was broken. The same seed
 and part give the same instances again (`--first` begins at one of them), as far as clocks and schedulers allow.

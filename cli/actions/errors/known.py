@@ -50,9 +50,9 @@ def save(
         failure = read_given(GivenFailure(file, error_type, message), mode)
         if failure.trouble:
             raise UsageError(failure.trouble, "Give the failure's output, or --type and --message.")
-        place = project_of(store.truth, project, session)
+        place = project_of(store.primary, project, session)
         sign_older_errors(call, store)
-        answer = recognise(store.truth, failure.text, Asked(place, now_us(), lang, mode=mode))
+        answer = recognise(store.primary, failure.text, Asked(place, now_us(), lang, mode=mode))
         # The matcher knows which other values make no other error.
         known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
         new = NewKnownError(failure.text, solution, place, lang, hints, is_final=is_final, known_id=known)
@@ -94,7 +94,7 @@ def list_(
     """Read a page of known errors, the last seen first."""
     with call.open() as store:
         found = list_errors(
-            store.truth, project=project, lang=lang, state=None if state is None else state.strip().lower(),
+            store.primary, project=project, lang=lang, state=None if state is None else state.strip().lower(),
             with_expired=with_expired, limit=limit,
         )  # fmt: skip
     return list_reply(
@@ -108,8 +108,8 @@ def list_(
 def show(call: Call, error: str) -> Reply:
     """Read one known error and what it is recognised by."""
     with call.open() as store:
-        found = get_error(store.truth, _number(store.truth, error))
-        recognition = recognition_of(store.truth, found.id)
+        found = get_error(store.primary, _number(store.primary, error))
+        recognition = recognition_of(store.primary, found.id)
     return Reply(
         lambda: {"error": error_json(found), "recognised_by": recognition_json(recognition)},
         details_lines(call, found, recognition),
@@ -128,8 +128,8 @@ def refute(call: Call, error: str) -> Reply:
 
 def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> Reply:
     with call.open() as store:
-        session_id = None if session is None else find_session(store.truth, session).id
-        before = get_error(store.truth, _number(store.truth, error))
+        session_id = None if session is None else find_session(store.primary, session).id
+        before = get_error(store.primary, _number(store.primary, error))
         record = count_outcome(store, before.id, has_helped=has_helped)
         if session_id is not None:
             with store.write() as change:

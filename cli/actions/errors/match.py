@@ -34,15 +34,15 @@ def match(
     with call.open() as store:
         mode = load_config(store).redaction_mode
         failure = read_given(GivenFailure(file, error_type, message), mode)
-        place = project_of(store.truth, project, session)
+        place = project_of(store.primary, project, session)
         seen = None
         if failure.trouble:
             answer = ErrorAnswer("no_match", failure.trouble, (), None, "", 0)
         else:
             sign_older_errors(call, store)
-            answer = recognise(store.truth, failure.text, Asked(place, now_us(), lang, limit, mode))
+            answer = recognise(store.primary, failure.text, Asked(place, now_us(), lang, limit, mode))
             if answer.signature is not None:
-                seen = seen_before(store.truth, place, answer.signature.instance)
+                seen = seen_before(store.primary, place, answer.signature.instance)
             if session is not None:
                 record_sighting(call, store, answer, session, group, create_session=create_session)
     return Reply(

@@ -10,11 +10,11 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import ErrorAnswer
 
 
-def project_of(truth: apsw.Connection, project: str | None, session: str | None) -> str:
+def project_of(primary: apsw.Connection, project: str | None, session: str | None) -> str:
     """The project that is meant: as asked, else the session's where there is such a session, else 'default'."""
     if project is not None and project.strip():
         return project.strip()
-    row = truth.execute("SELECT project FROM sessions WHERE name = ?", (session or "",)).fetchone()
+    row = primary.execute("SELECT project FROM sessions WHERE name = ?", (session or "",)).fetchone()
     return DEFAULT_PROJECT if row is None else str(row[0])
 
 

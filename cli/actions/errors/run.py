@@ -96,7 +96,7 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
 
 def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
     mode = load_config(store).redaction_mode
-    project = project_of(store.truth, place.project, place.session)
+    project = project_of(store.primary, place.project, place.session)
     folder = os.path.relpath(os.getcwd(), store.location.root)
     shown = IncomingTexts(mode).line(shlex.join(command))
     if len(shown) > _MAX_COMMAND_CHARS:
@@ -130,7 +130,7 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
 
 
 def _recognised(store: Store, run: _Run, text: str) -> ErrorAnswer:
-    return recognise(store.truth, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
+    return recognise(store.primary, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
 
 
 def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -> None:
@@ -146,7 +146,7 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -
 
 
 def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
-    failed = failed_commands.recall(store.truth, run.key, now=run.span.ended_at)
+    failed = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
     if failed is None:
         return
     # What the successful run wrote itself is no fix of it.

@@ -151,7 +151,7 @@ def _verify(folder: str, works: list[_Work]) -> tuple[int, list[str]]:
     lost = 0
     with create_store(folder) as store:
         store.catch_up()
-        paths = {str(path) for (path,) in store.truth.execute("SELECT path FROM packages")}
+        paths = {str(path) for (path,) in store.primary.execute("SELECT path FROM packages")}
         for worker, done in enumerate(works):
             for number in done.saved:
                 hits = search(store, SearchRequest(_word(worker, number))).hits

@@ -50,7 +50,7 @@ def purge(
         if backups and not dry_run:
             delete_backups(store)
         # Its rules are in the configuration, so that nobody has to say again what is to be ended.
-        if redact or (is_alone and is_redaction_unfinished(store.truth) and not are_secrets_left(store.truth)):
+        if redact or (is_alone and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
             return _redact(call, store, dry_run=dry_run)
         forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
         is_done = forgot.is_erased or forgot.is_dry_run
@@ -82,7 +82,7 @@ def _forget(
     dry_run: bool,
 ) -> Forgot:
     if document is not None:
-        return forgetting.forget_document(store, own_ref(store.truth, document), is_dry_run=dry_run)
+        return forgetting.forget_document(store, own_ref(store.primary, document), is_dry_run=dry_run)
     if session is not None:
         return forgetting.forget_session(store, session, is_dry_run=dry_run)
     if path is not None:
@@ -90,14 +90,14 @@ def _forget(
     if text is not None:
         mode = load_config(store).redaction_mode
         return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
-    if not is_erasing_due(store.truth):
+    if not is_erasing_due(store.primary):
         if backups:
             return Forgot({}, (), (), is_erased=True, is_dry_run=dry_run)
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
         )
-    if are_secrets_left(store.truth):
+    if are_secrets_left(store.primary):
         raise UsageError(
             "A purge of a secret was interrupted before all of it was found.",
             "Give the same secret again: it is not kept, so nothing else can find the rest.",
@@ -136,7 +136,7 @@ def _kept_out(store: Store, allow: tuple[int, ...]) -> Reply:
     if allow:
         with store.write() as change:
             blocklist.allow(change.connection, allow)
-    rows = blocklist.blocked_entries(store.truth)
+    rows = blocklist.blocked_entries(store.primary)
     return Reply(
         lambda: {
             "total": len(rows),
@@ -163,7 +163,7 @@ def _redact(call: Call, store: Store, *, dry_run: bool) -> Reply:
     config = load_config(store)
     for note in config.notes:
         call.note(note)
-    was_due = is_erasing_due(store.truth)
+    was_due = is_erasing_due(store.primary)
     report = redact_again(store, config.redaction_mode, is_dry_run=dry_run)
     is_done = report.is_erased or report.is_dry_run
     return Reply(

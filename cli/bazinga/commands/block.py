@@ -138,7 +138,7 @@ def _block(store: "Store", agent: str, session: str, values: dict[str, str]) -> 
     from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
     from ctxrank.ranking.context.assembly.request import AssembleRequest
 
-    store.truth.set_busy_timeout(LOCK_WAIT_MS)
+    store.primary.set_busy_timeout(LOCK_WAIT_MS)
     model = values.get("--model") or DEFAULT_MODEL
     if model not in MODELS:
         print(f"WARNING: the model {model!a} is not {', '.join(MODELS)}: {DEFAULT_MODEL}.", file=sys.stderr)
@@ -175,10 +175,10 @@ def _record(store: "Store", request: "AssembleRequest", shown: "ContextBlock") -
     from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
     from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
 
-    session = find_session(store.truth, request.session)
+    session = find_session(store.primary, request.session)
     group_id: int | None = None
     if request.group is not None and not is_session_wide(request.group):
-        group = find_group(store.truth, session.id, request.group)
+        group = find_group(store.primary, session.id, request.group)
         group_id = -1 if group is None else group.id
     delivery = Delivery(
         session.id, group_id, request.agent, request.iteration,

@@ -43,7 +43,7 @@ def get_error_patterns(call: BazingaCall) -> int:
     except ValueError as error:
         raise UsageError(f"--min_confidence must be a number, got {text!a}.") from error
     found = list_errors(
-        call.store.truth, given[0], lang=given.text("--lang") or None, min_confidence=least,
+        call.store.primary, given[0], lang=given.text("--lang") or None, min_confidence=least,
         limit=given.number("--limit", 5),
     )  # fmt: skip
     call.answer([_pattern_json(pattern) for pattern in objects(found)])

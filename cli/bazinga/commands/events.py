@@ -72,7 +72,7 @@ def get_events(call: BazingaCall) -> int:
          WHERE log_type = 'event' AND session_id = ?1 AND (?2 IS NULL OR event_subtype = ?2)
          ORDER BY id DESC LIMIT ?3
     """
-    call.answer(objects(rows(call.store.truth, query, (given[0], given.optional(1) or None, limit))))
+    call.answer(objects(rows(call.store.primary, query, (given[0], given.optional(1) or None, limit))))
     return 0
 
 
@@ -114,7 +114,7 @@ def tokens_by(call: BazingaCall, session: str, by: str) -> dict[str, int]:
         SELECT {column}, sum(tokens_estimated) FROM ({VIEWS[TOKEN_USAGE]})
          WHERE session_id = ? GROUP BY {column} ORDER BY {column}
     """
-    found = rows(call.store.truth, query, (session,)).rows
+    found = rows(call.store.primary, query, (session,)).rows
     summary = {"null" if name is None else str(name): int(str(total)) for name, total in found}
     summary["total"] = sum(summary.values())
     return summary

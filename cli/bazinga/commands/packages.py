@@ -83,7 +83,7 @@ def get_context_packages(call: BazingaCall) -> int:
     if not 1 <= limit <= _MAX_LIMIT:
         print(f"ERROR: limit must be between 1 and {_MAX_LIMIT} (got {limit})", file=sys.stderr)
         return 1
-    call.answer(objects(pending_packages(call.store.truth, given[0], given[1], fold_agent(given[2]), limit=limit)))
+    call.answer(objects(pending_packages(call.store.primary, given[0], given[1], fold_agent(given[2]), limit=limit)))
     return 0
 
 
@@ -98,7 +98,7 @@ def mark_context_consumed(call: BazingaCall) -> int:
     if iteration < 0:
         raise UsageError(f"iteration must not be negative, got {iteration}.")
     agent = fold_agent(given[1])
-    designated = {consumer.agent for consumer in consumers_of(call.store.truth, package_id)}
+    designated = {consumer.agent for consumer in consumers_of(call.store.primary, package_id)}
     if agent not in designated or agent not in AGENTS:
         call.complain(f"Agent '{agent}' was not designated as consumer for package {package_id}")
         return 1
@@ -177,7 +177,7 @@ def get_consumption(call: BazingaCall) -> int:
     agent = given.text("--agent_type")
     limit = max(1, min(given.number("--limit", 50), _MAX_CONSUMPTIONS))
     found = consumptions(
-        call.store.truth, given[0], group=given.text("--group_id"),
+        call.store.primary, given[0], group=given.text("--group_id"),
         agent=fold_agent(agent) if agent else None, limit=limit,
     )  # fmt: skip
     call.answer(objects(found))

@@ -40,7 +40,7 @@ def save_reasoning(call: BazingaCall) -> int:
         return call.failed(error.message)
     for note in saved.notes:
         call.complain(f"Warning: {note}")
-    row = call.store.truth.execute("SELECT length(content) FROM reasoning WHERE id = ?", (saved.id,)).fetchone()
+    row = call.store.primary.execute("SELECT length(content) FROM reasoning WHERE id = ?", (saved.id,)).fetchone()
     length = 0 if row is None else int(row[0])
     call.done(f"Saved {saved.agent} reasoning ({phase}, log_id={saved.id}, {length} chars)")
     call.answer(
@@ -78,7 +78,7 @@ def get_reasoning(call: BazingaCall) -> int:
     format_ = _format(given.text("--format"), "prompt-summary")
     group = given.text("--group_id") or None
     entries = list_reasoning(
-        call.store.truth, given[0], group=group, agent=given.text("--agent_type") or None, phase=phase,
+        call.store.primary, given[0], group=group, agent=given.text("--agent_type") or None, phase=phase,
         session_wide_only=_is_global(group), limit=given.number("--limit", 50),
     )  # fmt: skip
     if format_ == "json":
@@ -156,7 +156,7 @@ def reasoning_timeline(call: BazingaCall) -> int:
     format_ = _format(given.text("--format"), "markdown")
     group = given.text("--group_id") or None
     entries = list_reasoning(
-        call.store.truth, given[0], group=group, session_wide_only=_is_global(group), oldest_first=True
+        call.store.primary, given[0], group=group, session_wide_only=_is_global(group), oldest_first=True
     )
     if format_ == "markdown":
         print(_timeline(entries))
@@ -197,7 +197,7 @@ def check_mandatory_phases(call: BazingaCall) -> int:
     """Whether an agent has documented what it must; 1 if not."""
     given = call.read()
     session, group, agent = given.positionals
-    checked = check_phases(call.store.truth, session, group, agent)
+    checked = check_phases(call.store.primary, session, group, agent)
     call.answer(
         {
             "complete": checked.is_complete,

@@ -62,7 +62,7 @@ def _session_texts(call: BazingaCall, metadata: str | None) -> "tuple[str, str, 
 
 
 def _session(call: BazingaCall, name: str) -> dict[str, object] | None:
-    found = objects(rows(call.store.truth, f"{VIEWS['sessions']} WHERE s.name = ?", (name,)))
+    found = objects(rows(call.store.primary, f"{VIEWS['sessions']} WHERE s.name = ?", (name,)))
     return found[0] if found else None
 
 
@@ -85,7 +85,7 @@ def list_sessions(call: BazingaCall) -> int:
     given = call.read()
     limit = whole_number(given.optional(0) or "10", "limit")
     query = f"{VIEWS['sessions']} ORDER BY s.created_at DESC, s.id DESC LIMIT ?"
-    call.answer(objects(rows(call.store.truth, query, (limit,))))
+    call.answer(objects(rows(call.store.primary, query, (limit,))))
     return 0
 
 
@@ -113,7 +113,7 @@ def create_task_group(call: BazingaCall) -> int:
         return call.failed(error.message)
     query = f"{VIEWS['task_groups']} WHERE s.name = ? AND g.name = ?"
     call.done(f"Task group saved: {new.name} (session: {new.session})")
-    call.answer({"success": True, "task_group": objects(rows(call.store.truth, query, (new.session, new.name)))[0]})
+    call.answer({"success": True, "task_group": objects(rows(call.store.primary, query, (new.session, new.name)))[0]})
     return 0
 
 
@@ -141,9 +141,9 @@ def dashboard_snapshot(call: BazingaCall) -> int:
             "session": _session(call, given[0]),
             "orchestrator_state": None,
             "pm_state": None,
-            "task_groups": objects(rows(call.store.truth, groups, (given[0],))),
+            "task_groups": objects(rows(call.store.primary, groups, (given[0],))),
             "token_summary": tokens_by(call, given[0], "agent_type"),
-            "recent_logs": objects(rows(call.store.truth, logs, (given[0], _RECENT_LOGS))),
+            "recent_logs": objects(rows(call.store.primary, logs, (given[0], _RECENT_LOGS))),
         }
     )
     return 0

@@ -50,7 +50,7 @@ def get_skill_output(call: BazingaCall) -> int:
         given = call.read()
     except UsageError as error:
         return _failed(error.message)
-    latest = latest_skill_output(call.store.truth, given[0], given[1], agent=given.text("--agent"))
+    latest = latest_skill_output(call.store.primary, given[0], given[1], agent=given.text("--agent"))
     call.answer(None if latest is None else json.loads(latest.output))
     return 0
 
@@ -64,7 +64,7 @@ def get_skill_output_all(call: BazingaCall) -> int:
         given = call.read()
     except UsageError as error:
         return _failed(error.message)
-    found = list_skill_outputs(call.store.truth, given[0], given[1], agent=given.text("--agent"))
+    found = list_skill_outputs(call.store.primary, given[0], given[1], agent=given.text("--agent"))
     call.answer([_output_json(output) for output in found])
     return 0
 
@@ -96,13 +96,13 @@ def check_skill_evidence(call: BazingaCall) -> int:
     found: tuple[str, ...] = ()
     if wanted:
         try:
-            session = find_session(call.store.truth, given[0])
+            session = find_session(call.store.primary, given[0])
         except NotFoundError as error:
             call.complain(error.message)
         else:
             since = now_us() - minutes * _MINUTE_US
             found = check_evidence(
-                call.store.truth, session, given.text("--agent"), tuple(wanted), since_us=since
+                call.store.primary, session, given.text("--agent"), tuple(wanted), since_us=since
             ).found
     missing = [skill for skill in wanted if skill not in found]
     call.answer(

@@ -51,7 +51,7 @@ def get_strategies(call: BazingaCall) -> int:
     """
     limit = max(1, min(given.number("--limit", 5), _MAX_LISTED))
     values = (given[0], given.text("--lang") or None, given.text("--framework") or None, topic, limit)
-    call.answer(objects(rows(call.store.truth, query, values)))
+    call.answer(objects(rows(call.store.primary, query, values)))
     return 0
 
 

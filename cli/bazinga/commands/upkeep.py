@@ -38,11 +38,11 @@ def integrity_check(call: BazingaCall) -> int:
 
 
 def _problems(call: BazingaCall) -> str:
-    """What SQLite finds wrong with the truth; '' for nothing. Raises DamagedError."""
+    """What SQLite finds wrong with the primary database; '' for nothing. Raises DamagedError."""
     from ctxrank.indexer.store.connection import sqlite_errors
 
-    with sqlite_errors(call.store.location.truth):
-        lines = [str(row[0]) for row in call.store.truth.execute("PRAGMA integrity_check")]
+    with sqlite_errors(call.store.location.primary):
+        lines = [str(row[0]) for row in call.store.primary.execute("PRAGMA integrity_check")]
     return "" if lines == ["ok"] else "; ".join(lines[:_SHOWN_PROBLEMS])
 
 
@@ -92,7 +92,7 @@ def diagnose_group_ids(call: BazingaCall) -> int:
     if call.arguments not in ((), ("--fix",)):
         raise UsageError(f"Unexpected argument {call.arguments[-1]!a}.", "The only flag is --fix.")
     is_fixing = call.arguments == ("--fix",)
-    bad = rename_bad_groups(call.store) if is_fixing else bad_groups(call.store.truth)
+    bad = rename_bad_groups(call.store) if is_fixing else bad_groups(call.store.primary)
     call.answer(
         {
             "ok": is_fixing or not bad,
@@ -127,7 +127,7 @@ def detect_paths(call: BazingaCall) -> int:
         return 0
     artifacts = os.path.join(location.root, "bazinga", "artifacts")
     call.answer(
-        {**answer, "detected": True, "db_path": location.truth, "root": location.root, "artifacts_dir": artifacts}
+        {**answer, "detected": True, "db_path": location.primary, "root": location.root, "artifacts_dir": artifacts}
     )
     return 0
 

@@ -36,7 +36,7 @@ def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
     for attempt in range(_MAX_TRIES):
         before = _state(path)
         # SQLite leaves -wal and -shm beside a WAL database that it opens read-only. While nothing waits to
-        # be merged or rolled back the file alone is the truth, and can be read as if nobody ever wrote to
+        # be merged or rolled back the file alone is the primary database, and can be read as if nobody ever wrote to
         # it, provided that nobody did: that is looked at afterwards.
         is_settled = before[1:] == (0, 0) and attempt < _MAX_TRIES - 1
         try:

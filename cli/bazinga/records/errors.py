@@ -121,7 +121,7 @@ def _texts(new: NewError, texts: "IncomingTexts") -> NewError:
 
 
 def list_errors(
-    truth: apsw.Connection, project: str, *, lang: str | None = None, min_confidence: float = 0.7, limit: int = 5
+    primary: apsw.Connection, project: str, *, lang: str | None = None, min_confidence: float = 0.7, limit: int = 5
 ) -> Rows:
     """The project's living patterns of at least this confidence in its view, the most trusted first.
 
@@ -132,7 +132,7 @@ def list_errors(
            AND {_IS_ALIVE.format("?5")}
          ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC LIMIT ?4
     """
-    return rows(truth, query, (project, lang, min_confidence, limit, now_us()))
+    return rows(primary, query, (project, lang, min_confidence, limit, now_us()))
 
 
 def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped: bool) -> MovedConfidence | None:

@@ -143,12 +143,12 @@ def set_references(store: Store, session: str, group: str, package_ids: tuple[in
         return tuple(number for number in package_ids if number not in known)
 
 
-def bad_groups(truth: apsw.Connection) -> list[BadGroup]:
+def bad_groups(primary: apsw.Connection) -> list[BadGroup]:
     """The groups whose names the predecessor would refuse, by age."""
     groups = sorted(
         (group.id, session.name, group.name)
-        for session in list_sessions(truth)
-        for group in list_groups(truth, session.id)
+        for session in list_sessions(primary)
+        for group in list_groups(primary, session.id)
     )
     taken = {(session, name) for _, session, name in groups}
     bad: list[BadGroup] = []

@@ -1,6 +1,6 @@
 """Packages as the predecessor's commands ask for them: what waits for an agent, who was given what.
 
-pending_packages(store.truth, "shop-2026-11", "AUTH", "developer", limit=3)
+pending_packages(store.primary, "shop-2026-11", "AUTH", "developer", limit=3)
 record_consumption(store, Consumption("shop-2026-11", "AUTH", "developer", 0, 12))
 """
 
@@ -35,7 +35,7 @@ class Consumption(NamedTuple):
         return scope_id(self.session, self.group, self.agent, self.iteration, self.package_id)
 
 
-def pending_packages(truth: apsw.Connection, session: str, group: str, agent: str, *, limit: int) -> Rows:
+def pending_packages(primary: apsw.Connection, session: str, group: str, agent: str, *, limit: int) -> Rows:
     """What is designated for the agent, not consumed and not superseded: by priority, then the newest.
 
     A group means its own packages and global ones, 'global' global ones alone, '' all of the session.
@@ -56,7 +56,7 @@ def pending_packages(truth: apsw.Connection, session: str, group: str, agent: st
                         ORDER BY {_BY_PRIORITY.format("q")} LIMIT ?5)
                  ORDER BY {_BY_PRIORITY.format("p")} LIMIT ?5)
     """
-    return rows(truth, query, (session, None if is_session_wide(group) else group, is_global, agent, limit))
+    return rows(primary, query, (session, None if is_session_wide(group) else group, is_global, agent, limit))
 
 
 def record_consumption(store: Store, new: Consumption) -> bool:
@@ -76,11 +76,11 @@ def record_consumption(store: Store, new: Consumption) -> bool:
 
 
 def consumptions(
-    truth: apsw.Connection, session: str, *, group: str | None = None, agent: str | None = None, limit: int = 50
+    primary: apsw.Connection, session: str, *, group: str | None = None, agent: str | None = None, limit: int = 50
 ) -> Rows:
     """What agents of a session were given, the newest first; no group means all."""
     query = f"""{VIEWS["consumption_scope"]}
          WHERE s.name = ?1 AND (?2 IS NULL OR g.name = ?2) AND (?3 IS NULL OR d.agent = ?3)
          ORDER BY d.delivered_at DESC, d.package_id DESC, d.iteration DESC, d.agent LIMIT ?4
     """
-    return rows(truth, query, (session, None if is_session_wide(group) else group, agent, limit))
+    return rows(primary, query, (session, None if is_session_wide(group) else group, agent, limit))

@@ -1,6 +1,6 @@
 """The predecessor's tables, as views over ours: its names, its columns, its text moments.
 
-    rows(store.truth, f"{VIEWS['sessions']} WHERE s.name = ?", ("shop-2026-11",))
+    rows(store.primary, f"{VIEWS['sessions']} WHERE s.name = ?", ("shop-2026-11",))
     select(store, "SELECT count(*) AS n FROM context_packages")
 
 A view's text ends in its FROM and JOINs, so that a reader adds a WHERE in our names and an order that has no
@@ -133,11 +133,11 @@ VIEWS = {
 _TABLES = f"It may read and nothing else; tables are {', '.join(VIEWS)}."
 
 
-def rows(truth: apsw.Connection, query: str, values: tuple[Value, ...] = ()) -> Rows:
+def rows(primary: apsw.Connection, query: str, values: tuple[Value, ...] = ()) -> Rows:
     """The answer to a query of ours that begins with one of the views' texts."""
     if "scope_id(" in query:
-        _add_scope_id(truth)
-    cursor = truth.cursor()
+        _add_scope_id(primary)
+    cursor = primary.cursor()
     columns: tuple[str, ...] = ()
     found: list[tuple[Value, ...]] = []
     for row in cursor.execute(query, values):
@@ -161,8 +161,8 @@ def select(store: Store, query: str) -> Rows:
     """
     if not query.strip().upper().startswith("SELECT"):
         raise UsageError("Only SELECT queries are allowed.", "Begin with SELECT.")
-    is_own = not store.truth.readonly("main")
-    connection = _open_read_only(store) if is_own else store.truth
+    is_own = not store.primary.readonly("main")
+    connection = _open_read_only(store) if is_own else store.primary
     try:
         _make_views(connection)
         _lock_down(connection)
@@ -173,7 +173,7 @@ def select(store: Store, query: str) -> Rows:
 
 
 def _open_read_only(store: Store) -> apsw.Connection:
-    uri = file_uri(store.location.truth, "mode=ro")
+    uri = file_uri(store.location.primary, "mode=ro")
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     connection.set_busy_timeout(store.busy_ms)
     return connection

@@ -34,7 +34,7 @@ class SimpleImport:
         self._arrivals = arrivals
         self._run = arrivals.run
         self._kind = kind
-        self._required = _required_columns(self._run.store.truth, kind)
+        self._required = _required_columns(self._run.store.primary, kind)
 
     def bring(self, lines: Iterable[Line]) -> None:
         """Bring in what is new or changed."""

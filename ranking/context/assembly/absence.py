@@ -36,7 +36,7 @@ def why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> tuple[
 
 
 def _find(store: Store, ref: DocumentRef) -> _Document | None:
-    row = store.truth.execute(
+    row = store.primary.execute(
         """
         SELECT d.kind, d.record_id, s.name, g.name, d.agent, d.type,
                (SELECT o.kind || ':' || o.record_id FROM documents AS o WHERE o.id = d.owner_id), d.superseded_by,
@@ -95,7 +95,7 @@ def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterat
     relevant = memory.relevant_agents(receipt.agent)
     if relevant is not None and document.agent not in relevant:
         yield f"{receipt.agent} is handed the reasoning of {', '.join(relevant)}, not of {document.agent}"
-    newer = store.truth.execute(
+    newer = store.primary.execute(
         """
         SELECT r.iteration, max(o.iteration)
           FROM reasoning AS r
@@ -118,7 +118,7 @@ def _of_lesson(store: Store, document: _Document, receipt: Receipt) -> Iterator[
     table, most = (
         ("error_patterns", memory.MAX_PATTERNS) if document.kind == "error" else ("strategies", memory.MAX_STRATEGIES)
     )
-    row = store.truth.execute(f"SELECT project, lang FROM {table} WHERE id = ?", (document.number,)).fetchone()
+    row = store.primary.execute(f"SELECT project, lang FROM {table} WHERE id = ?", (document.number,)).fetchone()
     if row is None:
         return
     project = receipt.inputs.get("project") or receipt.inputs.get("project of the session")
@@ -128,7 +128,7 @@ def _of_lesson(store: Store, document: _Document, receipt: Receipt) -> Iterator[
     if row[1] is not None and row[1] != lang:
         yield f"for {row[1]}; this assembly {'was for ' + lang if lang else 'named no language'}"
     if document.kind == "error":
-        seen = store.truth.execute(
+        seen = store.primary.execute(
             "SELECT last_seen, ttl_days FROM error_patterns WHERE id = ?", (document.number,)
         ).fetchone()
         if seen is not None and seen[0] + seen[1] * DAY_US < receipt.created_at:

@@ -114,7 +114,7 @@ def _fixed(empty: Assembly, text: str, request: AssembleRequest) -> Assembly:
 def _without_reading(store: Store, request: AssembleRequest, config: Config, result: Assembly) -> Draft:
     """A fixed text; it needs no session, so one that is not there only leaves it without a receipt."""
     try:
-        session = find_session(store.truth, request.session)
+        session = find_session(store.primary, request.session)
     except NotFoundError:
         return Draft(result, None)
     now = now_us()
@@ -134,7 +134,7 @@ def _without_reading(store: Store, request: AssembleRequest, config: Config, res
 def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Assembly) -> Draft:
     notes = list(empty.notes)
     agent, budget, factor = empty.agent, empty.budget, model_factor(empty.model)
-    session = find_session(store.truth, request.session)
+    session = find_session(store.primary, request.session)
     group = _group(store, session, request, notes)
     started_at = now_us()
     inputs = AssemblyInputs(
@@ -157,7 +157,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
     spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now)
     before = _NEVER if request.delivered_before is None else request.delivered_before
     query = EligibilityQuery(agent, max(request.iteration, 0), request.reach, before)
-    eligible = eligible_packages(store.truth, session, group, query)
+    eligible = eligible_packages(store.primary, session, group, query)
     readiness, selection = _select(spawn, eligible, inputs.limit)
     chosen = selection.packages[: inputs.limit]
     material = gather(spawn, chosen)
@@ -208,7 +208,7 @@ def _group(store: Store, session: Session, request: AssembleRequest, notes: list
     """The request's group; None is session-wide. An unknown one sees what is global."""
     if request.group is None or is_session_wide(request.group):
         return None
-    group = find_group(store.truth, session.id, request.group)
+    group = find_group(store.primary, session.id, request.group)
     if group is None:
         notes.append(f"There is no group '{request.group}' in {session.name}; global packages are shown.")
         group = Group(-1, session.id, request.group, "", "", (), 0)

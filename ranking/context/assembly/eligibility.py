@@ -71,24 +71,24 @@ _QUERY = """
 
 
 def eligible_packages(
-    truth: apsw.Connection, session: Session, group: Group | None, query: EligibilityQuery
+    primary: apsw.Connection, session: Session, group: Group | None, query: EligibilityQuery
 ) -> list[EligiblePackage]:
     """All packages that the request may see, in no particular order."""
-    packages = _of_session(truth, session.id, group, query, only_own_group=query.reach == "group")
+    packages = _of_session(primary, session.id, group, query, only_own_group=query.reach == "group")
     if query.reach == "project":
-        earlier = truth.execute(
+        earlier = primary.execute(
             "SELECT id FROM sessions WHERE project = ? AND id <> ? AND (created_at, id) < (?, ?) ORDER BY id",
             (session.project, session.id, session.created_at, session.id),
         ).fetchall()
         for session_id in cast("list[int]", [row[0] for row in earlier]):
             packages += [
-                package._replace(is_own_group=False) for package in _of_session(truth, session_id, None, query)
+                package._replace(is_own_group=False) for package in _of_session(primary, session_id, None, query)
             ]
     return packages
 
 
 def _of_session(
-    truth: apsw.Connection,
+    primary: apsw.Connection,
     session_id: int,
     group: Group | None,
     query: EligibilityQuery,
@@ -108,7 +108,7 @@ def _of_session(
     if only_own_group and group is not None:
         # In SQL, because a session's other groups are most of its packages.
         sql += f" AND (p.scope = 'global' OR p.group_id = :group OR p.id IN ({', '.join(map(str, referenced))}))"
-    for row in truth.execute(sql, values):
+    for row in primary.execute(sql, values):
         is_designated, has_consumers, is_delivered, is_global, group_id = row[12:]
         is_own_group = group is None or bool(is_global) or group_id == group.id or row[0] in referenced
         is_for_others = bool(has_consumers) and not is_designated

@@ -72,14 +72,14 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
     material = Material(tuple(_package(spawn, one) for one in packages))
     if spawn.zone is Zone.CONSERVATIVE:
         return material
-    truth, request, mode = spawn.store.truth, spawn.request, spawn.config.redaction_mode
+    primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
     reasoning: list[tuple[IncludedReasoning, ...]] = []
     if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
         is_long = request.reasoning_level == "full"
-        reasoning = memory.prior_reasoning(truth, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long)
+        reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long)
     project = request.project or spawn.session.project
     errors, failure = _errors(spawn, project)
-    strategies = memory.strategies(truth, project, request.lang, request.framework, mode)
+    strategies = memory.strategies(primary, project, request.lang, request.framework, mode)
     return material._replace(
         reasoning=tuple(reasoning),
         errors=tuple(errors),
@@ -91,10 +91,10 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
 
 def _errors(spawn: Spawn, project: str) -> tuple[list[IncludedError], CurrentFailure | None]:
     """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
-    truth, request, mode = spawn.store.truth, spawn.request, spawn.config.redaction_mode
+    primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
     text, source = _current_failure(spawn)
     if text:
-        errors, answer = memory.errors_of_failure(truth, text, project, request.lang, spawn.now, mode)
+        errors, answer = memory.errors_of_failure(primary, text, project, request.lang, spawn.now, mode)
         return errors, CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
     if not request.task.strip():
         return [], None
@@ -104,7 +104,7 @@ def _errors(spawn: Spawn, project: str) -> tuple[list[IncludedError], CurrentFai
         spawn.store, request.task, project=project, lang=request.lang, now=spawn.now, limit=memory.MAX_PATTERNS,
         is_enabled=spawn.config.fts5,
     )  # fmt: skip
-    return memory.confirmed_errors(truth, ids, mode), None
+    return memory.confirmed_errors(primary, ids, mode), None
 
 
 def _current_failure(spawn: Spawn) -> tuple[str, str]:
@@ -114,12 +114,12 @@ def _current_failure(spawn: Spawn) -> tuple[str, str]:
 
         return read_failure_text(spawn.request.error_output, spawn.config.redaction_mode).text, "given"
     query = "SELECT 1 FROM error_sightings WHERE session_id = ? LIMIT 1"
-    if spawn.store.truth.execute(query, (spawn.session.id,)).fetchone() is None:
+    if spawn.store.primary.execute(query, (spawn.session.id,)).fetchone() is None:
         return "", ""
     from ctxrank.indexer.errors.failures import last_failure  # noqa: PLC0415  only where something failed
 
     group_id = None if spawn.group is None else spawn.group.id
-    return last_failure(spawn.store.truth, spawn.session.id, group_id, now=spawn.now), "last"
+    return last_failure(spawn.store.primary, spawn.session.id, group_id, now=spawn.now), "last"
 
 
 def _skills(spawn: Spawn) -> str:
@@ -130,7 +130,7 @@ def _skills(spawn: Spawn) -> str:
     from ctxrank.ranking.context.assembly.skills import checklist  # noqa: PLC0415  only on request
 
     levels = skill_levels(
-        spawn.store.truth, spawn.agent, session=spawn.session, testing_mode=spawn.request.testing_mode
+        spawn.store.primary, spawn.agent, session=spawn.session, testing_mode=spawn.request.testing_mode
     )
     text = checklist(levels, spawn.agent)
     return f"{text}\n" if text else ""
@@ -169,12 +169,12 @@ def _package(spawn: Spawn, ranked: RankedPackage) -> PackageMaterial:
 
 
 def _artifact_of(spawn: Spawn, package_id: int) -> int | None:
-    number: int | None = spawn.store.truth.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).get
+    number: int | None = spawn.store.primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).get
     return number
 
 
 def _passage_count(spawn: Spawn, document_id: int) -> int:
-    count: int = spawn.store.truth.execute("SELECT count(*) FROM documents WHERE owner_id = ?", (document_id,)).get
+    count: int = spawn.store.primary.execute("SELECT count(*) FROM documents WHERE owner_id = ?", (document_id,)).get
     return count
 
 
@@ -192,7 +192,7 @@ def _stored_passages(spawn: Spawn, document_id: int, ranked: RankedPackage | Non
         query = query.format(f"AND id IN ({', '.join(map(str, ranked.passage_ids))})", "")
     mode = spawn.config.redaction_mode
     stored: dict[int, StoredPassage] = {}
-    for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.truth.execute(query, (document_id,)):
+    for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.primary.execute(query, (document_id,)):
         text = cleaned(body, ruleset, mode)
         if text != body:  # what was counted is not what is shown
             tokens, counter = estimate_tokens(text), ESTIMATE

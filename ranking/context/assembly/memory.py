@@ -49,7 +49,7 @@ def relevant_agents(agent: str) -> tuple[str, ...] | None:
 
 
 def prior_reasoning(
-    truth: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode, *, is_long: bool
+    primary: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode, *, is_long: bool
 ) -> list[tuple[IncludedReasoning, ...]]:
     """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
 
@@ -80,20 +80,20 @@ def prior_reasoning(
     """
     counts: dict[str, int] = {}
     entries: list[tuple[IncludedReasoning, ...]] = []
-    for id_, author, last_try in truth.execute(query, values):
+    for id_, author, last_try in primary.execute(query, values):
         counts[author] = counts.get(author, 0) + 1
         if counts[author] <= MAX_ENTRIES_PER_AGENT:
-            entries.append(_entry(truth, id_, last_try, mode, is_long=is_long))
+            entries.append(_entry(primary, id_, last_try, mode, is_long=is_long))
         if len(entries) == MAX_ENTRIES:
             break
     return entries
 
 
 def _entry(
-    truth: apsw.Connection, id_: int, last_try: int, mode: RedactionMode, *, is_long: bool
+    primary: apsw.Connection, id_: int, last_try: int, mode: RedactionMode, *, is_long: bool
 ) -> tuple[IncludedReasoning, ...]:
     """An entry as it is shown; one that a later try has not taken up again says which try it is of."""
-    row = truth.execute(
+    row = primary.execute(
         f"""
         SELECT r.agent, r.phase, r.content, r.confidence, r.iteration, d.ruleset
           FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
@@ -111,12 +111,12 @@ def _entry(
 
 
 def errors_of_failure(
-    truth: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
+    primary: apsw.Connection, failure: str, project: str, lang: str | None, now: int, mode: RedactionMode
 ) -> "tuple[list[IncludedError], ErrorAnswer]":
     """The known errors that a failure is, and the whole answer. A refuted solution is none to pass on."""
     from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  the matcher's patterns load slowly
 
-    answer = recognise(truth, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
+    answer = recognise(primary, failure, Asked(project, now, lang, MAX_PATTERNS, mode))
     errors = [
         IncludedError(
             id=fix.match.pattern_id,
@@ -134,7 +134,7 @@ def errors_of_failure(
     return errors, answer
 
 
-def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[IncludedError]:
+def confirmed_errors(primary: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[IncludedError]:
     """The known errors that a task's words have found (ranking/errors/relevance.py), in that order."""
     query = f"""
         SELECT e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
@@ -143,7 +143,7 @@ def confirmed_errors(truth: apsw.Connection, ids: list[int], mode: RedactionMode
     """
     errors: list[IncludedError] = []
     for id_ in ids:
-        row = truth.execute(query, (id_,)).fetchone()
+        row = primary.execute(query, (id_,)).fetchone()
         if row is not None:
             type_, message, solution, confidence, occurrences, state, ruleset = row
             signature = _signature(type_, cleaned(message, ruleset, mode))
@@ -166,7 +166,7 @@ def _signature(error_type: str, message: str) -> str:
 
 
 def strategies(
-    truth: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
+    primary: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
 ) -> list[IncludedStrategy]:
     """The project's most helpful strategies that fit the language and framework; those that name none fit all."""
     query = f"""
@@ -178,5 +178,5 @@ def strategies(
     """
     return [
         IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
-        for id_, topic, insight, ruleset in truth.execute(query, (project, lang, framework, MAX_STRATEGIES))
+        for id_, topic, insight, ruleset in primary.execute(query, (project, lang, framework, MAX_STRATEGIES))
     ]

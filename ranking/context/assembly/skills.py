@@ -1,6 +1,6 @@
 """The skills of an agent: a checklist for its block, and the optional ones that its task mentions.
 
-checklist(skill_levels(truth, "developer"), "developer")       "### Skills Checklist …"
+checklist(skill_levels(primary, "developer"), "developer")       "### Skills Checklist …"
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 

@@ -54,7 +54,7 @@ def load_graph_of(store: Store, receipt: Receipt) -> Graph:
     start = {None: None, ".": store.location.project}.get(name, name)
     tree = require_tree(store.location, start)
     sync_tree(store, tree, load_config(store).redaction_mode)
-    return load_graph(store.truth, tree)
+    return load_graph(store.primary, tree)
 
 
 def _unknown(id_: str, graph: Graph, receipt: Receipt) -> NotFoundError:
@@ -79,7 +79,7 @@ def _reasons(store: Store, absence: _Absence) -> Iterator[str]:
         yield from _by_specs(absence)
         yield from _by_patterns(absence)
         yield _by_search(absence)
-    row = store.truth.execute(
+    row = store.primary.execute(
         "SELECT seq > ? FROM documents WHERE kind = ? AND record_id = ?", (receipt.seq, KIND, node.number)
     ).fetchone()
     if row is not None and row[0]:

@@ -69,11 +69,11 @@ def gather(store: Store, request: ContextRequest, config: Config | None = None) 
     tree: Tree = require_tree(store.location, request.start)
     sync_tree(store, tree, config.redaction_mode)
     seq = store.last_seq()
-    graph = load_graph(store.truth, tree)
+    graph = load_graph(store.primary, tree)
     task = find_task(graph, request.task)
     closure = reach(graph, task, hops=request.hops, with_identity=request.with_identity)
     found, trouble = _found(store, graph, task, closure, config) if request.with_search else ((), "")
-    texts = stored_texts(store.truth, [one.node.number for one in (*closure.reached, *found)])
+    texts = stored_texts(store.primary, [one.node.number for one in (*closure.reached, *found)])
     notes = (*_notes(store, tree, closure), *([f"Search adds nothing: {trouble}."] if trouble else []))
     return Material(tree, seq, graph, closure, found, texts, _annotated(graph, closure), notes)
 
@@ -86,7 +86,7 @@ def _found(
     taken = {one.node.id for one in closure.reached}
     if graph.identity is not None:
         taken.add(graph.identity.id)
-    texts = stored_texts(store.truth, [task.number])[task.number].texts
+    texts = stored_texts(store.primary, [task.number])[task.number].texts
     found = find_more(store, graph, task, texts.full.removeprefix(texts.meta), taken, config)
     return found.reached, found.trouble
 
@@ -94,7 +94,7 @@ def _found(
 def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:
     """A note where annotations cannot be known, because the code was never looked through."""
     has_code = any(one.node.globs_json != "[]" for one in closure.reached)
-    if not has_code or is_looked_through(store.truth, tree):
+    if not has_code or is_looked_through(store.primary, tree):
         return ()
     return ("The code was never looked through for annotations (@spec and the like): 'ctxrank index' does it.",)
 

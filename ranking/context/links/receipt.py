@@ -98,7 +98,7 @@ def inputs_of(store: Store, draft: ContextDraft) -> Iterator[tuple[str, str]]:
 
 def newest_artifact(store: Store) -> int:
     """The highest number that a linked artifact has."""
-    number: int = store.truth.execute("SELECT coalesce(max(id), 0) FROM linked_artifacts").get
+    number: int = store.primary.execute("SELECT coalesce(max(id), 0) FROM linked_artifacts").get
     return number
 
 

@@ -76,7 +76,7 @@ def _best(store: Store, engine: Engine, allowed: dict[int, Node], text: str, mos
     with engine.snapshot() as statistics:
         nodes = {
             document_id: allowed[number]
-            for document_id, number in document_numbers(store.truth).items()
+            for document_id, number in document_numbers(store.primary).items()
             if number in allowed
         }
         # One term: whatever the text holds, none of it is taken for a filter, a phrase or an exclusion.

@@ -59,8 +59,8 @@ def suggest(
 ) -> tuple[Suggestion, ...]:
     """What could be linked, the most seen first; of one task, or of all."""
     sync_tree(store, tree, mode)
-    graph = load_graph(store.truth, tree)
-    receipts = [one for one in list_receipts(store.truth) if one.inputs.get("tree", ".") == tree.name and one.task_id]
+    graph = load_graph(store.primary, tree)
+    receipts = [one for one in list_receipts(store.primary) if one.inputs.get("tree", ".") == tree.name and one.task_id]
     by_artifact: dict[str, list[Sighting]] = {}
     for one in sightings(receipts):
         if task is None or one.task.lower() == task.lower():

@@ -86,7 +86,7 @@ def search_primary(
     corrupt: set[int] = set()
     if not filters.is_impossible and words.column_of:
         today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-        stored = parents_in_scope(store.truth, filters.scope)
+        stored = parents_in_scope(store.primary, filters.scope)
         corrupt.update(stored.corrupt)
         parents = [cleaned_parent(parent, mode) for parent in stored.rows]
         matches = {
@@ -131,7 +131,7 @@ def _words(query: Query) -> _Words:
 
 def _passages(store: Store, parent: ParentDocument, corrupt: set[int]) -> list[StoredPassage]:
     """The passages of a document, without the corrupt ones, whose row ids are added to `corrupt`."""
-    found = passages_of_parent(store.truth, parent.id)
+    found = passages_of_parent(store.primary, parent.id)
     corrupt.update(found.corrupt)
     return found.rows
 

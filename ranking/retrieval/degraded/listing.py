@@ -21,7 +21,7 @@ def list_documents(
 ) -> SearchResult:
     """All documents that pass the filters, by the heuristic alone; no index is asked."""
     today = (now_us() if request.as_of is None else request.as_of) // DAY_US
-    read = ReadParents([], []) if filters.is_impossible else parents_in_scope(store.truth, filters.scope)
+    read = ReadParents([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
     parents, corrupt = read
 
     def order(parent: ParentDocument) -> tuple[bool, float, int, int]:

@@ -43,7 +43,7 @@ def db(tmp_path: Path) -> PredecessorDb:
 
 
 def rows(store: Store, query: str) -> list[tuple[object, ...]]:
-    return list(store.truth.execute(query))
+    return list(store.primary.execute(query))
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
@@ -99,7 +99,7 @@ def test_a_session_comes_with_its_project_times_and_requirements(store: Store, d
         created_at="2025-12-01 09:00:00", end_time="2025-12-01T10:00:00.000250", initial_branch="trunk",
     )  # fmt: skip
     import_bazinga(store, db.path)
-    session = find_session(store.truth, SESSION)
+    session = find_session(store.primary, SESSION)
     assert (session.project, session.mode, session.status) == ("shop", "parallel", "completed")
     assert (session.requirements, session.initial_branch) == ("Build it.", "trunk")
     assert format_us(session.created_at) == "2025-12-01T09:00:00Z"
@@ -110,7 +110,7 @@ def test_a_moment_that_is_none_is_taken_from_its_neighbour(store: Store, db: Pre
     db.add_session(created_at="yesterday", start_time="2025-12-01 08:00:00")
     db.add_error(created_at=None, last_seen="2025-12-02 08:00:00")
     import_bazinga(store, db.path)
-    assert format_us(find_session(store.truth, SESSION).created_at) == "2025-12-01T08:00:00Z"
+    assert format_us(find_session(store.primary, SESSION).created_at) == "2025-12-01T08:00:00Z"
     assert rows(store, "SELECT created_at = last_seen FROM error_patterns") == [(1,)]
 
 
@@ -123,9 +123,9 @@ def test_a_group_keeps_what_has_no_column_here_and_refers_to_our_packages(store:
     )  # fmt: skip
     db.add_package(1)
     import_bazinga(store, db.path)
-    group = find_group(store.truth, find_session(store.truth, SESSION).id, "AUTH")
+    group = find_group(store.primary, find_session(store.primary, SESSION).id, "AUTH")
     assert group is not None and (group.title, group.status) == ("Sign-in", "merging")
-    assert [get_package(store.truth, id_).path for id_ in group.context_references] == [f"{FOLDER}/1.md"]
+    assert [get_package(store.primary, id_).path for id_ in group.context_references] == [f"{FOLDER}/1.md"]
     metadata = json.loads(str(rows(store, "SELECT metadata FROM groups WHERE name = 'AUTH'")[0][0]))
     assert (metadata["complexity"], metadata["feature_branch"]) == (7, "feature/auth")
 
@@ -138,7 +138,7 @@ def test_a_reference_to_a_package_that_comes_later_is_made_good(store: Store, db
     db.add_package(2)
     report = import_bazinga(store, db.path)
     assert (report.counts["package"].new, report.counts["reference"].updated) == (1, 1)
-    group = find_group(store.truth, find_session(store.truth, SESSION).id, "AUTH")
+    group = find_group(store.primary, find_session(store.primary, SESSION).id, "AUTH")
     assert group is not None and len(group.context_references) == 2
 
 
@@ -172,7 +172,7 @@ def test_packages_that_share_a_file_all_have_its_passages(store: Store, db: Pred
     for number in (1, 2):
         db.add_package(number, file_path=f"{FOLDER}/shared.md")
     import_bazinga(store, db.path)
-    assert [package.version for package in list_packages(store.truth)] == [1, 1]
+    assert [package.version for package in list_packages(store.primary)] == [1, 1]
     assert len(rows(store, "SELECT DISTINCT owner_id FROM documents WHERE kind = 'passage'")) == 2
 
 
@@ -192,7 +192,7 @@ def test_missing_files_are_counted_and_their_packages_come_in(store: Store, db: 
     db.execute("UPDATE context_packages SET size_bytes = 77")
     report = import_bazinga(store, db.path)
     assert (report.files_indexed, report.files_missing) == (0, 3)
-    assert {package.size_bytes for package in list_packages(store.truth)} == {77}
+    assert {package.size_bytes for package in list_packages(store.primary)} == {77}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_link_that_leaves_the_root_is_not_followed(store: Store, db: Predecess
 def test_pending_means_any_iteration_and_taken_keeps_its_own(store: Store, db: PredecessorDb) -> None:
     db.fill()
     import_bazinga(store, db.path)
-    developer, lead = consumers_of(store.truth, 1)
+    developer, lead = consumers_of(store.primary, 1)
     assert developer == Consumer("developer", None, None)
     assert lead.consumed_at is not None
     assert (lead.agent, lead.iteration, format_us(lead.consumed_at)) == ("tech_lead", 2, "2025-12-01T12:00:00Z")
@@ -233,11 +233,11 @@ def test_versions_are_linked_whatever_the_order_of_their_ids(store: Store, db: P
     db.add_package(2, supersedes_id=1, created_at="2025-12-01 12:59:30")
     db.add_package(3)
     import_bazinga(store, db.path)
-    packages = {package.summary: package for package in list_packages(store.truth, include_superseded=True)}
+    packages = {package.summary: package for package in list_packages(store.primary, include_superseded=True)}
     oldest, middle, newest = packages["Finding 3."], packages["Finding 1."], packages["Finding 2."]
     assert (middle.supersedes, newest.supersedes) == (oldest.id, middle.id)
     assert (oldest.superseded_by, middle.superseded_by, newest.superseded_by) == (middle.id, newest.id, None)
-    assert [package.id for package in list_packages(store.truth)] == [newest.id]
+    assert [package.id for package in list_packages(store.primary)] == [newest.id]
     assert rows(store, "SELECT superseded_by FROM documents ORDER BY record_id") == [(2,), (3,), (None,)]
 
 
@@ -247,7 +247,7 @@ def test_a_circle_of_versions_is_cut_and_reported(store: Store, db: PredecessorD
     db.add_package(2, supersedes_id=1)
     report = import_bazinga(store, db.path)
     assert [(row.kind, row.key) for row in report.skipped] == [("supersession", "2")]
-    assert len(list_packages(store.truth)) == 1
+    assert len(list_packages(store.primary)) == 1
 
 
 def test_reasoning_keeps_phase_group_and_references(store: Store, db: PredecessorDb) -> None:
@@ -342,8 +342,8 @@ def test_a_changed_row_changes_what_it_became(store: Store, db: PredecessorDb) -
     db.execute("UPDATE orchestration_logs SET confidence_level = 'low' WHERE log_type = 'reasoning'")
     changed = ("session", "group", "consumer", "error", "strategy", "skill", "reasoning")
     assert updated_counts(store, db) == dict.fromkeys(changed, 1)
-    assert find_session(store.truth, SESSION).status == "completed"
-    assert consumers_of(store.truth, 1)[0].iteration == 1
+    assert find_session(store.primary, SESSION).status == "completed"
+    assert consumers_of(store.primary, 1)[0].iteration == 1
     query = "SELECT (SELECT confidence FROM error_patterns), (SELECT confidence FROM reasoning), status FROM groups"
     assert rows(store, query) == [(0.7, "low", "merging")]
 
@@ -355,7 +355,7 @@ def test_a_changed_package_passes_its_priority_on_to_its_passages(store: Store, 
     import_bazinga(store, db.path)
     db.execute("UPDATE context_packages SET priority = 'critical', summary = 'Better.'")
     assert updated_counts(store, db) == {"package": 1}
-    assert get_package(store.truth, 1).summary == "Better."
+    assert get_package(store.primary, 1).summary == "Better."
     assert rows(store, "SELECT DISTINCT priority FROM documents") == [("critical",)]
 
 
@@ -365,7 +365,7 @@ def test_what_was_taken_here_stays_taken(store: Store, db: PredecessorDb) -> Non
     consume(store, 1, "developer", iteration=3)
     db.execute("UPDATE context_package_consumers SET iteration = 9 WHERE id = 1")
     assert import_bazinga(store, db.path).is_noop
-    assert consumers_of(store.truth, 1)[0].iteration == 3
+    assert consumers_of(store.primary, 1)[0].iteration == 3
 
 
 def test_a_session_of_the_same_name_is_joined(store: Store, db: PredecessorDb) -> None:
@@ -394,13 +394,13 @@ def test_two_databases_with_the_same_numbers_do_not_overwrite_each_other(
     other.add_session(OTHER_SESSION)
     other.add_package(1, session_id=OTHER_SESSION)
     assert new_counts(store, other) == {"session": 1, "package": 1}
-    assert get_package(store.truth, 1).session == SESSION
+    assert get_package(store.primary, 1).session == SESSION
 
 
 def test_what_was_removed_here_does_not_come_back(store: Store, db: PredecessorDb) -> None:
     db.fill()
     import_bazinga(store, db.path)
-    store.truth.execute("DELETE FROM sessions")
+    store.primary.execute("DELETE FROM sessions")
     db.add_package(4)
     report = import_bazinga(store, db.path)
     assert report.is_noop
@@ -420,7 +420,7 @@ def test_an_interrupted_run_is_finished_by_the_next(
 
     with pytest.raises(KeyboardInterrupt):
         import_bazinga(store, db.path, progress=interrupt)
-    assert len(list_packages(store.truth)) == 2
+    assert len(list_packages(store.primary)) == 2
     report = import_bazinga(store, db.path)
     assert (report.counts["package"].unchanged, report.counts["package"].new) == (2, 1)
     assert len(rows(store, "SELECT id FROM package_consumers")) == 6
@@ -451,7 +451,7 @@ def test_what_waits_in_a_write_ahead_log_comes_in(store: Store, db: PredecessorD
     writer = apsw.Connection(db.path)
     writer.execute("INSERT INTO sessions (session_id) VALUES ('late')")
     import_bazinga(store, db.path)
-    assert find_session(store.truth, "late").mode == "simple"
+    assert find_session(store.primary, "late").mode == "simple"
     writer.close()
 
 
@@ -506,7 +506,7 @@ def refuses_and_changes_nothing(store: Store, path: str) -> None:
 
 def test_our_own_store_is_no_predecessor(store: Store) -> None:
     with pytest.raises(DamagedError, match="not a database of the predecessor"):
-        import_bazinga(store, store.location.truth)
+        import_bazinga(store, store.location.primary)
 
 
 def test_a_missing_file_is_named(store: Store, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_a_session_is_made_with_the_keys_that_were_there(project: Project) -> No
     ]  # fmt: skip
     assert made["success"] is True and made["initial_branch"] == "main"
     with project.store() as store:
-        assert store.truth.execute("SELECT project FROM sessions WHERE name = 'S2'").fetchone() == ("shop",)
+        assert store.primary.execute("SELECT project FROM sessions WHERE name = 'S2'").fetchone() == ("shop",)
 
 
 def test_a_session_that_is_there_is_answered_without_success_and_left_as_it_is(project: Project) -> None:

@@ -140,8 +140,8 @@ def test_paths_are_detected_without_making_anything(bare_project: Path) -> None:
 
 
 def test_ctxrank_runs_it_with_its_own_options_before(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    truth = str(project.folder / ".ctxrank" / "ctxrank.db")
-    assert run(["--db", truth, "-q", "bazinga", "save-strategy", "shop", "general", "-x --json"]) == 0
+    primary = str(project.folder / ".ctxrank" / "ctxrank.db")
+    assert run(["--db", primary, "-q", "bazinga", "save-strategy", "shop", "general", "-x --json"]) == 0
     assert capsys.readouterr().out.startswith("{\n")
 
 

@@ -46,7 +46,7 @@ _QUESTIONS = [
 def large_shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The fixture store with enough beside it for trees of two levels, and one text of many pages."""
     home = tmp_path_factory.mktemp("large")
-    store = open_store(copy_store(loaded_once, home).truth)
+    store = open_store(copy_store(loaded_once, home).primary)
     words = " ".join(f"v{number}" for number in range(900))
     for number in range(30):
         text = f"# Note {number}\n\n" + " ".join(f"w{number}x{word} shared{word % 7}" for word in range(60))
@@ -73,7 +73,7 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
     def call(*command: str) -> tuple[int, str]:
         capsys.readouterr()
-        code = run(["--db", shop.truth, *command, "--json"])
+        code = run(["--db", shop.primary, *command, "--json"])
         printed = capsys.readouterr()
         assert "should not" not in printed.out + printed.err, (command, printed)
         return code, printed.out
@@ -111,20 +111,20 @@ def page_kinds(path: str) -> dict[str, int]:
 
 def test_the_store_of_these_tests_has_pages_of_every_sort(shop: Location) -> None:
     wanted = {kind.name for kind in PageKind} | {"header", "OVERFLOW"}
-    assert wanted <= page_kinds(shop.truth).keys()
+    assert wanted <= page_kinds(shop.primary).keys()
     assert wanted - {"INDEX_INTERIOR"} <= page_kinds(shop.index_file).keys()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_truth_answers_rightly_or_says_what_is_wrong(
+def test_a_damaged_primary_answers_rightly_or_says_what_is_wrong(
     shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
 ) -> None:
-    truth, index = Path(shop.truth).read_bytes(), Path(shop.index_file).read_bytes()
+    primary, index = Path(shop.primary).read_bytes(), Path(shop.index_file).read_bytes()
     right = [ask(*question) for question in _QUESTIONS]
-    pages = {*page_kinds(shop.truth).values(), *range(0, pages_of(shop.truth), 17), pages_of(shop.truth) - 1}
+    pages = {*page_kinds(shop.primary).values(), *range(0, pages_of(shop.primary), 17), pages_of(shop.primary) - 1}
     for page in sorted(pages):
         without_logs(shop)
-        Path(shop.truth).write_bytes(damage(truth, page))
+        Path(shop.primary).write_bytes(damage(primary, page))
         Path(shop.index_file).write_bytes(index)
         for question, answer in zip(_QUESTIONS, right, strict=True):
             assert is_right_or_explained(*ask(*question), answer), (page, question)
@@ -134,7 +134,7 @@ def test_a_damaged_page_of_the_stores_history_does_not_cost_the_index(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:
     right = ask("status")
-    spoil(shop.truth, "history_checkpoints")
+    spoil(shop.primary, "history_checkpoints")
     answer = json.loads(ask("search", "token")[1])
     assert (answer["outcome"], "ctxrank doctor" in answer["reason"]) == ("degraded", True)
     assert ask("status") == right
@@ -178,13 +178,13 @@ def test_no_value_in_a_torn_row_ends_a_search_unexplained(
 ) -> None:
     """A NULL, a number or a blob where the schema says something else, and all columns behind it moved."""
     monkeypatch.setenv("CTXRANK_FTS5", engine)
-    truth = Path(herons.truth).read_bytes()
+    primary = Path(herons.primary).read_bytes()
     for number, column in itertools.product((3, 4), range(2, len(_COLUMNS))):  # a package and its passage
         without_logs(herons)
-        Path(herons.truth).write_bytes(truth)
-        retype(herons.truth, "documents", number, column, retyped)
+        Path(herons.primary).write_bytes(primary)
+        retype(herons.primary, "documents", number, column, retyped)
         for words in (["heron"], ["heron", "--passages"], ["kind:package"]):
-            code = run(["--db", herons.truth, "--json", "search", *words])
+            code = run(["--db", herons.primary, "--json", "search", *words])
             assert code in (0, 1, 5), (number, _COLUMNS[column], words)
 
 
@@ -194,8 +194,8 @@ def test_a_torn_row_is_left_out_and_the_others_are_found(
     herons: Location, monkeypatch: pytest.MonkeyPatch, engine: str, column: str
 ) -> None:
     monkeypatch.setenv("CTXRANK_FTS5", engine)
-    retype(herons.truth, "documents", 3, _COLUMNS.index(column), _blob)
-    with open_store(herons.truth) as store:
+    retype(herons.primary, "documents", 3, _COLUMNS.index(column), _blob)
+    with open_store(herons.primary) as store:
         answer = found(store, "heron")
         listed = found(store, "kind:package")
     for result in (answer, listed):
@@ -216,13 +216,13 @@ def test_a_damaged_index_answers_rightly_or_degraded_and_heals(
     """A page of each sort; and at length every ninth page, too."""
     queries = ("token refresh", "shared3", "w7x3 database locked")
     index = Path(shop.index_file).read_bytes()
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         right = [found(store, query, limit=50).hits for query in queries]
     pages = {*page_kinds(shop.index_file).values(), *(range(0, pages_of(shop.index_file), every) if every else ())}
     for page in sorted(pages):
         without_logs(shop)
         Path(shop.index_file).write_bytes(damage(index, page))
-        with open_store(shop.truth) as store:
+        with open_store(shop.primary) as store:
             for query, hits in zip(queries, right, strict=True):
                 answer = found(store, query, limit=50)
                 assert answer.outcome == "degraded" or answer.hits == hits, (page, query)
@@ -247,12 +247,12 @@ def test_each_table_of_the_index_may_lose_any_of_its_pages(
     shop: Location, table: str, damage: Callable[[bytes, int], bytes]
 ) -> None:
     index = Path(shop.index_file).read_bytes()
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         right = found(store, "token refresh").hits
     for page in {root_of(shop.index_file, table), leaves_of(shop.index_file, table)[-1]}:
         without_logs(shop)
         Path(shop.index_file).write_bytes(damage(index, page))
-        with open_store(shop.truth) as store:
+        with open_store(shop.primary) as store:
             save(store, "late.md", "an ibex", session="notes")
             assert found(store, "token refresh").hits[0].id == right[0].id
             assert [hit.path for hit in found(store, "ibex").hits] == ["late.md"]
@@ -262,10 +262,10 @@ def test_each_table_of_the_index_may_lose_any_of_its_pages(
 def test_doctor_finds_every_page_that_a_command_stumbles_over(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:
-    truth = Path(shop.truth).read_bytes()
-    for page in page_kinds(shop.truth).values():
+    primary = Path(shop.primary).read_bytes()
+    for page in page_kinds(shop.primary).values():
         without_logs(shop)
-        Path(shop.truth).write_bytes(zeroed(truth, page))
+        Path(shop.primary).write_bytes(zeroed(primary, page))
         if any(ask(*question)[0] == 5 for question in _QUESTIONS):
             code, printed = ask("doctor")
             broken = [finding for finding in json.loads(printed)["findings"] if finding["result"] == "fail"]
@@ -276,12 +276,12 @@ def test_doctor_finds_every_page_that_a_command_stumbles_over(
 def test_what_doctor_repairs_answers_again(
     shop: Location, ask: Callable[..., tuple[int, str]], damage: Callable[[bytes, int], bytes]
 ) -> None:
-    truth = Path(shop.truth).read_bytes()
-    for kind, page in page_kinds(shop.truth).items():
+    primary = Path(shop.primary).read_bytes()
+    for kind, page in page_kinds(shop.primary).items():
         if damage is cut and page < 60:
             continue  # most of the store would be gone
         without_logs(shop)
-        Path(shop.truth).write_bytes(damage(truth, page))
+        Path(shop.primary).write_bytes(damage(primary, page))
         ask("doctor", "--repair", "apply")
         _, printed = ask("doctor", "--deep")
         broken = [finding for finding in json.loads(printed)["findings"] if finding["result"] == "fail"]
@@ -292,14 +292,14 @@ def test_what_doctor_repairs_answers_again(
 
 def test_a_file_that_ends_within_a_page_is_damaged(shop: Location, ask: Callable[..., tuple[int, str]]) -> None:
     """SQLite reads the missing end as zeros, and the rows there as rows of nothing."""
-    data = Path(shop.truth).read_bytes()
-    Path(shop.truth).write_bytes(data[: -PAGE + 200])
+    data = Path(shop.primary).read_bytes()
+    Path(shop.primary).write_bytes(data[: -PAGE + 200])
     code, printed = ask("package", "list")
     assert (code, "ends within a page" in json.loads(printed)["error"]["message"]) == (5, True)
 
 
 def test_a_text_that_is_no_utf8_any_more_is_damage(shop: Location, ask: Callable[..., tuple[int, str]]) -> None:
-    data = Path(shop.truth).read_bytes()
-    Path(shop.truth).write_bytes(data.replace(b"Note 3.", b"Note \xff."))
+    data = Path(shop.primary).read_bytes()
+    Path(shop.primary).write_bytes(data.replace(b"Note 3.", b"Note \xff."))
     code, printed = ask("package", "list", "--session", "notes", "--limit", "100")
     assert (code, json.loads(printed)["error"]["kind"]) == (5, "damaged")

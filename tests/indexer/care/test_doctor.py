@@ -36,7 +36,7 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 
     def call(*options: str) -> tuple[int, dict[str, Any]]:
         capsys.readouterr()
-        code = run(["--db", shop.truth, "doctor", *options, "--json"])
+        code = run(["--db", shop.primary, "doctor", *options, "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return call
@@ -71,7 +71,7 @@ def test_a_store_that_is_well_is_well_in_every_check(shop: Location) -> None:
 
 
 def test_doctor_changes_nothing(shop: Location, ask: Callable[..., Any]) -> None:
-    spoil(shop.truth, "sessions")
+    spoil(shop.primary, "sessions")
     change(shop.index_file, "UPDATE state SET documents = 3")
     before = digests(shop.folder)
     for options in ((), ("--deep",), ("--repair", "plan"), ("--repair", "dry-run")):
@@ -88,7 +88,7 @@ def test_findings_in_json_have_all_fields(ask: Callable[..., tuple[int, dict[str
     assert len({finding["id"] for finding in answer["findings"]}) == len(answer["findings"])
 
 
-_TRUTHS: list[tuple[str, str, Result]] = [
+_PRIMARYS: list[tuple[str, str, Result]] = [
     ("DELETE FROM store", "feed", Result.FAIL),
     ("UPDATE store SET seq = 3", "feed", Result.FAIL),
     ("DELETE FROM history_checkpoints", "feed", Result.WARN),
@@ -110,9 +110,9 @@ _TRUTHS: list[tuple[str, str, Result]] = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "check", "result"), _TRUTHS)
-def test_what_is_wrong_with_the_truth_is_said(shop: Location, statement: str, check: str, result: Result) -> None:
-    change(shop.truth, statement)
+@pytest.mark.parametrize(("statement", "check", "result"), _PRIMARYS)
+def test_what_is_wrong_with_the_primary_is_said(shop: Location, statement: str, check: str, result: Result) -> None:
+    change(shop.primary, statement)
     finding = alarms(shop)[check]
     assert (finding.result, bool(finding.next_step)) == (result, True)
 
@@ -146,19 +146,19 @@ _INDEXES: list[tuple[str, str]] = [
 
 
 @pytest.mark.parametrize(("statement", "check"), _INDEXES)
-def test_an_index_that_differs_from_the_truth_is_found(shop: Location, statement: str, check: str) -> None:
+def test_an_index_that_differs_from_the_primary_is_found(shop: Location, statement: str, check: str) -> None:
     change(shop.index_file, statement)
     finding = alarms(shop, is_deep=True)[check]
     assert finding.next_step
 
 
 def test_a_facet_that_is_not_the_documents_own_is_found(shop: Location) -> None:
-    change(shop.truth, "UPDATE documents SET priority = 'low' WHERE kind = 'package' AND record_id = 1")
+    change(shop.primary, "UPDATE documents SET priority = 'low' WHERE kind = 'package' AND record_id = 1")
     assert "index-postings" in alarms(shop, is_deep=True)
 
 
 def test_a_text_that_was_turned_over_in_its_cell_is_found(shop: Location) -> None:
-    change(shop.truth, "UPDATE documents SET body = replace(body, 'e', 'i') WHERE kind = 'passage' AND id < 9")
+    change(shop.primary, "UPDATE documents SET body = replace(body, 'e', 'i') WHERE kind = 'passage' AND id < 9")
     assert {"passage-texts", "index-forward", "index-postings"} <= alarms(shop, is_deep=True).keys()
 
 
@@ -176,7 +176,7 @@ def test_files_that_left_the_disk_changed_or_moved_are_named(shop: Location) -> 
 
 
 def test_a_folder_of_artifacts_that_is_not_mounted_is_named(shop: Location) -> None:
-    change(shop.truth, "INSERT INTO roots VALUES (2, '/nowhere/notes')", "UPDATE artifacts SET root_id = 2")
+    change(shop.primary, "INSERT INTO roots VALUES (2, '/nowhere/notes')", "UPDATE artifacts SET root_id = 2")
     assert alarms(shop, is_deep=True)["artifact-roots"].evidence == "/nowhere/notes cannot be seen"
 
 
@@ -206,7 +206,7 @@ def test_a_lock_is_reported_as_a_lock(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "200")
-    holder = apsw.Connection(shop.truth)
+    holder = apsw.Connection(shop.primary)
     holder.pragma("locking_mode", "exclusive")
     holder.execute("BEGIN EXCLUSIVE; UPDATE store SET seq = seq")
     code, answer = ask("--repair", "apply")
@@ -217,17 +217,17 @@ def test_a_lock_is_reported_as_a_lock(
 
 
 def test_a_plan_says_what_a_repair_would_do(shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]) -> None:
-    os.chmod(shop.truth, 0o644)
-    spoil(shop.truth, "groups")
+    os.chmod(shop.primary, 0o644)
+    spoil(shop.primary, "groups")
     code, answer = ask("--repair", "plan")
     assert (code, answer["repair"]["done"], answer["repair"]["backup"]) == (5, [], None)
     assert [step["id"] for step in answer["repair"]["steps"]] == ["permissions", "salvage", "rebuild-index"]
 
 
-def test_a_repair_of_a_damaged_truth_makes_it_well(
+def test_a_repair_of_a_damaged_primary_makes_it_well(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
 ) -> None:
-    spoil(shop.truth, "groups")
+    spoil(shop.primary, "groups")
     code, answer = ask("--repair", "apply", "--deep")
     repair = answer["repair"]
     assert (code, repair["complete"], answer["counts"]["fail"] > 0) == (0, True, True)
@@ -239,7 +239,7 @@ def test_a_repair_of_a_damaged_truth_makes_it_well(
 def test_a_repair_that_loses_records_says_so_with_its_exit_code(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
 ) -> None:
-    spoil(shop.truth, "package_consumers")
+    spoil(shop.primary, "package_consumers")
     code, answer = ask("--repair", "apply")
     lost = {table["name"]: table["lost"] for table in answer["repair"]["tables"] if table["lost"]}
     assert (code, answer["repair"]["complete"], lost) == (5, False, {"package_consumers": 38})
@@ -259,19 +259,19 @@ def test_a_repair_of_the_index_leaves_the_store_and_keeps_a_copy(
     shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]
 ) -> None:
     change(shop.index_file, "UPDATE forward SET length = 3")
-    before = digests(shop.folder)[shop.truth]
+    before = digests(shop.folder)[shop.primary]
     code, answer = ask("--repair", "apply", "--deep")
     assert (code, [step["id"] for step in answer["repair"]["steps"]]) == (0, ["rebuild-index"])
-    assert digests(shop.folder)[shop.truth] == before
-    assert rows_of(answer["repair"]["backup"]) == rows_of(shop.truth)
+    assert digests(shop.folder)[shop.primary] == before
+    assert rows_of(answer["repair"]["backup"]) == rows_of(shop.primary)
 
 
 def test_permissions_are_set_back(shop: Location, ask: Callable[..., tuple[int, dict[str, Any]]]) -> None:
-    os.chmod(shop.truth, 0o644)
+    os.chmod(shop.primary, 0o644)
     os.chmod(shop.folder, 0o755)
     assert "permissions" in alarms(shop)
     assert ask("--repair", "apply")[0] == 0
-    assert [stat.S_IMODE(os.stat(path).st_mode) for path in (shop.folder, shop.truth)] == [0o700, 0o600]
+    assert [stat.S_IMODE(os.stat(path).st_mode) for path in (shop.folder, shop.primary)] == [0o700, 0o600]
 
 
 def test_what_a_killed_process_left_is_moved_away(
@@ -312,30 +312,30 @@ with open_store(sys.argv[1]) as store:
 
 
 def test_a_store_is_looked_at_while_others_write(shop: Location) -> None:
-    child = start_child(_WRITES_ON, shop.truth)
+    child = start_child(_WRITES_ON, shop.primary)
     assert child.stdout is not None and child.stdout.readline()
     for _ in range(3):
         found = [finding for finding in alarms(shop, is_deep=True).values() if finding.result is Result.FAIL]
         assert found == []
     child.communicate(timeout=60)
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         assert len(search_ids(store, "ibex", limit=99)) == 40
 
 
 def test_people_get_a_table_and_the_next_step(shop: Location, capsys: pytest.CaptureFixture[str]) -> None:
-    spoil(shop.truth, "groups")
-    assert run(["--db", shop.truth, "doctor"]) == 5
+    spoil(shop.primary, "groups")
+    assert run(["--db", shop.primary, "doctor"]) == 5
     shown = capsys.readouterr().out
     assert "fail  truth-integrity" in shown
     assert "→ 'ctxrank doctor --repair dry-run' counts what can be saved" in shown
     assert shown.strip().endswith("broken")
-    assert run(["--db", shop.truth, "doctor", "--repair", "dry-run"]) == 5
+    assert run(["--db", shop.primary, "doctor", "--repair", "dry-run"]) == 5
     assert "groups             0 saved, 7 made again, 0 lost" in capsys.readouterr().out
 
 
 def test_doctor_is_the_next_step_of_a_damaged_store(shop: Location, capsys: pytest.CaptureFixture[str]) -> None:
-    spoil(shop.truth, "packages")
-    assert run(["--db", shop.truth, "package", "list"]) == 5
+    spoil(shop.primary, "packages")
+    assert run(["--db", shop.primary, "package", "list"]) == 5
     assert "See 'ctxrank doctor'" in capsys.readouterr().err
 
 
@@ -345,14 +345,14 @@ def test_where_there_is_no_store_doctor_says_so(tmp_path: Path, monkeypatch: pyt
 
 
 def test_doctor_waits_for_no_writer(shop: Location) -> None:
-    with open_store(shop.truth) as store, immediate(store.truth):
+    with open_store(shop.primary) as store, immediate(store.primary):
         start = time.monotonic()
         assert alarms(shop, is_deep=True) == {}
         assert time.monotonic() - start < 20
 
 
 def test_an_artifact_that_was_saved_again_is_only_a_warning(shop: Location) -> None:
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         save(store, "a.md", "first", session="shop-2026-10")
         write_file(store, "a.md", "second")
     assert {id: finding.result for id, finding in alarms(shop, is_deep=True).items()} == {"artifacts": Result.WARN}

@@ -107,7 +107,7 @@ def test_a_value_of_many_megabytes_costs_a_few_times_its_size(tmp_path: Path, db
         import_bazinga(store, db.path)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert store.truth.execute("SELECT count(*) FROM sessions").fetchone() == (3,)
+        assert store.primary.execute("SELECT count(*) FROM sessions").fetchone() == (3,)
     assert peak < 20 * size
 
 
@@ -127,7 +127,7 @@ def test_what_sqlite_would_hold_in_any_column_comes_in_as_text_or_not_at_all(db:
         )
     with make_store(tmp_path) as store:
         import_bazinga(store, db.path)
-        modes = store.truth.execute("SELECT DISTINCT mode FROM sessions").fetchall()
+        modes = store.primary.execute("SELECT DISTINCT mode FROM sessions").fetchall()
     assert set(modes) <= {("simple",), ("parallel",)}
 
 

@@ -122,20 +122,20 @@ def _words(call: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def truth(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def primary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return hostile_store(tmp_path_factory.mktemp("hostile"))
 
 
-def printed(truth: Path, words: list[str]) -> tuple[int, str, str]:
+def printed(primary: Path, words: list[str]) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = run(["--db", str(truth), "--root", str(truth.parent.parent), *words])
+        code = run(["--db", str(primary), "--root", str(primary.parent.parent), *words])
     return code, out.getvalue(), err.getvalue()
 
 
 @each_row("call", CALLS)
-def test_nothing_that_is_shown_drives_a_terminal(truth: Path, call: str) -> None:
-    code, out, err = printed(truth, _words(call))
+def test_nothing_that_is_shown_drives_a_terminal(primary: Path, call: str) -> None:
+    code, out, err = printed(primary, _words(call))
     assert 0 <= code <= 7 and "should not" not in err
     assert hidden_in(out + err) == set()
     if not call.startswith(_WITH_BODIES):
@@ -143,7 +143,7 @@ def test_nothing_that_is_shown_drives_a_terminal(truth: Path, call: str) -> None
 
 
 @each_row("call", [call for call in CALLS if not call.startswith(("bazinga", "export"))])
-def test_json_holds_every_character_and_shows_none_that_hides(truth: Path, call: str) -> None:
-    _, out, err = printed(truth, [*_words(call), "--json"])
+def test_json_holds_every_character_and_shows_none_that_hides(primary: Path, call: str) -> None:
+    _, out, err = printed(primary, [*_words(call), "--json"])
     assert hidden_in(out + err) == set()
     assert isinstance(json.loads(out), dict)

@@ -36,7 +36,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Location:
 def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
     def call(*command: str) -> tuple[int, str]:
         capsys.readouterr()
-        code = run(["--db", shop.truth, *command, "--json"])
+        code = run(["--db", shop.primary, *command, "--json"])
         return code, capsys.readouterr().out
 
     return call
@@ -45,31 +45,31 @@ def ask(shop: Location, capsys: pytest.CaptureFixture[str]) -> Callable[..., tup
 def test_a_lost_page_of_the_schema_is_repaired_and_costs_no_row(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:
-    before, truth = rows_of(shop.truth), Path(shop.truth).read_bytes()
-    pages = [page for page, sort in sorts_of(shop.truth).items() if sort == "sqlite_schema leaf"]
+    before, primary = rows_of(shop.primary), Path(shop.primary).read_bytes()
+    pages = [page for page, sort in sorts_of(shop.primary).items() if sort == "sqlite_schema leaf"]
     assert len(pages) > 2
     for page in pages:
         without_logs(shop)
-        Path(shop.truth).write_bytes(zeroed(truth, page - 1))
+        Path(shop.primary).write_bytes(zeroed(primary, page - 1))
         assert ask("search", "ibex")[0] == 5
         code, printed = ask("doctor", "--repair", "apply")
         assert (code, json.loads(printed)["repair"]["complete"]) in ((0, True), (5, False)), page
         assert ask("doctor", "--deep")[0] == 0
-        after = rows_of(shop.truth)
+        after = rows_of(shop.primary)
         assert {name for name, rows in before.items() if rows - after[name]} == set(), page
 
 
 def test_a_text_that_is_no_utf_8_is_found_by_doctor_and_stops_no_index_for_good(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:
-    data = Path(shop.truth).read_bytes()
+    data = Path(shop.primary).read_bytes()
     assert data.count(b" w7.") == 1
-    Path(shop.truth).write_bytes(data.replace(b" w7.", b" \xff7."))
+    Path(shop.primary).write_bytes(data.replace(b" w7.", b" \xff7."))
     code, printed = ask("doctor")
     (texts,) = [finding for finding in json.loads(printed)["findings"] if finding["id"] == "texts"]
     assert (code, "no UTF-8" in texts["evidence"]) == (5, True)
     ask("doctor", "--repair", "apply")
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         save(store, "late.md", "A chamois.\n")
         assert search_ids(store, "chamois") != [] and has_no_ghosts(store)
 
@@ -78,7 +78,7 @@ def test_a_term_that_only_fts5_has_makes_the_index_anew(shop: Location) -> None:
     index = apsw.Connection(shop.index_file)
     index.execute("DELETE FROM terms WHERE term = 'ibex'")
     index.close()
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         assert len(search_ids(store, "ibex", limit=50)) == 12
         assert found(store, "ibex").outcome == "matched"
         assert found(store, "unheard of").outcome == "no_match"
@@ -88,7 +88,7 @@ def test_a_row_without_what_it_holds_makes_the_index_anew(shop: Location) -> Non
     index = apsw.Connection(shop.index_file)
     index.execute("DELETE FROM forward WHERE id IN (SELECT id FROM forward LIMIT 3)")
     index.close()
-    with open_store(shop.truth) as store:
+    with open_store(shop.primary) as store:
         assert len(search_ids(store, "ibex", limit=50)) == 12 and has_no_ghosts(store)
 
 
@@ -111,15 +111,15 @@ def test_an_index_with_pages_that_are_nobodys_is_replaced_by_a_repair(
 def test_what_no_new_index_helps_against_is_said_to_be_the_store(
     shop: Location, ask: Callable[..., tuple[int, str]]
 ) -> None:
-    truth = Path(shop.truth).read_bytes()
+    primary = Path(shop.primary).read_bytes()
     outcomes = set[str]()
     for page in {
-        *leaves_of(shop.truth, "artifacts"),
-        *leaves_of(shop.truth, "documents"),
-        root_of(shop.truth, "groups"),
+        *leaves_of(shop.primary, "artifacts"),
+        *leaves_of(shop.primary, "documents"),
+        root_of(shop.primary, "groups"),
     }:
         without_logs(shop)
-        Path(shop.truth).write_bytes(flipped(truth, page))
+        Path(shop.primary).write_bytes(flipped(primary, page))
         code, printed = ask("search", "ibex")
         answer = json.loads(printed)
         outcomes.add(str(answer.get("outcome")))
@@ -141,10 +141,10 @@ def test_a_context_says_when_search_could_add_nothing(
 
 
 def test_what_nobody_foresaw_is_damage_where_the_store_is_damaged(shop: Location) -> None:
-    db, root = named_store(["--db", shop.truth, "search", "--root=/x"])
-    assert (db, root) == (shop.truth, "/x")
+    db, root = named_store(["--db", shop.primary, "search", "--root=/x"])
+    assert (db, root) == (shop.primary, "/x")
     error = explained(ValueError("odd"), db)
     assert type(error) is CtxrankError and "should not" in error.message
-    data = Path(shop.truth).read_bytes()
-    Path(shop.truth).write_bytes(zeroed(data, leaves_of(shop.truth, "documents")[0]))
+    data = Path(shop.primary).read_bytes()
+    Path(shop.primary).write_bytes(zeroed(data, leaves_of(shop.primary, "documents")[0]))
     assert isinstance(explained(ValueError("odd"), db), DamagedError)

@@ -53,7 +53,7 @@ def saved(store: Store, failure: str, solution: str = "Upgrade it.", **values: o
 
 
 def ask(store: Store, failure: str, project: str = "default", lang: str | None = None) -> ErrorAnswer:
-    return recognise(store.truth, failure, Asked(project, now_us(), lang))
+    return recognise(store.primary, failure, Asked(project, now_us(), lang))
 
 
 def age(store: Store, days: int) -> None:
@@ -70,17 +70,17 @@ def test_a_saved_error_is_recognised_found_and_shown(store: Store) -> None:
     (fix,) = ask(store, LOCKFILE.format("shop")).fixes
     assert (fix.solution, fix.match.grade, fix.occurrences) == ("Upgrade it.", "exact", 1)
     assert search_ids(store, "lockfile") == search_ids(store, "upgrade") == ["error:1"]
-    stored, recognition = get_error(store.truth, 1), recognition_of(store.truth, 1)
+    stored, recognition = get_error(store.primary, 1), recognition_of(store.primary, 1)
     assert stored.hints == ("npm 6", "CI") and stored.expires_at - stored.last_seen == 90 * DAY_US
     assert recognition is not None and recognition.values == ("shop",)
 
 
 def test_d14_sixty_saves_at_once_are_sixty(store: Store) -> None:
-    children = [start_child(_SAVE, store.location.truth) for _ in range(6)]
+    children = [start_child(_SAVE, store.location.primary) for _ in range(6)]
     for child in children:
         child.communicate(timeout=60)
     assert [child.returncode for child in children] == [0] * 6
-    assert [error.occurrences for error in list_errors(store.truth)] == [60]
+    assert [error.occurrences for error in list_errors(store.primary)] == [60]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_of_two_untried_solutions_the_longer_stands(store: Store, old: str, new:
     saved(store, LOCKFILE.format("shop"), old)
     again = saved(store, LOCKFILE.format("shop"), new)
     assert (again.solution, again.occurrences, again.is_new) == (done, 2, False)
-    assert [error.solution for error in list_errors(store.truth)] == [stands]
+    assert [error.solution for error in list_errors(store.primary)] == [stands]
 
 
 def test_a_confirmed_solution_stands_and_a_refuted_one_goes_with_its_record(store: Store) -> None:
@@ -104,10 +104,10 @@ def test_a_confirmed_solution_stands_and_a_refuted_one_goes_with_its_record(stor
     assert saved(store, LOCKFILE.format("shop"), "Something much longer than that.").solution == "kept"
     for _ in range(4):
         confirm(store, 1, has_helped=False)
-    assert get_error(store.truth, 1).state == "refuted"
+    assert get_error(store.primary, 1).state == "refuted"
     again = saved(store, LOCKFILE.format("shop"), "Buy one.")
     assert (again.solution, again.reason, again.state) == ("replaced", "the known one is refuted", "sighted")
-    assert get_error(store.truth, 1)[7:9] == (0, 0) and search_ids(store, "buy") == ["error:1"]
+    assert get_error(store.primary, 1)[7:9] == (0, 0) and search_ids(store, "buy") == ["error:1"]
 
 
 def test_a_solution_that_says_more_keeps_its_record_and_any_takes_the_place_if_asked(store: Store) -> None:
@@ -115,7 +115,7 @@ def test_a_solution_that_says_more_keeps_its_record_and_any_takes_the_place_if_a
     confirm(store, 1, has_helped=True)
     assert saved(store, LOCKFILE.format("shop"), "Upgrade it. Version 7 does.").state == "confirmed"
     assert saved(store, LOCKFILE.format("shop"), "No.", is_final=True).state == "sighted"
-    assert get_error(store.truth, 1).solution == "No."
+    assert get_error(store.primary, 1).solution == "No."
 
 
 def test_a_proposal_takes_the_place_of_no_solution(store: Store) -> None:
@@ -145,7 +145,7 @@ def test_patterns_belong_to_a_project_and_a_language(store: Store) -> None:
     assert saved(store, LOCKFILE.format("shop"), lang="rust").id == 3
     assert [fix.match.pattern_id for fix in ask(store, LOCKFILE.format("shop"), lang="go").fixes] == [1]
     assert ask(store, LOCKFILE.format("shop"), project="third").fixes == ()
-    assert [error.id for error in list_errors(store.truth, project="default", lang="rust")] == [3]
+    assert [error.id for error in list_errors(store.primary, project="default", lang="rust")] == [3]
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_cannot_be_saved_is_refused_and_nothing_is_written(
 ) -> None:
     with pytest.raises(UsageError, match=said):
         saved(store, **{"failure": "error: x", **values})
-    assert list_errors(store.truth) == []
+    assert list_errors(store.primary) == []
 
 
 def test_secrets_are_taken_out_of_all_that_is_saved_and_still_match(store: Store) -> None:
@@ -169,7 +169,7 @@ def test_secrets_are_taken_out_of_all_that_is_saved_and_still_match(store: Store
     done = saved(store, failure, f"Use {secret}", hints=(secret,))
     assert done.is_redacted
     dump = [str(tuple(row)) for table in ("error_patterns", "error_signatures", "documents")
-            for row in store.truth.execute(f"SELECT * FROM {table}")]  # fmt: skip
+            for row in store.primary.execute(f"SELECT * FROM {table}")]  # fmt: skip
     assert not any(secret in row or secret[9:] in row for row in dump)
     assert len(ask(store, failure).fixes) == 1
 
@@ -212,11 +212,11 @@ def test_d08_an_expired_error_is_not_answered_nor_listed_and_prune_removes_it(st
     age(store, 91)
     answer = ask(store, LOCKFILE.format("shop"))
     assert answer.fixes == () and "has expired" in answer.reason
-    assert list_errors(store.truth) == [] and len(list_errors(store.truth, with_expired=True)) == 1
+    assert list_errors(store.primary) == [] and len(list_errors(store.primary, with_expired=True)) == 1
     assert (prune_errors(store, project="other"), prune_errors(store, is_dry_run=True)) == (0, 1)
     assert prune_errors(store) == 1
     for table in ("error_patterns", "error_signatures", "error_terms"):
-        assert store.truth.execute(f"SELECT count(*) FROM {table}").get == 0
+        assert store.primary.execute(f"SELECT count(*) FROM {table}").get == 0
     assert search_ids(store, "lockfile") == []
 
 
@@ -241,12 +241,12 @@ def seen(store: Store, text: str, group: str | None = None, session: str = "S") 
 def test_the_last_failure_of_a_group_is_its_own_or_the_sessions(store: Store) -> None:
     seen(store, "error: one", "A")
     seen(store, "error: two", "B")
-    groups = [int(row[0]) for row in store.truth.execute("SELECT id FROM groups ORDER BY id")]
-    last = [last_failure(store.truth, 1, group, now=now_us()) for group in (*groups, None)]
+    groups = [int(row[0]) for row in store.primary.execute("SELECT id FROM groups ORDER BY id")]
+    last = [last_failure(store.primary, 1, group, now=now_us()) for group in (*groups, None)]
     assert last == ["error: one", "error: two", "error: two"]
     seen(store, "error: three")
-    assert last_failure(store.truth, 1, groups[0], now=now_us()) == "error: three"
-    assert last_failure(store.truth, 1, None, now=now_us() + 2 * DAY_US) == ""
+    assert last_failure(store.primary, 1, groups[0], now=now_us()) == "error: three"
+    assert last_failure(store.primary, 1, None, now=now_us() + 2 * DAY_US) == ""
 
 
 def test_a_failure_that_is_over_is_no_current_one(store: Store) -> None:
@@ -254,13 +254,13 @@ def test_a_failure_that_is_over_is_no_current_one(store: Store) -> None:
     seen(store, LOCKFILE.format("shop"))
     with store.write() as change:
         assert resolve(change, find_session(change.connection, "S").id, pattern_id=1) == 1
-    assert last_failure(store.truth, 1, None, now=now_us()) == ""
+    assert last_failure(store.primary, 1, None, now=now_us()) == ""
 
 
 def test_a_recorded_failure_counts_the_error_that_it_is(store: Store) -> None:
     saved(store, LOCKFILE.format("shop"))
     seen(store, LOCKFILE.format("shop"))
-    assert get_error(store.truth, 1).occurrences == 2
+    assert get_error(store.primary, 1).occurrences == 2
 
 
 def test_an_unknown_failure_is_known_to_have_been_seen_before(store: Store) -> None:
@@ -268,15 +268,15 @@ def test_an_unknown_failure_is_known_to_have_been_seen_before(store: Store) -> N
         seen(store, LOCKFILE.format("shop"), session=session)
     signature = ask(store, LOCKFILE.format("shop")).signature
     assert signature is not None
-    before = seen_before(store.truth, "default", signature.instance)
+    before = seen_before(store.primary, "default", signature.instance)
     assert before is not None and (before.times, before.unsolved) == (3, 3)
-    assert seen_before(store.truth, "other", signature.instance) is None
+    assert seen_before(store.primary, "other", signature.instance) is None
 
 
 def test_a_session_keeps_its_last_five_hundred_failures(store: Store) -> None:
     for number in range(503):
         seen(store, f"error: x {number}")
-    assert store.truth.execute("SELECT count(*), min(id) FROM error_sightings").get == (500, 4)
+    assert store.primary.execute("SELECT count(*), min(id) FROM error_sightings").get == (500, 4)
 
 
 def test_an_exported_error_is_recognised_where_it_comes_in_with_its_record(store: Store, tmp_path: Path) -> None:
@@ -354,9 +354,11 @@ def test_expired_and_foreign_errors_take_no_place_from_a_live_one(store: Store) 
             last_seen = 1 if copy % 2 == 0 else now_us()
             copied = patterns.upsert(change, pattern._replace(last_seen=last_seen))
             put_signature(change, copied, "default", text.format("x").replace("program", "programs today"))
-    answer = recognise(store.truth, text.format("x"), Asked("default", now_us(), "python"))
+    answer = recognise(store.primary, text.format("x"), Asked("default", now_us(), "python"))
     assert [fix.match.pattern_id for fix in answer.fixes] == [number]
-    similar = lookup.similar(store.truth, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0]))
+    similar = lookup.similar(
+        store.primary, Whose("default", now_us(), "python"), sign(error_units(text.format("x"))[0])
+    )
     assert [known.pattern_id for known in similar] == [number]
 
 
@@ -366,6 +368,6 @@ def test_of_equally_sure_solutions_the_refuted_one_comes_last_however_new_it_is(
     with store.write() as change:
         change.connection.execute("UPDATE error_patterns SET pattern_hash = 'another', state = 'refuted'")
     sighted = know_error(store, text, "Upgrade it.", confidence=0.5, last_seen=TODAY - DAY_US)
-    fixes = recognise(store.truth, f"E: {text}", Asked("default", TODAY)).fixes
+    fixes = recognise(store.primary, f"E: {text}", Asked("default", TODAY)).fixes
     assert [(fix.match.pattern_id, fix.match.state) for fix in fixes] == [(sighted, "sighted"), (refuted, "refuted")]
     assert fixes[0].match.recognition == fixes[1].match.recognition

@@ -29,7 +29,7 @@ def records(store: Store, record: str) -> list[dict[str, object]]:
 
 def test_an_empty_store_is_a_header_and_an_end(store: Store) -> None:
     header, end = exported(store)
-    uuid = store.truth.execute("SELECT uuid FROM store").get
+    uuid = store.primary.execute("SELECT uuid FROM store").get
     assert header.pop("exported_at").endswith("Z")
     assert header == {"format": "ctxrank-export", "version": 1, "store": uuid, "ruleset": RULESET_VERSION}
     assert end == {"record": "end", "counts": {}}
@@ -77,7 +77,7 @@ def test_stored_json_is_json_and_a_moment_is_whole(store: Store) -> None:
 def test_what_cannot_be_json_again_stays_a_text(store: Store) -> None:
     fill(store)
     for text in ("NaN", "{broken", "[" * 100_000):
-        store.truth.execute("UPDATE skill_outputs SET output = ?", (text,))
+        store.primary.execute("UPDATE skill_outputs SET output = ?", (text,))
         assert records(store, "skill")[0]["output"] == text
 
 
@@ -115,7 +115,7 @@ def test_what_older_rules_let_through_is_redacted_on_its_way_out(store: Store) -
         "UPDATE sessions SET requirements = ?",
         "UPDATE groups SET title = ?",
     ):
-        store.truth.execute(statement, (secret,))
+        store.primary.execute(statement, (secret,))
     text = "".join(export_lines(store))
     assert secret not in text
     assert text.count("REDACTED") >= 9
@@ -149,7 +149,7 @@ def test_the_command_prints_or_writes_the_same(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill(store)
-    command = ["export", "--db", store.location.truth, "--kind", "Package"]
+    command = ["export", "--db", store.location.primary, "--kind", "Package"]
     assert run(command) == 0
     printed = capsys.readouterr().out.splitlines()
     target = tmp_path / "x.jsonl"
@@ -163,7 +163,7 @@ def test_the_command_prints_or_writes_the_same(
 def test_a_file_is_replaced_only_by_force(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "x.jsonl"
     target.write_text("mine\n")
-    command = ["export", "--db", store.location.truth, "-o", str(target)]
+    command = ["export", "--db", store.location.primary, "-o", str(target)]
     assert run(command) == 2
     assert "--force" in capsys.readouterr().err
     assert target.read_text() == "mine\n"
@@ -171,7 +171,7 @@ def test_a_file_is_replaced_only_by_force(store: Store, tmp_path: Path, capsys: 
     assert json.loads(capsys.readouterr().out)["records"] == 0
     assert target.read_text().count("\n") == 2
     for place in (tmp_path, tmp_path / "none" / "x.jsonl"):
-        assert run(["export", "--db", store.location.truth, "-o", str(place), "--force"]) == 2
+        assert run(["export", "--db", store.location.primary, "-o", str(place), "--force"]) == 2
 
 
 def test_an_export_that_fails_leaves_the_old_file_and_no_other(
@@ -181,7 +181,7 @@ def test_an_export_that_fails_leaves_the_old_file_and_no_other(
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "x.jsonl").write_text("mine\n")
-    store.truth.execute("UPDATE store SET uuid = 'x'")
-    store.truth.execute("ALTER TABLE events RENAME COLUMN payload TO load")
-    assert run(["export", "--db", store.location.truth, "-o", str(folder / "x.jsonl"), "--force"]) == 6
+    store.primary.execute("UPDATE store SET uuid = 'x'")
+    store.primary.execute("ALTER TABLE events RENAME COLUMN payload TO load")
+    assert run(["export", "--db", store.location.primary, "-o", str(folder / "x.jsonl"), "--force"]) == 6
     assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("x.jsonl", "mine\n")]

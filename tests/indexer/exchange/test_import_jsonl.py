@@ -91,17 +91,17 @@ def test_links_between_records_are_those_of_the_store_they_came_to(store: Store,
         save(store, f"{number}.md", session="X")
     bring(store, exported_bytes(other))
     packages = {
-        p.id: (p.path, p.supersedes, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)
+        p.id: (p.path, p.supersedes, p.superseded_by) for p in list_packages(store.primary, include_superseded=True)
     }
     assert (packages[4], packages[5]) == (("notes/locks.md", None, 5), ("notes/locks.md", 4, None))
-    (session,) = [session.id for session in list_sessions(store.truth) if session.name == "S"]
-    assert list_groups(store.truth, session)[0].context_references == (4, 5)
+    (session,) = [session.id for session in list_sessions(store.primary) if session.name == "S"]
+    assert list_groups(store.primary, session)[0].context_references == (4, 5)
 
 
 def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other: Store) -> None:
     bring(store, exported_bytes(other))
     kept = "SELECT occurrences, confirmations, refutations, state, confidence, lang FROM error_patterns"
-    here, there = store.truth.execute(kept).fetchall(), other.truth.execute(kept).fetchall()
+    here, there = store.primary.execute(kept).fetchall(), other.primary.execute(kept).fetchall()
     assert here == there == [(4, 2, 1, "sighted", 0.7, "python")]
     seen = """
         SELECT s.name, g.name, e.pattern_hash, f.template, f.instance, f.error_text, f.seen_at, f.resolved_at
@@ -109,7 +109,7 @@ def test_errors_keep_their_record_and_failures_what_they_are(store: Store, other
           LEFT JOIN groups AS g ON g.id = f.group_id LEFT JOIN error_patterns AS e ON e.id = f.pattern_id
          ORDER BY f.id
     """
-    here, there = store.truth.execute(seen).fetchall(), other.truth.execute(seen).fetchall()
+    here, there = store.primary.execute(seen).fetchall(), other.primary.execute(seen).fetchall()
     assert here == there and [row[2] for row in here] == ["cafe", None]
 
 
@@ -121,30 +121,30 @@ def test_a_failure_that_was_over_elsewhere_is_over_here_and_no_older_one_becomes
         change.connection.execute("UPDATE error_sightings SET resolved_at = ?", (MOMENT + 9,))
     bring(store, exported_bytes(other))
     over = "SELECT min(resolved_at), max(resolved_at), count(*) FROM error_sightings"
-    assert store.truth.execute(over).fetchone() == (MOMENT + 9, MOMENT + 9, 2)
+    assert store.primary.execute(over).fetchone() == (MOMENT + 9, MOMENT + 9, 2)
     sighting = sighting_of("error: a newer one", MOMENT + 1_000, None)
     older = sighting_of("error: an older one", MOMENT - 1_000, None)
     assert sighting is not None and older is not None
-    session_id = int(store.truth.execute("SELECT id FROM sessions WHERE name = 'S'").get)
+    session_id = int(store.primary.execute("SELECT id FROM sessions WHERE name = 'S'").get)
     with store.write() as change:
         insert_failure(change, session_id, 0, sighting, None)
         insert_failure(change, session_id, 0, older, None)
-    assert last_failure(store.truth, session_id, None, now=MOMENT) == "error: a newer one"
+    assert last_failure(store.primary, session_id, None, now=MOMENT) == "error: a newer one"
 
 
 def test_an_error_that_was_not_exported_leaves_its_failures_unnamed(store: Store, other: Store) -> None:
     bring(store, "".join(export_lines(other, sessions=["S"])).encode())
-    assert store.truth.execute("SELECT count(*), count(pattern_id) FROM error_sightings").fetchone() == (2, 0)
+    assert store.primary.execute("SELECT count(*), count(pattern_id) FROM error_sightings").fetchone() == (2, 0)
 
 
 def test_a_second_run_brings_nothing(store: Store, other: Store) -> None:
     data = exported_bytes(other)
     bring(store, data)
-    seq = store.truth.execute("SELECT seq FROM store").get
+    seq = store.primary.execute("SELECT seq FROM store").get
     report = bring(store, data)
     assert report.is_noop
     assert not report.skipped
-    assert store.truth.execute("SELECT seq FROM store").get == seq
+    assert store.primary.execute("SELECT seq FROM store").get == seq
 
 
 def test_a_later_export_brings_what_is_new_or_changed(store: Store, other: Store) -> None:
@@ -152,13 +152,13 @@ def test_a_later_export_brings_what_is_new_or_changed(store: Store, other: Store
     save(other, "late.md", "okapi\n", created_at=MOMENT + 5)
     supersede(other, 2, 4)
     consume(other, 3, "developer", 1)
-    other.truth.execute("UPDATE strategies SET insight = 'Test often.', last_seen = last_seen + 1")
+    other.primary.execute("UPDATE strategies SET insight = 'Test often.', last_seen = last_seen + 1")
     assert changed(store, exported_bytes(other)) == {
         "package": (1, 2), "supersession": (1, 0), "strategy": (0, 1),
     }  # fmt: skip
-    assert get_package(store.truth, 2).superseded_by == 4
+    assert get_package(store.primary, 2).superseded_by == 4
     assert search_ids(store, "often") == ["strategy:1"]
-    assert [row.iteration for row in consumers_of(store.truth, 3) if row.consumed_at] == [1]
+    assert [row.iteration for row in consumers_of(store.primary, 3) if row.consumed_at] == [1]
     assert without_ids(exported(store)) == without_ids(exported(other))
 
 
@@ -169,7 +169,7 @@ def test_what_was_taken_here_stays_taken(store: Store) -> None:
     taken = {"agent": "qa_expert", "iteration": 1, "consumed_at": ISO}
     package["consumers"] = [{"agent": "developer"}, taken, {"agent": "tech_lead"}]
     assert changed(store, as_bytes(HEADER, SESSION, package)) == {"package": (0, 1)}
-    assert [(row.agent, row.iteration) for row in consumers_of(store.truth, 1)] == [
+    assert [(row.agent, row.iteration) for row in consumers_of(store.primary, 1)] == [
         ("developer", 2), ("qa_expert", 1), ("tech_lead", None),
     ]  # fmt: skip
 
@@ -183,7 +183,7 @@ def test_the_export_of_this_very_store_changes_nothing(other: Store) -> None:
 def test_what_went_to_another_store_and_back_is_not_doubled(store: Store, other: Store) -> None:
     bring(store, exported_bytes(other))
     assert bring(other, exported_bytes(store)).is_noop
-    assert len(list_packages(other.truth, include_superseded=True)) == 3
+    assert len(list_packages(other.primary, include_superseded=True)) == 3
 
 
 def test_what_was_pruned_comes_back_from_an_own_export(other: Store) -> None:
@@ -199,7 +199,7 @@ def test_what_was_imported_and_pruned_does_not_come_back(store: Store, other: St
     bring(store, data)
     prune_older(store, now_us() + 1)
     assert bring(store, data).is_noop
-    assert list_packages(store.truth, include_superseded=True) == []
+    assert list_packages(store.primary, include_superseded=True) == []
 
 
 def test_two_packages_that_look_alike_both_come_in(store: Store) -> None:
@@ -212,8 +212,8 @@ def test_a_session_of_the_same_name_is_joined(store: Store) -> None:
     save(store, "mine.md")
     report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
     assert "S was here already" in report.notes[0]
-    assert {package.session for package in list_packages(store.truth)} == {"S"}
-    assert len(list_groups(store.truth, 1)) == 1
+    assert {package.session for package in list_packages(store.primary)} == {"S"}
+    assert len(list_groups(store.primary, 1)) == 1
 
 
 def test_a_file_that_is_here_speaks_for_itself(store: Store) -> None:
@@ -277,8 +277,8 @@ def test_every_text_is_redacted_on_its_way_in(store: Store, other: Store) -> Non
         data = data.replace(text, text + b" " + secret.encode())
     assert not bring(store, data).skipped
     dump = "".join(str(row) for (table,) in list(
-        store.truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-    ) for row in store.truth.execute(f"SELECT * FROM {table}"))  # fmt: skip
+        store.primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    ) for row in store.primary.execute(f"SELECT * FROM {table}"))  # fmt: skip
     assert secret not in dump
     assert dump.count("REDACTED") >= 9
 
@@ -301,7 +301,7 @@ def test_what_is_no_export_is_refused_before_anything_is_written(store: Store, d
     with pytest.raises(UsageError, match=said) as refused:
         bring(store, data + as_bytes(SESSION))
     assert refused.value.hint
-    assert list_sessions(store.truth) == []
+    assert list_sessions(store.primary) == []
 
 
 def test_an_empty_file_is_refused(store: Store) -> None:
@@ -355,7 +355,7 @@ def test_a_line_that_cannot_be_used_is_named_and_the_rest_comes_in(store: Store,
     assert key == "line 3"
     assert why in reason
     assert search_ids(store, "heron") == ["reasoning:1"]
-    assert list_packages(store.truth) == []
+    assert list_packages(store.primary) == []
 
 
 @pytest.mark.parametrize(
@@ -414,9 +414,9 @@ def test_a_group_sees_packages_that_came_with_a_later_export(store: Store) -> No
     group: dict[str, Any] = {"record": "group", "session": "S", "name": "G", "created_at": ISO}
     group["context_references"] = [7, 99, "x"]
     bring(store, as_bytes(HEADER, SESSION, group))
-    assert list_groups(store.truth, 1)[0].context_references == ()
+    assert list_groups(store.primary, 1)[0].context_references == ()
     assert changed(store, as_bytes(HEADER, SESSION, group, PACKAGE)) == {"package": (1, 0), "reference": (0, 1)}
-    assert list_groups(store.truth, 1)[0].context_references == (1,)
+    assert list_groups(store.primary, 1)[0].context_references == (1,)
 
 
 def test_versions_that_make_a_circle_are_refused(store: Store) -> None:
@@ -432,11 +432,11 @@ def test_the_command_reads_a_file_or_stdin(
 ) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(exported_bytes(other) + b"more\n")
-    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
     assert "package        3 new, 0 updated, 0 unchanged" in capsys.readouterr().out
     with path.open() as opened:
         monkeypatch.setattr("sys.stdin", opened)
-        assert run(["import", "jsonl", "-", "--db", store.location.truth, "--json"]) == 0
+        assert run(["import", "jsonl", "-", "--db", store.location.primary, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["is_noop"] is True
 
 
@@ -445,12 +445,12 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
 ) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(as_bytes(HEADER, {**THOUGHT, "session": "\x1b[31mX"}))
-    assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 5
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 5
     err = capsys.readouterr().err
     assert "skipped reasoning line 2: its session '[31mX' is not there" in err
     assert "no end line" in err
-    assert run(["import", "jsonl", str(tmp_path / "none"), "--db", store.location.truth]) == 2
-    assert run(["import", "jsonl", str(tmp_path), "--db", store.location.truth]) == 6
+    assert run(["import", "jsonl", str(tmp_path / "none"), "--db", store.location.primary]) == 2
+    assert run(["import", "jsonl", str(tmp_path), "--db", store.location.primary]) == 6
     assert "Traceback" not in capsys.readouterr().err
 
 
@@ -472,11 +472,11 @@ def test_a_file_that_was_cut_off_comes_in_and_is_5(
 ) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, *end))
-    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 5
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary, "--json"]) == 5
     assert json.loads(capsys.readouterr().out)["complete"] is False
     assert search_ids(store, "heron") == ["reasoning:1"]
     path.write_bytes(as_bytes(HEADER, SESSION, THOUGHT, END))
-    assert run(["import", "jsonl", str(path), "--db", store.location.truth, "--json"]) == 0
+    assert run(["import", "jsonl", str(path), "--db", store.location.primary, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["complete"] is True
 
 
@@ -486,7 +486,7 @@ def test_one_row_that_is_here_already_is_one_row(
     path = tmp_path / "x.jsonl"
     path.write_bytes(as_bytes(HEADER, SESSION, END))
     for _ in range(2):
-        assert run(["import", "jsonl", str(path), "--db", store.location.truth]) == 0
+        assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 0
     assert capsys.readouterr().out.endswith("Nothing new: 1 row is here already\n")
 
 
@@ -501,7 +501,7 @@ def test_skill_outputs_of_two_stores_do_not_share_an_iteration(store: Store) -> 
     revised = theirs.replace(b'"output": "b"', b'"output": "b, revised"')
     assert bring(store, revised).counts["skill"].updated == 1
     query = "SELECT iteration, output FROM skill_outputs ORDER BY id"
-    assert store.truth.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]
+    assert store.primary.execute(query).get == [(1, '"a"'), (2, '"b, revised"')]
 
 
 def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
@@ -515,24 +515,24 @@ def test_two_passages_of_one_key_are_two_passages(store: Store) -> None:
 def test_passages_that_are_the_same_keep_their_rows(store: Store) -> None:
     bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
     query = "SELECT id, seq FROM documents WHERE kind = 'passage'"
-    before = list(store.truth.execute(query))
+    before = list(store.primary.execute(query))
     bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "summary": "Two zebras."}, END))
-    assert list(store.truth.execute(query)) == before != []
+    assert list(store.primary.execute(query)) == before != []
 
 
 def test_an_import_gives_passages_their_package_s_new_facets(store: Store) -> None:
     bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
     bring(store, as_bytes(HEADER, SESSION, {**PACKAGE, "priority": "low", "group": "H"}, END))
     query = "SELECT DISTINCT kind, priority, group_id FROM documents WHERE kind IN ('package', 'passage')"
-    (first, second) = sorted(tuple(row) for row in store.truth.execute(query))
+    (first, second) = sorted(tuple(row) for row in store.primary.execute(query))
     assert first[1:] == second[1:] and first[1] == "low"
 
 
 def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: Store) -> None:
-    ledger = Ledger(store.truth, "source")
+    ledger = Ledger(store.primary, "source")
     assert ledger.entry("reasoning", "1:a") is None
     with open_again(store) as other, other.write() as change:
-        theirs = Ledger(other.truth, "source")
+        theirs = Ledger(other.primary, "source")
         with theirs.writing(change):
             theirs.record("reasoning", "1:a", Entry("digest", 7))
     assert ledger.entry("reasoning", "1:a") is None
@@ -542,4 +542,4 @@ def test_what_another_import_brought_meanwhile_is_known_under_the_lock(store: St
 
 def test_what_follows_the_end_of_an_export_is_not_read(store: Store) -> None:
     bring(store, as_bytes(HEADER, SESSION, {**END, "counts": {}}, THOUGHT))
-    assert store.truth.execute("SELECT count(*) FROM reasoning").get == 0
+    assert store.primary.execute("SELECT count(*) FROM reasoning").get == 0

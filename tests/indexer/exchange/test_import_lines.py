@@ -53,8 +53,8 @@ def test_consumers_and_deliveries_come_as_lines_of_their_own(store: Store) -> No
     lines = (SESSION, PACKAGE, CONSUMER, taken, DELIVERY)
     kinds = {"session": (1, 0), "package": (1, 0), "consumer": (2, 0), "delivery": (1, 0)}
     assert changed(import_of(store, *lines)) == kinds
-    assert [consumer[:2] for consumer in consumers_of(store.truth, 1)] == [("developer", None), ("tech_lead", 3)]
-    assert list(store.truth.execute("SELECT package_id, agent, iteration FROM deliveries")) == [(1, "developer", 2)]
+    assert [consumer[:2] for consumer in consumers_of(store.primary, 1)] == [("developer", None), ("tech_lead", 3)]
+    assert list(store.primary.execute("SELECT package_id, agent, iteration FROM deliveries")) == [(1, "developer", 2)]
     assert import_of(store, *lines).is_noop
     assert changed(import_of(store, *lines, {**CONSUMER, "id": 4})) == {"consumer": (1, 0)}
 
@@ -64,7 +64,7 @@ def test_what_was_taken_here_stays_taken(store: Store) -> None:
     consume(store, 1, "developer", iteration=5)
     changed_there = {**CONSUMER, "iteration": 1, "consumed_at": ISO}
     assert import_of(store, SESSION, PACKAGE, changed_there).is_noop
-    assert consumers_of(store.truth, 1)[0].iteration == 5
+    assert consumers_of(store.primary, 1)[0].iteration == 5
 
 
 def test_a_later_delivery_of_the_same_is_kept(store: Store) -> None:
@@ -91,7 +91,7 @@ def test_a_package_may_know_only_what_it_replaces(store: Store) -> None:
     newer = {**PACKAGE, "id": 5, "path": "b.md", "supersedes": 7}
     stray = {**PACKAGE, "id": 9, "path": "c.md", "supersedes": 77}
     report = import_of(store, SESSION, newer, PACKAGE, stray)
-    assert (get_package(store.truth, 1).supersedes, get_package(store.truth, 2).superseded_by) == (2, 1)
+    assert (get_package(store.primary, 1).supersedes, get_package(store.primary, 2).superseded_by) == (2, 1)
     assert [(row.kind, row.key) for row in report.skipped] == [("supersession", "line 5")]
     assert import_of(store, SESSION, newer, PACKAGE).is_noop
 
@@ -100,9 +100,9 @@ def test_a_time_of_null_is_the_present_and_stays_what_it_was(store: Store) -> No
     before = now_us()
     lines = ({**SESSION, "created_at": None}, {**PACKAGE, "created_at": None}, {**THOUGHT, "created_at": None})
     import_of(store, *lines)
-    moments = list(store.truth.execute("SELECT created_at FROM sessions UNION ALL SELECT created_at FROM reasoning"))
+    moments = list(store.primary.execute("SELECT created_at FROM sessions UNION ALL SELECT created_at FROM reasoning"))
     assert all(before <= moment <= now_us() for (moment,) in moments)
-    assert get_package(store.truth, 1).created_at >= before
+    assert get_package(store.primary, 1).created_at >= before
     assert import_of(store, *lines).is_noop
 
 
@@ -113,9 +113,9 @@ def test_a_session_that_says_nothing_of_skills_leaves_them_as_they_are(store: St
         change.connection.execute("UPDATE sessions SET skills_config = ?", (config,))
     import_of(store, {**SESSION, "status": "completed"})
     query = "SELECT skills_config FROM sessions"
-    assert (find_session(store.truth, "S").status, store.truth.execute(query).get) == ("completed", config)
+    assert (find_session(store.primary, "S").status, store.primary.execute(query).get) == ("completed", config)
     import_of(store, {**SESSION, "status": "failed", "skills_config": None})
-    assert store.truth.execute(query).get is None
+    assert store.primary.execute(query).get is None
 
 
 def test_a_package_that_says_nothing_of_passages_keeps_those_that_are_here(store: Store) -> None:
@@ -125,7 +125,7 @@ def test_a_package_that_says_nothing_of_passages_keeps_those_that_are_here(store
     assert bring(store, as_bytes(third, SESSION, PACKAGE)).is_noop
     assert changed(bring(store, as_bytes(third, SESSION, {**PACKAGE, "priority": "low"}))) == {"package": (0, 1)}
     query = "SELECT body, priority FROM documents WHERE kind = 'passage'"
-    assert list(store.truth.execute(query)) == [("The gateway throttles by tenant.", "low")]
+    assert list(store.primary.execute(query)) == [("The gateway throttles by tenant.", "low")]
 
 
 def test_a_group_that_was_made_for_a_record_is_filled_in(store: Store) -> None:
@@ -133,13 +133,13 @@ def test_a_group_that_was_made_for_a_record_is_filled_in(store: Store) -> None:
     group = {"record": "group", "session": "S", "name": "G", "title": "Sign-in", "created_at": ISO}
     assert changed(import_of(store, SESSION, group)) == {"group": (1, 0)}
     assert changed(bring(store, as_bytes({**HEADER, "store": "third"}, SESSION, {**group, "title": "Other"}))) == {}
-    assert store.truth.execute("SELECT title FROM groups").get == "Sign-in"
+    assert store.primary.execute("SELECT title FROM groups").get == "Sign-in"
 
 
 def test_reasoning_that_is_redacted_on_the_way_in_says_so(store: Store) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
     import_of(store, SESSION, THOUGHT, {**THOUGHT, "id": 4, "content": f"The token is {secret}."})
-    assert list(store.truth.execute("SELECT redacted FROM reasoning ORDER BY id")) == [(0,), (1,)]
+    assert list(store.primary.execute("SELECT redacted FROM reasoning ORDER BY id")) == [(0,), (1,)]
 
 
 def test_a_setting_comes_in_if_it_is_one_that_may(store: Store) -> None:
@@ -148,6 +148,6 @@ def test_a_setting_comes_in_if_it_is_one_that_may(store: Store) -> None:
         store, setting, {**setting, "name": "user_rules"}, {"record": "setting", "name": setting["name"]}
     )
     assert [row.key for row in report.skipped] == ["line 3", "line 4"]
-    settings = list(store.truth.execute("SELECT key, value FROM settings"))
+    settings = list(store.primary.execute("SELECT key, value FROM settings"))
     assert [(key, json.loads(str(value))) for key, value in settings] == [(IMPORTED_SKILLS_CONFIG, setting["value"])]
     assert import_of(store, setting).is_noop

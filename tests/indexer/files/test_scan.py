@@ -52,8 +52,8 @@ def finds(store: Store, word: str) -> int:
 
 
 def rows(store: Store, query: str) -> list[tuple[object, ...]]:
-    """What the truth answers."""
-    return list(store.truth.execute(query))
+    """What the primary database answers."""
+    return list(store.primary.execute(query))
 
 
 def test_a_new_file_is_added_and_found(store: Store, tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_rows_that_left_no_trace_do_not_hold_the_index_back(store: Store) -> Non
     with store.write() as change:
         change.next_seq()
     assert store.catch_up() == 0
-    assert store.truth.execute("SELECT seq FROM store").fetchone() == (index_of(store).state().applied_seq,)
+    assert store.primary.execute("SELECT seq FROM store").fetchone() == (index_of(store).state().applied_seq,)
 
 
 def test_a_replaced_index_file_is_noticed(store: Store) -> None:

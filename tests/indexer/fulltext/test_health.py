@@ -217,15 +217,15 @@ def test_an_index_of_a_newer_program_is_left_alone(store: Store) -> None:
     assert Path(store.location.index_file).read_bytes() == before
 
 
-def test_a_restored_truth_with_another_history_leaves_no_ghosts(tmp_path: Path) -> None:
+def test_a_restored_primary_with_another_history_leaves_no_ghosts(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", "zebra")
     backup = tmp_path / "backup.db"
-    shutil.copy(store.location.truth, backup)
+    shutil.copy(store.location.primary, backup)
     with make_store(tmp_path) as store:
         save(store, "b.md", "a ghost")
         save(store, "c.md", "a ghost, too")
-    shutil.copy(backup, store.location.truth)
+    shutil.copy(backup, store.location.primary)
     with make_store(tmp_path) as store:
         for number in range(6):  # the feed passes the point that the index had reached before
             save(store, f"d{number}.md", "a walrus")
@@ -234,14 +234,14 @@ def test_a_restored_truth_with_another_history_leaves_no_ghosts(tmp_path: Path) 
         assert has_no_ghosts(store)
 
 
-def test_a_restored_truth_that_is_behind_its_index_leaves_no_ghosts(tmp_path: Path) -> None:
+def test_a_restored_primary_that_is_behind_its_index_leaves_no_ghosts(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", "zebra")
     backup = tmp_path / "backup.db"
-    shutil.copy(store.location.truth, backup)
+    shutil.copy(store.location.primary, backup)
     with make_store(tmp_path) as store:
         save(store, "b.md", "a ghost")
-    shutil.copy(backup, store.location.truth)
+    shutil.copy(backup, store.location.primary)
     with make_store(tmp_path) as store:
         assert search_ids(store, "ghost") == []
         assert search_ids(store, "zebra") == ["package:1"]

@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def stored(store: Store) -> list[tuple[str, int, str]]:
-    found = stored_annotations(store.truth, tree_id(store.truth, tree_of(store)))
+    found = stored_annotations(store.primary, tree_id(store.primary, tree_of(store)))
     return [(one.path, one.line, one.id) for one in found]
 
 

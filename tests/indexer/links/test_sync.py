@@ -35,9 +35,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_an_unchanged_tree_is_not_read_and_nothing_is_written(store: Store) -> None:
     first = sync_tree(store, tree_of(store))
     assert len(first.read) == len(first.written) == first.files == 17
-    before = store.truth.total_changes()
+    before = store.primary.total_changes()
     assert sync_tree(store, tree_of(store))[1:] == ((), (), ())
-    assert store.truth.total_changes() == before
+    assert store.primary.total_changes() == before
 
 
 @pytest.mark.parametrize("count", [200, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -76,15 +76,15 @@ def test_a_file_written_a_moment_ago_is_read_again(store: Store, tmp_path: Path)
     sync_tree(store, tree_of(store))
     write_file(store, ".contextia/system/norms/errors.md", "---\nid: NORM-ERROR-001\ntitle: b\n---\n")
     sync_tree(store, tree_of(store))
-    assert load_graph(store.truth, tree_of(store)).nodes["NORM-ERROR-001"].title == "b"
+    assert load_graph(store.primary, tree_of(store)).nodes["NORM-ERROR-001"].title == "b"
 
 
-def test_a_deleted_file_leaves_truth_and_index(store: Store, tmp_path: Path) -> None:
+def test_a_deleted_file_leaves_primary_and_index(store: Store, tmp_path: Path) -> None:
     sync_tree(store, tree_of(store))
     assert search_ids(store, "half to even", kinds=("linked",))
     (tmp_path / ".contextia/system/rationale/round-once.md").unlink()
     assert sync_tree(store, tree_of(store)).removed == (".contextia/system/rationale/round-once.md",)
-    assert "DEC-BILLING-003" not in load_graph(store.truth, tree_of(store)).nodes
+    assert "DEC-BILLING-003" not in load_graph(store.primary, tree_of(store)).nodes
     assert not search_ids(store, "fractions", kinds=("linked",))
 
 
@@ -103,14 +103,14 @@ def test_a_folder_that_cannot_be_looked_at_is_not_gone(store: Store, tmp_path: P
     with pytest.raises(CtxrankError, match="cannot be read"):
         sync_tree(store, tree_of(store))
     folder.chmod(0o755)
-    assert "NORM-ERROR-001" in load_graph(store.truth, tree_of(store)).nodes
+    assert "NORM-ERROR-001" in load_graph(store.primary, tree_of(store)).nodes
 
 
 @pytest.mark.parametrize("query", ['"SPEC-BILLING-001"', "Invoice generation", "byte for byte", "superseded"])
 def test_an_artifact_is_found_by_id_title_text_and_status(store: Store, query: str) -> None:
     sync_tree(store, tree_of(store))
     wanted = "DEC-BILLING-002" if query == "superseded" else "SPEC-BILLING-001"
-    number = load_graph(store.truth, tree_of(store)).nodes[wanted].number
+    number = load_graph(store.primary, tree_of(store)).nodes[wanted].number
     assert search_ids(store, query, kinds=("linked",))[0] == f"linked:{number}"
 
 
@@ -125,16 +125,16 @@ def test_one_broken_artifact_does_not_stop_the_others(store: Store, tmp_path: Pa
     for name, data in (("binary.md", b"\0\1\2" * 99), ("bad.md", b"---\nid: [\xff\xfe\n---\n"), ("empty.md", b"")):
         (tmp_path / ".contextia/system/specs" / name).write_bytes(data)
     assert sync_tree(store, tree_of(store)).files == 20
-    assert len(load_graph(store.truth, tree_of(store)).nodes) == 17
+    assert len(load_graph(store.primary, tree_of(store)).nodes) == 17
 
 
 def test_secrets_do_not_reach_the_store(store: Store, tmp_path: Path) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
     write_artifact(tmp_path, "NORM-S-1", f"token: {secret}\n", f"Use {secret}.\n")
     sync_tree(store, tree_of(store))
-    node = load_graph(store.truth, tree_of(store)).nodes["NORM-S-1"]
-    assert secret not in stored_texts(store.truth, [node.number])[node.number].texts.full
-    assert not any(secret in body for (body,) in store.truth.execute("SELECT body FROM documents"))
+    node = load_graph(store.primary, tree_of(store)).nodes["NORM-S-1"]
+    assert secret not in stored_texts(store.primary, [node.number])[node.number].texts.full
+    assert not any(secret in body for (body,) in store.primary.execute("SELECT body FROM documents"))
 
 
 def test_a_link_out_of_the_tree_is_no_artifact(store: Store, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_a_file_too_large_to_be_read_is_an_artifact_with_a_problem(store: Store,
     with (tmp_path / ".contextia/system/norms/huge.md").open("wb") as file:
         file.truncate(MAX_FILE_BYTES + 1)
     sync_tree(store, tree_of(store))
-    problems = store.truth.execute("SELECT problems FROM linked_artifacts WHERE path LIKE '%huge.md'").fetchone()
+    problems = store.primary.execute("SELECT problems FROM linked_artifacts WHERE path LIKE '%huge.md'").fetchone()
     assert problems is not None and "larger than 16 MiB" in str(problems[0])
 
 
@@ -176,14 +176,14 @@ def test_two_trees_of_one_store_do_not_mix(store: Store, tmp_path: Path) -> None
     assert other is not None
     sync_tree(store, tree_of(store))
     sync_tree(store, other)
-    titles = [load_graph(store.truth, tree).nodes["SPEC-BILLING-001"].title for tree in (tree_of(store), other)]
+    titles = [load_graph(store.primary, tree).nodes["SPEC-BILLING-001"].title for tree in (tree_of(store), other)]
     assert titles == ["Invoice generation", "Another one"]
 
 
 def test_a_budget_is_kept_by_stored_counts_that_are_those_of_the_texts(store: Store) -> None:
     sync_tree(store, tree_of(store))
-    numbers = [node.number for node in load_graph(store.truth, tree_of(store)).nodes.values()]
-    for stored in stored_texts(store.truth, numbers).values():
+    numbers = [node.number for node in load_graph(store.primary, tree_of(store)).nodes.values()]
+    for stored in stored_texts(store.primary, numbers).values():
         assert stored.priced == tuple(ceil(cautious_tokens(text)) for text in stored.texts)
 
 
@@ -212,8 +212,8 @@ def test_other_rules_of_redaction_read_every_file_again(
     secret = "ACME-1234" if after.rules else "ghp" + "_" + "a1B2" * 9
     write_artifact(tmp_path, "NORM-S-1", f"token: {secret}\n", f"Use {secret}.\n")
     sync_tree(store, tree_of(store), before)
-    assert any(secret in body for (body,) in store.truth.execute("SELECT body FROM documents"))
+    assert any(secret in body for (body,) in store.primary.execute("SELECT body FROM documents"))
     report = sync_tree(store, tree_of(store), after)
     assert (len(report.read), report.written) == (18, (".contextia/system/norms/norm-s-1.md",))
-    assert not any(secret in body for (body,) in store.truth.execute("SELECT body FROM documents"))
+    assert not any(secret in body for (body,) in store.primary.execute("SELECT body FROM documents"))
     assert sync_tree(store, tree_of(store), after).read == ()

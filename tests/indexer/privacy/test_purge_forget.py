@@ -66,7 +66,7 @@ def fill(store: Store, word: str = WORD, session: str = "S") -> None:
     save_skill_output(store, session, "lint-check", json.dumps({"found": word}))
     record_failure(store, Place(session, "G"), _failure(word))
     with store.write() as change:
-        id_ = find_session(store.truth, session).id
+        id_ = find_session(store.primary, session).id
         record_event(change, id_, None, "note", json.dumps({"text": word}))
         change.connection.execute("UPDATE sessions SET requirements = ? WHERE id = ?", (word, id_))
         change.connection.execute(
@@ -160,7 +160,7 @@ def test_reasoning_takes_the_strategies_along_that_quote_it(store: Store) -> Non
 def test_an_error_takes_the_failures_along_that_were_it(store: Store) -> None:
     text = f"ValueError: bad {WORD}\n"
     saved = save_error(store, NewKnownError(text, f"Drop {WORD}."))
-    unit = str(store.truth.execute("SELECT error_text FROM error_signatures").get)
+    unit = str(store.primary.execute("SELECT error_text FROM error_signatures").get)
     with store.write() as change:
         change.connection.execute(
             "INSERT INTO failed_commands (command_key, command, folder, error_text, git_state, failed_at)"
@@ -195,7 +195,7 @@ def test_what_is_forgotten_is_not_indexed_again_until_it_is_allowed(store: Store
     assert bytes_left(store, WORD) == []
     with pytest.raises(UsageError, match="purged"):
         save(store, f"{WORD}.md", None)
-    assert run(["purge", "--allow", str(number), "--db", store.location.truth]) == 0
+    assert run(["purge", "--allow", str(number), "--db", store.location.primary]) == 0
     index_artifacts(store)
     assert search_ids(store, WORD) != []
 
@@ -204,7 +204,7 @@ def test_an_import_does_not_bring_back_what_is_forgotten(store: Store, tmp_path:
     others(store)
     fill(store)
     exported = tmp_path / "all.jsonl"
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert run(["export", "--output", str(exported), *db]) == 0
     forget_session(store, "S")
     assert run(["import", "jsonl", str(exported), *db]) == 0
@@ -257,7 +257,7 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_purge_ends_it
     monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
     others(store)
     fill(store)
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     with reading(store):
         assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
         assert "not yet forgotten" in capsys.readouterr().out
@@ -280,7 +280,7 @@ def test_a_crash_after_the_deletion_is_ended_by_the_next_purge(store: Store, mon
         patched.setattr(purge, "erase", crash)
         with pytest.raises(KeyboardInterrupt):
             forget_session(store, "S")
-    assert erase.is_erasing_due(store.truth)
+    assert erase.is_erasing_due(store.primary)
     assert purge.finish_forgetting(store)
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
 
@@ -298,7 +298,7 @@ def test_an_index_that_cannot_be_read_for_a_moment_is_not_called_erased(
         patched.setattr(catch_up, "clear", fail)
         with pytest.raises(CtxrankError):
             forget_session(store, "S")
-    assert erase.is_erasing_due(store.truth)
+    assert erase.is_erasing_due(store.primary)
     assert purge.finish_forgetting(store)
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
 
@@ -330,26 +330,26 @@ with open_store(sys.argv[1], busy_ms=20000) as store:
 def test_another_process_may_write_meanwhile(store: Store) -> None:
     others(store)
     fill(store)
-    with start_child(_WRITER, store.location.truth) as writer:
+    with start_child(_WRITER, store.location.primary) as writer:
         assert writer.stdout is not None and writer.stdout.readline() == "writing\n"
-        with open_store(store.location.truth, busy_ms=20_000) as patient:
+        with open_store(store.location.primary, busy_ms=20_000) as patient:
             forgot = forget_session(patient, "S")
             writer.communicate(timeout=60)
             assert writer.returncode == 0
             assert forgot.is_erased or purge.finish_forgetting(patient)
     store.catch_up()
     assert bytes_left(store, WORD) == [] and WORD not in vocabulary(store)
-    assert store.truth.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40
+    assert store.primary.execute("SELECT count(*) FROM packages WHERE summary LIKE 'heron %'").get == 40
 
 
 def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     fill(store)
-    before = list(store.truth.execute("SELECT * FROM documents"))
+    before = list(store.primary.execute("SELECT * FROM documents"))
     dry = forget_session(store, "S", is_dry_run=True)
     counted = forget_secrets(store, [WORD], PLAIN, is_dry_run=True)
-    assert not dry.is_erased and list(store.truth.execute("SELECT * FROM documents")) == before
+    assert not dry.is_erased and list(store.primary.execute("SELECT * FROM documents")) == before
     assert counted.removed["package"] == counted.removed["reasoning"] == 1
-    assert store.truth.execute("SELECT count(*) FROM blocklist").get == 0
+    assert store.primary.execute("SELECT count(*) FROM blocklist").get == 0
     assert forget_session(store, "S").removed == dry.removed
 
 
@@ -360,12 +360,12 @@ def test_what_is_not_there_is_said_and_nothing_is_kept_out(store: Store) -> None
         forget_session(store, "none")
     with pytest.raises(NotFoundError):
         forget_document(store, parse_ref("package:9"))
-    assert store.truth.execute("SELECT count(*) FROM blocklist").get == 0
+    assert store.primary.execute("SELECT count(*) FROM blocklist").get == 0
 
 
 def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: Store) -> None:
     fill(store, SECRET)
-    db = ["--db", store.location.truth, "--json"]
+    db = ["--db", store.location.primary, "--json"]
     done = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--secret", "-", *db], input=f"{SECRET}\n")
     answer = json.loads(done.stdout)
     assert answer["forgotten"] and not answer["dry_run"] and answer["removed"]["package"] == 1
@@ -373,7 +373,7 @@ def test_the_command_answers_in_json_and_reads_a_secret_from_stdin_alone(store: 
     listed = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--list", *db]).stdout)["kept_out"]
     assert [row["kind"] for row in listed] == ["secret", "path"]
     with open_again(store) as again:
-        assert again.truth.execute("SELECT count(*) FROM sessions").get == 1
+        assert again.primary.execute("SELECT count(*) FROM sessions").get == 1
 
 
 def rare(number: int) -> str:
@@ -401,7 +401,7 @@ def test_forgetting_a_secret_changes_nothing_else(store: Store, monkeypatch: pyt
     before = read_status(store)
     assert forget_secrets(store, [SECRET], load_config(store).redaction_mode).is_erased
     assert read_status(store)._replace(counters=before.counters) == before
-    (body,) = store.truth.execute("SELECT body FROM documents WHERE kind = 'passage'").fetchone() or ("",)
+    (body,) = store.primary.execute("SELECT body FROM documents WHERE kind = 'passage'").fetchone() or ("",)
     assert str(body).strip() == f"It says [FORGOTTEN] and {key}."
 
 
@@ -428,10 +428,10 @@ def test_copies_in_the_unused_parts_of_pages_are_erased(store: Store) -> None:
             change.connection.execute(
                 "UPDATE events SET payload = payload || ?, idempotency_key = ? WHERE id = ?", grown
             )
-    gone = [int(id_) for (id_,) in store.truth.execute("SELECT id FROM events WHERE id % 10 = 3")]
+    gone = [int(id_) for (id_,) in store.primary.execute("SELECT id FROM events WHERE id % 10 = 3")]
     with store.write() as change:
         change.connection.execute("DELETE FROM events WHERE id % 10 = 3")
-    store.truth.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    store.primary.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     assert bytes_left(store, *map(rare, gone)) != []
     assert erase.erase(store)
     assert bytes_left(store, *map(rare, gone)) == []
@@ -460,7 +460,7 @@ def test_an_interrupted_search_for_a_secret_is_ended_by_giving_it_again(
     interrupt_a_search(store, monkeypatch)
     save(store, "a.md", session="T")
     assert forget_session(store, "T").is_erased
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert run(["purge", *db]) == UsageError.exit_code and read_status(store).notes != ()
     assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
     assert read_status(store).notes == ()
@@ -481,17 +481,17 @@ def test_another_secret_does_not_end_an_interrupted_search(store: Store, monkeyp
     fill(store, SECRET)
     interrupt_a_search(store, monkeypatch)
     assert forget_secrets(store, ["other-secret"], PLAIN).is_erased
-    assert erase.are_secrets_left(store.truth) and read_status(store).notes != ()
+    assert erase.are_secrets_left(store.primary) and read_status(store).notes != ()
     assert is_forgotten(store, forget_secrets(store, [SECRET], PLAIN), SECRET)
-    assert not erase.is_erasing_due(store.truth)
+    assert not erase.is_erasing_due(store.primary)
 
 
 def test_a_secret_that_is_allowed_is_not_looked_for_any_more(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store, SECRET)
     interrupt_a_search(store, monkeypatch)
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert run(["purge", "--allow", "1", *db]) == 0
-    assert run(["purge", *db]) == 0 and not erase.is_erasing_due(store.truth)
+    assert run(["purge", *db]) == 0 and not erase.is_erasing_due(store.primary)
 
 
 def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: Store) -> None:
@@ -499,7 +499,7 @@ def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: S
     copy = Path(store.location.folder) / "backups" / "one" / "ctxrank.db"
     copy.parent.mkdir(parents=True)
     copy.write_text(f"It says {WORD}.")
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
     assert bytes_left(store, WORD) == [f"ctxrank.db {WORD}"]  # the copy: the store would be a second one
     assert run(["purge", "--backups", *db]) == 0

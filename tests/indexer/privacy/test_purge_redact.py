@@ -52,7 +52,7 @@ def fill(store: Store) -> None:
     save_strategy(store, NewStrategy("default", "general", f"Never log {SECRET}."))
     save_skill_output(store, "S", "lint-check", json.dumps({"found": SECRET, "n": 1}))
     with store.write() as change:
-        record_event(change, find_session(store.truth, "S").id, None, "note", json.dumps({"text": SECRET}))
+        record_event(change, find_session(store.primary, "S").id, None, "note", json.dumps({"text": SECRET}))
         change.connection.execute("UPDATE sessions SET requirements = ?", (SECRET,))
         change.connection.execute("UPDATE groups SET title = ?, metadata = ?", (SECRET, json.dumps({"a": [SECRET]})))
         change.connection.execute(
@@ -73,8 +73,8 @@ def fill(store: Store) -> None:
 
 
 def everything(store: Store) -> dict[str, list[object]]:
-    names = [str(name) for (name,) in store.truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-    return {name: [*store.truth.execute(f"SELECT * FROM {name}")] for name in names}
+    names = [str(name) for (name,) in store.primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {name: [*store.primary.execute(f"SELECT * FROM {name}")] for name in names}
 
 
 def test_no_table_and_no_file_of_the_store_keeps_the_secret(store: Store) -> None:
@@ -101,9 +101,9 @@ def test_a_search_finds_the_text_and_not_the_secret(store: Store) -> None:
 def test_what_was_json_is_json_and_what_a_receipt_was_asked_stands_in_lines(store: Store) -> None:
     fill(store)
     redact_again(store, MODE)
-    (output,) = store.truth.execute("SELECT output FROM skill_outputs").fetchone() or ("",)
+    (output,) = store.primary.execute("SELECT output FROM skill_outputs").fetchone() or ("",)
     assert json.loads(output) == {"found": "[REDACTED:mine]", "n": 1}
-    (inputs,) = store.truth.execute("SELECT inputs FROM receipts").fetchone() or ("",)
+    (inputs,) = store.primary.execute("SELECT inputs FROM receipts").fetchone() or ("",)
     assert inputs == "\ntask\tfix\\n[REDACTED:mine]\nbudget\t900\n"
 
 
@@ -112,7 +112,7 @@ def test_a_dry_run_counts_the_same_and_changes_nothing(store: Store) -> None:
     before = everything(store)
     counted = redact_again(store, MODE, is_dry_run=True)
     assert everything(store) == before
-    assert not counted.is_erased and not is_erasing_due(store.truth)
+    assert not counted.is_erased and not is_erasing_due(store.primary)
     assert redact_again(store, MODE) == counted._replace(is_dry_run=False, is_erased=True)
 
 
@@ -128,9 +128,9 @@ def test_only_what_changes_enters_the_feed_and_lines_stay(store: Store) -> None:
     save(store, "a.md", "# Top\n\nplain words\n")
     save(store, "b.md", f"# Top\n\n{SECRET}\n")
     query = "SELECT path, seq, start_line, end_line FROM documents ORDER BY id"
-    before = store.truth.execute(query).fetchall()
+    before = store.primary.execute(query).fetchall()
     redact_again(store, MODE)
-    after = store.truth.execute(query).fetchall()
+    after = store.primary.execute(query).fetchall()
     assert [row[2:] for row in after] == [row[2:] for row in before]
     assert [row[0] for row, old in zip(after, before, strict=True) if row != old] == ["b.md"]
 
@@ -141,10 +141,10 @@ def test_a_scan_knows_redacted_passages_again(store: Store) -> None:
     save(store, "a.md", text)
     redact_again(store, MODE)
     query = "SELECT passage_key FROM documents WHERE kind = 'passage' ORDER BY start_line"
-    before = store.truth.execute(query).fetchall()
+    before = store.primary.execute(query).fetchall()
     write_file(store, "a.md", f"{text}\nA new end.\n")
     index_artifacts(store, mode=MODE)
-    after = store.truth.execute(query).fetchall()
+    after = store.primary.execute(query).fetchall()
     assert len(before) > 2 and after[:-1] == before[:-1]
 
 
@@ -152,7 +152,7 @@ def test_passages_that_become_alike_keep_keys_of_their_own(store: Store) -> None
     write_file(store, "a.txt", "".join(f"zq7x{n:08d}" + " words of it" * 180 + "\n\n" for n in range(3)))
     index_artifacts(store)
     redact_again(store, MODE)
-    keys = [key for (key,) in store.truth.execute("SELECT passage_key FROM documents WHERE kind = 'passage'")]
+    keys = [key for (key,) in store.primary.execute("SELECT passage_key FROM documents WHERE kind = 'passage'")]
     assert len(keys) == 3 and len(set(keys)) == 3
 
 
@@ -171,7 +171,7 @@ def test_what_older_rules_let_through_counts_as_todays_afterwards(store: Store) 
             change.connection.execute(f"UPDATE {table} SET ruleset = 0")
     redact_again(store, RedactionMode.PATTERN_ONLY)
     for table in ("documents", "artifacts"):
-        assert store.truth.execute(f"SELECT DISTINCT ruleset FROM {table}").fetchall() == [(RULESET_VERSION,)]
+        assert store.primary.execute(f"SELECT DISTINCT ruleset FROM {table}").fetchall() == [(RULESET_VERSION,)]
 
 
 def test_redaction_that_is_off_is_said_to_be(store: Store) -> None:
@@ -183,7 +183,7 @@ def test_the_command_uses_the_rules_of_the_configuration(store: Store) -> None:
     fill(store)
     (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
     assert load_config(store).redaction_mode == MODE
-    db = ["--db", store.location.truth, "--json"]
+    db = ["--db", store.location.primary, "--json"]
     dry = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", "--dry-run", *db]).stdout)
     assert (dry["redacted"]["package"], dry["looked_at"], dry["dry_run"]) == (1, 13, True)
     wet = json.loads(CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db]).stdout)
@@ -203,7 +203,7 @@ def ruled(store: Store) -> Store:
 
 def is_all_erased(store: Store) -> bool:
     assert bytes_left(store, SECRET) == [] and SECRET not in vocabulary(store)
-    return not is_erasing_due(store.truth)
+    return not is_erasing_due(store.primary)
 
 
 def test_copies_of_a_secret_in_the_unused_parts_of_pages_go(store: Store) -> None:
@@ -219,7 +219,7 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_call_ends_it(
     ruled: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
-    redact = ["purge", "--redact", "--db", ruled.location.truth]
+    redact = ["purge", "--redact", "--db", ruled.location.primary]
     with reading(ruled):
         assert run(redact) == LockedError.exit_code
         assert capsys.readouterr().out.endswith("not yet forgotten\n")
@@ -232,7 +232,7 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_call_ends_it(
 
 def test_a_purge_of_nothing_ends_what_a_reader_delayed(ruled: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "100")
-    db = ["--db", ruled.location.truth]
+    db = ["--db", ruled.location.primary]
     with reading(ruled):
         assert run(["purge", "--redact", *db]) == LockedError.exit_code
     assert run(["purge", *db]) == 0
@@ -252,9 +252,9 @@ def test_what_was_killed_at_any_step_is_ended_by_the_next_call(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(redact_again_module, step, killed)
         redact_again(ruled, MODE)
-    assert is_erasing_due(ruled.truth) and bytes_left(ruled, SECRET) != []
-    assert run([*ending, "--db", ruled.location.truth, "--dry-run"]) == 0 and is_erasing_due(ruled.truth)
-    assert run([*ending, "--db", ruled.location.truth]) == 0
+    assert is_erasing_due(ruled.primary) and bytes_left(ruled, SECRET) != []
+    assert run([*ending, "--db", ruled.location.primary, "--dry-run"]) == 0 and is_erasing_due(ruled.primary)
+    assert run([*ending, "--db", ruled.location.primary]) == 0
     assert is_all_erased(ruled)
 
 
@@ -267,7 +267,7 @@ def test_a_purge_of_something_else_does_not_end_a_redaction_that_was_killed(
     with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
         patched.setattr(redact_again_module, "_document_passes", killed)
         redact_again(ruled, MODE)
-    db = ["--db", ruled.location.truth]
+    db = ["--db", ruled.location.primary]
     assert run(["purge", "reasoning:1", *db]) == 0
     assert bytes_left(ruled, SECRET) != [] and read_status(ruled).notes != ()
     assert run(["purge", *db]) == 0
@@ -278,7 +278,7 @@ def test_what_an_older_program_left_unfinished_is_due(ruled: Store) -> None:
     with ruled.write() as change:
         change.connection.execute("INSERT INTO settings (key, value) VALUES ('unfinished_redaction', 'true')")
     assert "not finished" in " ".join(read_status(ruled).notes)
-    assert run(["purge", "--db", ruled.location.truth]) == 0
+    assert run(["purge", "--db", ruled.location.primary]) == 0
     assert is_all_erased(ruled)
 
 
@@ -286,21 +286,21 @@ def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(ruled: S
     copy = Path(ruled.location.folder) / "backups" / "one" / "ctxrank.db"
     copy.parent.mkdir(parents=True)
     copy.write_text(f"It says {SECRET}.")
-    db = ["--db", ruled.location.truth]
+    db = ["--db", ruled.location.primary]
     assert run(["purge", "--redact", *db]) == LockedError.exit_code
     assert run(["purge", "--redact", "--backups", *db]) == 0
     assert is_all_erased(ruled) and not copy.parent.parent.exists()
 
 
 def test_purge_alone_says_what_it_can_do(store: Store) -> None:
-    failed = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--db", store.location.truth]).exception
+    failed = CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--db", store.location.primary]).exception
     assert isinstance(failed, UsageError)
     assert "--redact" in failed.message
 
 
 def test_status_names_the_command_where_older_rules_were_at_work(store: Store) -> None:
     save(store, "a.md")
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert "purge" not in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
     with store.write() as change:
         change.connection.execute("UPDATE documents SET ruleset = 1")
@@ -314,7 +314,7 @@ def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(s
     assert read_status(store).older_user_rules == 2  # a package and its passage
     save(store, "b.md")
     assert read_status(store).older_ruleset == 2
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     assert "2 of them before your own rules were" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
     CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db])
     assert read_status(store).older_ruleset == 0
@@ -324,6 +324,6 @@ def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(s
 
 def test_a_name_is_refused_that_the_users_rules_see_as_a_secret(store: Store) -> None:
     (Path(store.location.folder) / "config.yaml").write_text(f"redaction: {json.dumps(RULES)}\n")
-    db = ["--db", store.location.truth]
+    db = ["--db", store.location.primary]
     failed = CliRunner().invoke(whole_cli(COMMANDS), ["session", "create", f"run-{SECRET}", *db]).exception
     assert isinstance(failed, UsageError) and "mine" in failed.message and SECRET not in failed.message

@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def rows(store: Store, query: str) -> list[tuple[object, ...]]:
-    return list(store.truth.execute(query))
+    return list(store.primary.execute(query))
 
 
 def fill(store: Store, session: str, moment: int, *, status: str = "completed") -> int:
@@ -78,7 +78,7 @@ def test_what_is_older_goes_whole_and_is_counted(store: Store) -> None:
     left = search_ids(store, "zebra walrus heron ibis gannet", limit=50)
     gone = {"package:1", "reasoning:1", "error:1", "strategy:1", "skill:1"}
     assert set(left) == (set(kept) - gone) | {"artifact:1"}
-    assert [session.name for session in list_sessions(store.truth)] == ["new"]
+    assert [session.name for session in list_sessions(store.primary)] == ["new"]
     assert rows(store, "SELECT name FROM groups") == [("G",)]
     assert rows(store, "PRAGMA foreign_key_check") == []
 
@@ -123,7 +123,7 @@ def test_a_session_that_is_active_or_holds_anything_stays(store: Store) -> None:
     fill(store, "busy", OLD)
     save(store, "late.md", session="busy", created_at=NOW)
     assert prune_older(store, CUT).deleted["session"] == 0
-    assert {session.name for session in list_sessions(store.truth)} == {"active", "busy"}
+    assert {session.name for session in list_sessions(store.primary)} == {"active", "busy"}
 
 
 def test_an_empty_session_goes_by_when_it_ended(store: Store) -> None:
@@ -131,7 +131,7 @@ def test_an_empty_session_goes_by_when_it_ended(store: Store) -> None:
         create_session(change, NewSession("ended", status="failed", created_at=OLD, ended_at=NOW))
         create_session(change, NewSession("long ago", status="completed", created_at=OLD))
     assert prune_older(store, CUT, kinds=["session"]).deleted == {"session": 1}
-    assert [session.name for session in list_sessions(store.truth)] == ["ended"]
+    assert [session.name for session in list_sessions(store.primary)] == ["ended"]
 
 
 def test_one_session_can_be_pruned_alone(store: Store) -> None:
@@ -139,7 +139,7 @@ def test_one_session_can_be_pruned_alone(store: Store) -> None:
     fill(store, "b", OLD)
     report = prune_older(store, CUT, session="a")
     assert report.deleted == {"package": 1, "reasoning": 1, "skill": 1, "event": 1, "session": 1}
-    assert [session.name for session in list_sessions(store.truth)] == ["b"]
+    assert [session.name for session in list_sessions(store.primary)] == ["b"]
     with pytest.raises(UsageError, match="'error' belongs to no session"):
         prune_older(store, CUT, session="b", kinds=["error"])
     with pytest.raises(NotFoundError):
@@ -158,12 +158,12 @@ def test_more_than_one_batch_goes(store: Store) -> None:
 def test_a_batch_that_fails_is_not_half_gone(store: Store) -> None:
     fill(store, "old", OLD)
     # A document's feed mark is written last of all.
-    store.truth.execute(
+    store.primary.execute(
         "CREATE TEMP TRIGGER no BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         prune_older(store, CUT)
-    store.truth.execute("DROP TRIGGER temp.no")
+    store.primary.execute("DROP TRIGGER temp.no")
     assert prune_older(store, CUT).deleted == ONE_OF_EACH
 
 
@@ -177,14 +177,14 @@ def test_consumers_deliveries_and_references_go_with_a_package(store: Store) -> 
     prune_older(store, CUT)
     assert rows(store, "SELECT DISTINCT package_id FROM package_consumers") == [(2,)]
     assert rows(store, "SELECT package_id FROM deliveries") == [(2,)]
-    assert list_groups(store.truth, 1)[0].context_references == (2,)
+    assert list_groups(store.primary, 1)[0].context_references == (2,)
 
 
 def test_a_newer_version_forgets_what_it_replaced_and_keeps_its_number(store: Store) -> None:
     save(store, "a.md", "zebra one", created_at=OLD)
     save(store, "a.md", "zebra two")
     prune_older(store, CUT)
-    assert get_package(store.truth, 2)[10:13] == (2, None, None)
+    assert get_package(store.primary, 2)[10:13] == (2, None, None)
     assert search_ids(store, "zebra") == ["package:2"]
 
 
@@ -194,7 +194,7 @@ def test_an_older_version_is_current_again_when_its_replacement_goes(store: Stor
     with store.write() as change:
         link_versions(change, 1, 2)
     prune_older(store, CUT)
-    assert get_package(store.truth, 1).superseded_by is None
+    assert get_package(store.primary, 1).superseded_by is None
     hit = found(store, "zebra").hits[0]
     assert (hit.id, hit.superseded_by, len(hit.passages)) == ("package:1", None, 1)
 
@@ -206,7 +206,7 @@ def test_a_chain_of_versions_closes_over_what_is_gone(store: Store) -> None:
         link_versions(change, 1, 2)
         link_versions(change, 2, 3)
     prune_older(store, CUT)
-    assert [(p.id, p.supersedes, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)] == [
+    assert [(p.id, p.supersedes, p.superseded_by) for p in list_packages(store.primary, include_superseded=True)] == [
         (3, 1, None), (1, None, 3),
     ]  # fmt: skip
     assert {hit.id: hit.superseded_by for hit in found(store, "finding").hits}["package:1"] == "package:3"
@@ -219,7 +219,7 @@ def test_a_chain_closes_over_all_that_is_gone_of_it(store: Store) -> None:
         for old in (1, 2, 3):
             link_versions(change, old, old + 1)
     prune_older(store, CUT)
-    versions = [(p.id, p.supersedes, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)]
+    versions = [(p.id, p.supersedes, p.superseded_by) for p in list_packages(store.primary, include_superseded=True)]
     assert sorted(versions) == [(1, None, 4), (4, 1, None)]
 
 
@@ -308,7 +308,7 @@ def test_every_reference_to_what_is_pruned_is_known(store: Store) -> None:
     pruned = {"packages", "reasoning", "error_patterns", "strategies", "skill_outputs", "events", "sessions", "groups"}
     found_here: set[str] = set()
     for (table,) in rows(store, "SELECT name FROM sqlite_schema WHERE type = 'table'"):
-        for key in store.truth.execute(f"PRAGMA foreign_key_list({table})"):
+        for key in store.primary.execute(f"PRAGMA foreign_key_list({table})"):
             if key[2] in pruned:
                 found_here.add(f"{table}.{key[3]}")
     assert found_here == {
@@ -340,13 +340,13 @@ def test_references_are_checked_again_afterwards(store: Store) -> None:
 def test_wrong_use_is_explained(
     store: Store, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
-    assert run(["prune", "--db", store.location.truth, *arguments]) == 2
+    assert run(["prune", "--db", store.location.primary, *arguments]) == 2
     assert said in capsys.readouterr().err
 
 
 def test_the_command_counts_by_kind(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     fill(store, "old", OLD)
-    command = ["prune", "--db", store.location.truth, "--older-than", "90d", "--kind", "event", "--kind", "skill"]
+    command = ["prune", "--db", store.location.primary, "--older-than", "90d", "--kind", "event", "--kind", "skill"]
     assert run([*command, "--dry-run"]) == 0
     assert re.findall(r"\w+ +\d+ would be removed", capsys.readouterr().out)[-1] == "total      2 would be removed"
     assert run([*command, "--json"]) == 0
@@ -358,7 +358,7 @@ def test_expired_follows_the_configuration(store: Store, capsys: pytest.CaptureF
     fill(store, "old", OLD)
     config = Path(store.location.folder) / "config.yaml"
     config.write_text("ttl:\n  reasoning: 90d\n  package: never\n")
-    assert run(["prune", "--db", store.location.truth, "--expired", "--json"]) == 0
+    assert run(["prune", "--db", store.location.primary, "--expired", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert {kind for kind, count in answer["deleted"].items() if count} == {"reasoning", "error"}
 

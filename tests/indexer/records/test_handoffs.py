@@ -86,7 +86,7 @@ def test_an_entry_is_kept_whole_and_shown_up_to_300_characters(store: Store) -> 
     think(store, "developer", "completion", LONG)
     (shown,) = contents(store, "qa_expert")
     assert shown == LONG[:300].rsplit(" ", 1)[0] + "..."
-    assert store.truth.execute("SELECT length(content) FROM reasoning").fetchone() == (len(LONG),)
+    assert store.primary.execute("SELECT length(content) FROM reasoning").fetchone() == (len(LONG),)
 
 
 def test_at_the_level_full_entries_are_shown_longer_but_never_fewer(store: Store) -> None:
@@ -112,7 +112,7 @@ def test_a_handoff_leaves_an_event_that_says_what_went_from_whom_to_whom(store: 
     first = think(store, "developer", "completion", "done")
     second = think(store, "developer", "decisions", "how")
     block_for(store, "qa_expert", iteration=2)
-    (event,) = list_events(store.truth, "S", subtype=REASONING_HANDOFF)
+    (event,) = list_events(store.primary, "S", subtype=REASONING_HANDOFF)
     assert event.group == "G"
     assert json.loads(event.payload) == {
         "from_agents": ["developer"], "to_agent": "qa_expert", "group": "G", "iteration": 2,
@@ -126,11 +126,11 @@ def test_a_handoff_leaves_an_event_that_says_what_went_from_whom_to_whom(store: 
 def test_where_nothing_is_handed_on_there_is_no_event(store: Store, values: dict[str, Any]) -> None:
     think(store, "developer", "completion", "done")
     block_for(store, "qa_expert", **values)
-    assert list_events(store.truth, "S") == []
+    assert list_events(store.primary, "S") == []
 
 
 def test_a_session_wide_handoff_and_one_of_an_unknown_group_belong_to_no_group(store: Store) -> None:
     think(store, "developer", "completion", "done", group=None)
     block_for(store, "qa_expert", group=None)
     block_for(store, "qa_expert", group="nowhere")
-    assert [event.group for event in list_events(store.truth, "S")] == [None, None]
+    assert [event.group for event in list_events(store.primary, "S")] == [None, None]

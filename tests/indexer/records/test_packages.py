@@ -48,7 +48,7 @@ def counts(store: Store) -> dict[str, int]:
         "history_checkpoints",
         "labels",
     )
-    found = {table: store.truth.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables}
+    found = {table: store.primary.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables}
     return {table: int(row[0]) for table, row in found.items() if row}
 
 
@@ -84,7 +84,7 @@ def test_values_are_taken_without_regard_to_case_and_space(store: Store) -> None
         "S", "G", " Research ", "a.md", "Tech-Lead", "A finding.", "HIGH", consumers=("QA Expert", "qa_expert")
     )
     saved = save_package(store, new, create_session=True)
-    package = get_package(store.truth, saved.id)
+    package = get_package(store.primary, saved.id)
     assert (package.type, package.producer, package.priority) == ("research", "tech_lead", "high")
     assert saved.consumers == ("qa_expert",)
 
@@ -117,19 +117,19 @@ def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:
     write_file(store, "a.md", "zebra")
     with pytest.raises(NotFoundError, match="no session 'S'"):
         save_package(store, NewPackage("S", "G", "research", "a.md", "investigator", "A finding."))
-    assert list_sessions(store.truth) == []
+    assert list_sessions(store.primary) == []
 
 
 def test_a_summary_is_one_line_and_whole(store: Store) -> None:
     long = "word " * 400 + "end"
     saved = save(store, "a.md", summary=f"first\nsecond\r\n\tthird\x1b[31m {long}")
-    assert get_package(store.truth, saved.id).summary == f"first second third[31m {long}"
+    assert get_package(store.primary, saved.id).summary == f"first second third[31m {long}"
 
 
 def test_a_file_that_is_not_there_is_a_note_and_not_a_refusal(store: Store) -> None:
     saved = save(store, "absent.md", None, summary="about a zebra")
     assert saved.notes[0].startswith("There is no file absent.md below ")
-    assert get_package(store.truth, saved.id).size_bytes is None
+    assert get_package(store.primary, saved.id).size_bytes is None
     assert search_ids(store, "zebra") == ["package:1"]
 
 
@@ -138,7 +138,7 @@ def test_a_package_without_consumers_is_for_those_of_its_type(store: Store, type
     saved = save(store, "a.md", type=type_)
     assert saved.consumers == DEFAULT_CONSUMERS[type_]
     assert set(saved.consumers) <= set(AGENTS)
-    assert consumers_of(store.truth, saved.id) == [Consumer(agent, None, None) for agent in saved.consumers]
+    assert consumers_of(store.primary, saved.id) == [Consumer(agent, None, None) for agent in saved.consumers]
 
 
 def test_everybody_who_builds_gets_every_type_and_testers_get_what_failed() -> None:
@@ -154,8 +154,8 @@ def test_saving_a_path_again_makes_its_next_version(store: Store) -> None:
     first, second, third = (save(store, "a.md", f"text {number}") for number in range(3))
     assert [first.version, second.version, third.version] == [1, 2, 3]
     assert (second.supersedes, third.supersedes) == (first.id, second.id)
-    assert [package.id for package in list_packages(store.truth)] == [third.id]
-    assert [package.id for package in list_packages(store.truth, include_superseded=True)] == [3, 2, 1]
+    assert [package.id for package in list_packages(store.primary)] == [third.id]
+    assert [package.id for package in list_packages(store.primary, include_superseded=True)] == [3, 2, 1]
 
 
 def test_only_the_newest_version_is_found_by_the_files_text(store: Store) -> None:
@@ -168,7 +168,7 @@ def test_only_the_newest_version_is_found_by_the_files_text(store: Store) -> Non
 def test_the_same_path_in_another_session_is_another_package(store: Store) -> None:
     save(store, "a.md", session="S")
     assert save(store, "a.md", session="T").version == 1
-    assert len(list_packages(store.truth)) == 2
+    assert len(list_packages(store.primary)) == 2
 
 
 def test_a_chain_of_versions_cannot_be_a_circle(store: Store) -> None:
@@ -181,7 +181,7 @@ def test_a_chain_of_versions_cannot_be_a_circle(store: Store) -> None:
             supersede(store, old, new)
     with pytest.raises(UsageError, match="superseded by package 2 already"):
         supersede(store, 1, 3)
-    assert [(p.id, p.version, p.superseded_by) for p in list_packages(store.truth, include_superseded=True)] == [
+    assert [(p.id, p.version, p.superseded_by) for p in list_packages(store.primary, include_superseded=True)] == [
         (3, 3, None), (2, 2, 3), (1, 1, 2),
     ]  # fmt: skip
 
@@ -198,7 +198,10 @@ def test_a_package_is_taken_once_an_iteration(store: Store) -> None:
     assert consume(store, 1, "Developer") is True
     assert consume(store, 1, "developer") is False
     assert consume(store, 1, "developer", 1) is True
-    assert [(row.agent, row.iteration) for row in consumers_of(store.truth, 1)] == [("developer", 0), ("developer", 1)]
+    assert [(row.agent, row.iteration) for row in consumers_of(store.primary, 1)] == [
+        ("developer", 0),
+        ("developer", 1),
+    ]
 
 
 def test_taking_what_is_meant_for_others_says_for_whom_it_is(store: Store) -> None:
@@ -214,12 +217,12 @@ def test_nothing_is_left_of_a_save_that_fails_half_way(store: Store) -> None:
     save(store, "a.md", "zebra")
     before = counts(store)
     # Everything of a package is written before its document's feed mark: a refusal there comes last.
-    store.truth.execute(
+    store.primary.execute(
         "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         save(store, "b.md", "walrus", session="T", group="H")
-    store.truth.execute("DROP TRIGGER temp.refuse")
+    store.primary.execute("DROP TRIGGER temp.refuse")
     assert counts(store) == before
     assert search_ids(store, "walrus") == []
     assert save(store, "b.md", "walrus").id == 2
@@ -228,10 +231,10 @@ def test_nothing_is_left_of_a_save_that_fails_half_way(store: Store) -> None:
 def test_a_full_disk_is_said_and_leaves_the_store_usable(store: Store) -> None:
     save(store, "a.md", "zebra")
     before = counts(store)
-    store.truth.pragma("max_page_count", store.truth.pragma("page_count"))
+    store.primary.pragma("max_page_count", store.primary.pragma("page_count"))
     with pytest.raises(CtxrankError, match="full"):
         save(store, "b.md", "walrus " * 50_000)
-    store.truth.pragma("max_page_count", 2**30)
+    store.primary.pragma("max_page_count", 2**30)
     assert counts(store) == before
     assert save(store, "b.md", "walrus").id == 2
 
@@ -239,9 +242,9 @@ def test_a_full_disk_is_said_and_leaves_the_store_usable(store: Store) -> None:
 @pytest.mark.parametrize("group", [None, "", "-", "global", " Global "])
 def test_a_package_of_no_group_is_of_the_whole_session(store: Store, group: str | None) -> None:
     saved = save(store, "a.md", group=group)
-    package = get_package(store.truth, saved.id)
+    package = get_package(store.primary, saved.id)
     assert (package.group, package.scope) == (None, "global")
-    assert list_groups(store.truth, 1) == []
+    assert list_groups(store.primary, 1) == []
 
 
 def test_groups_that_differ_in_case_are_two(store: Store) -> None:
@@ -255,17 +258,17 @@ def test_listing_filters_by_what_a_package_is(store: Store) -> None:
     save(store, "a.md", group="A", priority="high", created_at=1)
     save(store, "b.md", group="B", type="handoff", created_at=3)
     save(store, "c.md", group=None, created_at=2)
-    assert [package.id for package in list_packages(store.truth)] == [2, 3, 1]
-    assert [package.id for package in list_packages(store.truth, group="A")] == [3, 1]
-    assert [package.id for package in list_packages(store.truth, type_="handoff")] == [2]
-    assert [package.id for package in list_packages(store.truth, priority="high", limit=1)] == [1]
+    assert [package.id for package in list_packages(store.primary)] == [2, 3, 1]
+    assert [package.id for package in list_packages(store.primary, group="A")] == [3, 1]
+    assert [package.id for package in list_packages(store.primary, type_="handoff")] == [2]
+    assert [package.id for package in list_packages(store.primary, priority="high", limit=1)] == [1]
 
 
 def test_the_schema_refuses_what_the_code_would_never_write(store: Store) -> None:
     save(store, "a.md")
     for column, value in (("type", "rumour"), ("priority", "urgent"), ("scope", "world"), ("type", None)):
         with pytest.raises(apsw.ConstraintError):
-            store.truth.execute(f"UPDATE packages SET {column} = ?", (value,))
+            store.primary.execute(f"UPDATE packages SET {column} = ?", (value,))
 
 
 def test_a_file_saved_by_a_second_group_leaves_the_first_its_package(store: Store) -> None:
@@ -280,4 +283,4 @@ def test_what_is_superseded_enters_the_feed_again(store: Store) -> None:
     before = store.last_seq()
     supersede(store, old, new)
     query = "SELECT seq FROM documents WHERE kind = 'package' AND record_id = ?"
-    assert store.truth.execute(query, (old,)).get > before
+    assert store.primary.execute(query, (old,)).get > before

@@ -40,7 +40,7 @@ def think(store: Store, **values: Any) -> SavedReasoning:
 
 
 def ids(store: Store, session: str = "S", **filters: Any) -> list[int]:
-    return [entry.id for entry in list_reasoning(store.truth, session, **filters)]
+    return [entry.id for entry in list_reasoning(store.primary, session, **filters)]
 
 
 @each_row(
@@ -64,7 +64,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(
         think(store, **wrong)
     assert named in refused.value.message
     assert all(value in refused.value.hint for value in allowed)
-    assert (list_sessions(store.truth), ids(store)) == ([], [])
+    assert (list_sessions(store.primary), ids(store)) == ([], [])
 
 
 def test_references_nested_too_deep_are_refused_with_a_sentence(store: Store) -> None:
@@ -74,7 +74,7 @@ def test_references_nested_too_deep_are_refused_with_a_sentence(store: Store) ->
 
 def test_values_are_taken_without_regard_to_case_and_space(store: Store) -> None:
     saved = think(store, phase=" Completion ", agent="Tech-Lead", confidence="HIGH ")
-    (entry,) = list_reasoning(store.truth, "S")
+    (entry,) = list_reasoning(store.primary, "S")
     assert (saved.phase, saved.agent) == ("completion", "tech_lead")
     assert (entry.phase, entry.agent, entry.confidence) == ("completion", "tech_lead", "high")
 
@@ -91,12 +91,12 @@ def test_an_agent_that_we_do_not_know_is_kept_where_the_caller_allows_it(store: 
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no session 'S'"):
         save_reasoning(store, NEW)
-    assert list_sessions(store.truth) == []
+    assert list_sessions(store.primary) == []
 
 
 def test_an_entry_comes_back_as_it_was_saved(store: Store) -> None:
     saved = think(store, agent_name="dev_2", iteration=3, confidence="low", references='["a.py", 7]', created_at=5)
-    (entry,) = list_reasoning(store.truth, "S")
+    (entry,) = list_reasoning(store.primary, "S")
     assert (entry.id, entry.session, entry.group, entry.created_at) == (saved.id, "S", "G", 5)
     assert (entry.agent_name, entry.iteration, entry.confidence) == ("dev_2", 3, "low")
     assert (json.loads(entry.references), entry.is_redacted) == (["a.py", 7], False)
@@ -105,26 +105,26 @@ def test_an_entry_comes_back_as_it_was_saved(store: Store) -> None:
 def test_content_of_any_size_is_kept_whole_and_its_end_is_found(store: Store) -> None:
     content = "  first line\n" + "a line of thought, café\n" * 60_000 + "walrus\n"
     think(store, content=content)
-    assert list_reasoning(store.truth, "S")[0].content == content
+    assert list_reasoning(store.primary, "S")[0].content == content
     assert search_ids(store, "walrus") == ["reasoning:1"]
 
 
 def test_a_text_that_sqlite_would_not_hold_is_stored_without_what_breaks_it(store: Store) -> None:
     think(store, content="a\0zebra \udcff here", references='["\\ud800"]')
-    (entry,) = list_reasoning(store.truth, "S")
+    (entry,) = list_reasoning(store.primary, "S")
     assert entry.content == "a\ufffdzebra ? here"
     assert json.loads(entry.references) == ["?"]
 
 
 def test_secrets_go_from_content_references_and_names_before_anything_is_stored(store: Store) -> None:
     saved = think(store, content=f"The token is {SECRET}.", references=json.dumps([SECRET]), agent_name=SECRET)
-    (entry,) = list_reasoning(store.truth, "S")
+    (entry,) = list_reasoning(store.primary, "S")
     assert SECRET not in "".join((entry.content, entry.references, entry.agent_name))
     assert saved.is_redacted and entry.is_redacted
     assert [note.split(" was ")[0].split(" were ")[0] for note in saved.notes] == [
         "The content", "The references", "The agent's name",
     ]  # fmt: skip
-    assert SECRET not in store.truth.execute("SELECT group_concat(title || body) FROM documents").get
+    assert SECRET not in store.primary.execute("SELECT group_concat(title || body) FROM documents").get
 
 
 @pytest.mark.parametrize("field", ["content", "references"])
@@ -136,7 +136,7 @@ def test_one_redacted_text_makes_the_entry_redacted(store: Store, field: str) ->
 def test_the_stores_mode_says_what_a_secret_is(store: Store) -> None:
     new = NEW._replace(content=f"The token is {SECRET}.")
     assert not save_reasoning(store, new, create_session=True, mode=RedactionMode.OFF).is_redacted
-    assert SECRET in list_reasoning(store.truth, "S")[0].content
+    assert SECRET in list_reasoning(store.primary, "S")[0].content
 
 
 def test_a_decision_is_found_the_moment_it_is_saved(store: Store) -> None:
@@ -148,7 +148,7 @@ def test_a_decision_is_found_the_moment_it_is_saved(store: Store) -> None:
 def test_a_group_is_made_on_the_way_and_none_means_the_whole_session(store: Store) -> None:
     think(store, group="AUTH")
     assert think(store, group="-").group is None
-    assert [group.name for group in list_groups(store.truth, 1)] == ["AUTH"]
+    assert [group.name for group in list_groups(store.primary, 1)] == ["AUTH"]
 
 
 def test_filters_narrow_and_a_group_is_exactly_that_group(store: Store) -> None:
@@ -177,32 +177,32 @@ def test_age_goes_before_the_order_of_saving(store: Store) -> None:
 def test_a_check_says_what_is_missing_and_what_is_there_in_the_phases_own_order(store: Store) -> None:
     think(store, phase="completion")
     think(store, phase="approach")
-    check = check_phases(store.truth, "S", "G", "Developer")
+    check = check_phases(store.primary, "S", "G", "Developer")
     assert (check.missing, check.documented) == (("understanding",), ("completion",))
     assert (check.all_documented, check.is_complete) == (("approach", "completion"), False)
     think(store, phase="understanding")
-    assert check_phases(store.truth, "S", "G", "developer").is_complete
+    assert check_phases(store.primary, "S", "G", "developer").is_complete
 
 
 def test_what_others_thought_and_what_was_thought_elsewhere_does_not_count(store: Store) -> None:
     think(store, phase="understanding", agent="qa_expert")
     think(store, phase="understanding", group="H")
     think(store, phase="understanding", session="T")
-    assert check_phases(store.truth, "S", "G", "developer").all_documented == ()
+    assert check_phases(store.primary, "S", "G", "developer").all_documented == ()
 
 
 def test_a_check_of_the_whole_session_looks_into_all_groups(store: Store) -> None:
     think(store, phase="understanding", group=None)
     think(store, phase="completion", group="H")
-    assert check_phases(store.truth, "S", None, "developer").is_complete
-    assert check_phases(store.truth, "S", "H", "developer").missing == ("understanding",)
+    assert check_phases(store.primary, "S", None, "developer").is_complete
+    assert check_phases(store.primary, "S", "H", "developer").missing == ("understanding",)
 
 
 def test_nothing_is_left_of_an_entry_that_fails_half_way(store: Store) -> None:
     # The feed's mark is the last thing that is written.
-    store.truth.execute(
+    store.primary.execute(
         "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.history_checkpoints BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         think(store)
-    assert (list_sessions(store.truth), ids(store)) == ([], [])
+    assert (list_sessions(store.primary), ids(store)) == ([], [])

@@ -43,12 +43,12 @@ def report(
 
 def latest(store: Store, *, agent: str | None = None, group: str | None = None) -> object:
     """The value that lint-check reported last."""
-    found = latest_skill_output(store.truth, "S", "lint-check", agent=agent, group=group)
+    found = latest_skill_output(store.primary, "S", "lint-check", agent=agent, group=group)
     return None if found is None else json.loads(found.output)
 
 
 def session_of(store: Store) -> Session:
-    return find_session(store.truth, "S")
+    return find_session(store.primary, "S")
 
 
 @pytest.mark.parametrize("value", ["{}", "[1, 2.5]", "null", "true", "0", '"done"', '{"ü": ["日本", "a\\nb"]}'])
@@ -79,32 +79,32 @@ def test_a_text_that_is_no_json_is_refused_and_leaves_nothing(store: Store, outp
     with pytest.raises(UsageError) as refused:
         report(store, output)
     assert reason in f"{refused.value.message} {refused.value.hint}"
-    assert list_sessions(store.truth) == []
+    assert list_sessions(store.primary) == []
 
 
 @each_row("skill", ["", "  ", "two\nlines", "x" * (MAX_SKILL_CHARS + 1), "a\x1b[31m"])
 def test_a_skills_name_is_one_short_line(store: Store, skill: str) -> None:
     with pytest.raises(UsageError, match="skill"):
         report(store, skill=skill)
-    assert list_sessions(store.truth) == []
+    assert list_sessions(store.primary) == []
 
 
 def test_a_skills_name_is_kept_as_given_but_for_the_space_around_it(store: Store) -> None:
     assert report(store, skill="  Lint-Check ").skill == "Lint-Check"
-    assert reported_skills(store.truth, "S") == ("Lint-Check",)
+    assert reported_skills(store.primary, "S") == ("Lint-Check",)
 
 
 def test_saving_refuses_an_unknown_agent_unless_told_to_take_it(store: Store) -> None:
     with pytest.raises(UsageError, match="'intern' is not an agent"):
         report(store, agent="intern")
     saved = save_skill_output(store, "S", "x", "1", agent="The Intern", check_agent=False, create_session=True)
-    assert [(entry.id, entry.agent) for entry in list_skill_outputs(store.truth, "S")] == [(saved.id, "The Intern")]
+    assert [(entry.id, entry.agent) for entry in list_skill_outputs(store.primary, "S")] == [(saved.id, "The Intern")]
 
 
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no session 'S'"):
         save_skill_output(store, "S", "lint-check", "{}")
-    assert latest_skill_output(store.truth, "S", "lint-check") is None
+    assert latest_skill_output(store.primary, "S", "lint-check") is None
 
 
 def test_every_invocation_is_kept_and_counted_for_its_skill_agent_and_group(store: Store) -> None:
@@ -113,14 +113,14 @@ def test_every_invocation_is_kept_and_counted_for_its_skill_agent_and_group(stor
     assert report(store, agent="tech_lead").iteration == 1
     assert [report(store, agent="").iteration for _ in range(2)] == [1, 2]
     assert [report(store, group="A").iteration for _ in range(2)] == [1, 2]
-    assert len(list_skill_outputs(store.truth, "S")) == 9
+    assert len(list_skill_outputs(store.primary, "S")) == 9
 
 
 @pytest.mark.parametrize("group", [None, "", "-", "global"])
 def test_an_output_of_no_group_is_of_the_whole_session(store: Store, group: str | None) -> None:
     report(store)
     assert report(store, group=group).iteration == 2
-    assert list_groups(store.truth, 1) == []
+    assert list_groups(store.primary, 1) == []
 
 
 _WRITER = """
@@ -136,11 +136,11 @@ with open_store(sys.argv[1], busy_ms=30000) as store:
 def test_d14_sixty_concurrent_saves_are_numbered_without_a_gap(store: Store) -> None:
     """Six processes save ten outputs each: no number is given twice, and none is left out."""
     report(store, skill="another")
-    children = [start_child(_WRITER, store.location.truth) for _ in range(6)]
+    children = [start_child(_WRITER, store.location.primary) for _ in range(6)]
     printed = [child.communicate(timeout=120)[0] for child in children]
     assert [child.returncode for child in children] == [0] * 6
     assert sorted(int(line) for text in printed for line in text.split()) == list(range(1, 61))
-    stored = list_skill_outputs(store.truth, "S", "lint-check", agent="developer", group="G")
+    stored = list_skill_outputs(store.primary, "S", "lint-check", agent="developer", group="G")
     assert sorted(entry.iteration for entry in stored) == list(range(1, 61))
 
 
@@ -151,7 +151,7 @@ def test_d03_of_outputs_from_one_moment_the_last_one_saved_is_the_latest(store: 
         for number in (1, 2, 3, 4):
             insert(change, SkillOutput(1, None, "developer", "lint-check", number, str(number), later))
     assert latest(store) == 4
-    assert [entry.output for entry in list_skill_outputs(store.truth, "S")] == ["4", "3", "2", "1", "0"]
+    assert [entry.output for entry in list_skill_outputs(store.primary, "S")] == ["4", "3", "2", "1", "0"]
 
 
 def test_d07_a_secret_in_an_output_is_neither_stored_nor_found(store: Store) -> None:
@@ -159,7 +159,7 @@ def test_d07_a_secret_in_an_output_is_neither_stored_nor_found(store: Store) -> 
     assert saved.is_redacted
     kept = latest(store)
     assert is_dict(kept) and list(kept) == ["log", "password", "ok"] and kept["ok"] is True
-    stored = store.truth.execute("SELECT output FROM skill_outputs UNION ALL SELECT body FROM documents").fetchall()
+    stored = store.primary.execute("SELECT output FROM skill_outputs UNION ALL SELECT body FROM documents").fetchall()
     assert len(stored) == 2 and SECRET not in str(stored) and "hunter22" not in str(stored)
     assert search_ids(store, "pushed") == ["skill:1"]
     assert search_ids(store, "hunter22") == []
@@ -167,7 +167,7 @@ def test_d07_a_secret_in_an_output_is_neither_stored_nor_found(store: Store) -> 
 
 def test_a_secret_in_a_skills_name_is_taken_out_too(store: Store) -> None:
     assert SECRET not in report(store, skill=f"scan {SECRET}").skill
-    assert SECRET not in reported_skills(store.truth, "S")[0]
+    assert SECRET not in reported_skills(store.primary, "S")[0]
 
 
 def test_the_latest_output_can_be_asked_for_by_agent_and_group(store: Store) -> None:
@@ -184,9 +184,9 @@ def test_the_latest_output_can_be_asked_for_by_agent_and_group(store: Store) -> 
 def test_outputs_are_listed_newest_first_up_to_a_limit(store: Store) -> None:
     for skill in ("lint-check", "security-scan", "lint-check"):
         report(store, skill=skill)
-    assert [entry.id for entry in list_skill_outputs(store.truth, "S")] == [3, 2, 1]
-    assert [entry.id for entry in list_skill_outputs(store.truth, "S", "lint-check", limit=1)] == [3]
-    assert list_skill_outputs(store.truth, "another session") == []
+    assert [entry.id for entry in list_skill_outputs(store.primary, "S")] == [3, 2, 1]
+    assert [entry.id for entry in list_skill_outputs(store.primary, "S", "lint-check", limit=1)] == [3]
+    assert list_skill_outputs(store.primary, "another session") == []
 
 
 def test_outputs_are_found_by_their_skill_and_by_what_they_say(store: Store) -> None:
@@ -199,9 +199,11 @@ def test_outputs_are_found_by_their_skill_and_by_what_they_say(store: Store) -> 
 
 def test_an_output_is_evidence_and_a_skill_without_one_is_missing(store: Store) -> None:
     report(store)
-    checked = check_evidence(store.truth, session_of(store), "developer", ("security-scan", "lint-check", "lint-check"))
+    checked = check_evidence(
+        store.primary, session_of(store), "developer", ("security-scan", "lint-check", "lint-check")
+    )
     assert (checked.found, checked.missing, checked.is_complete) == (("lint-check",), ("security-scan",), False)
-    assert check_evidence(store.truth, session_of(store), None, ()).is_complete
+    assert check_evidence(store.primary, session_of(store), None, ()).is_complete
 
 
 def test_evidence_counts_only_from_the_agent_the_group_and_the_iteration_asked_for(store: Store) -> None:
@@ -210,7 +212,7 @@ def test_evidence_counts_only_from_the_agent_the_group_and_the_iteration_asked_f
 
     def counts(agent: str | None = None, group: str | None = None, iteration: int | None = None) -> bool:
         skills = ("lint-check",)
-        return check_evidence(store.truth, session, agent, skills, group=group, iteration=iteration).is_complete
+        return check_evidence(store.primary, session, agent, skills, group=group, iteration=iteration).is_complete
 
     assert counts() and counts("developer", "A", 1) and counts(group="global") and counts("Developer")
     assert not counts("tech_lead") and not counts(group="B") and not counts(iteration=2)
@@ -218,13 +220,13 @@ def test_evidence_counts_only_from_the_agent_the_group_and_the_iteration_asked_f
 
 def test_evidence_counts_from_a_moment_on(store: Store) -> None:
     saved = report(store)
-    at = list_skill_outputs(store.truth, "S")[0].created_at
+    at = list_skill_outputs(store.primary, "S")[0].created_at
     session, skills = session_of(store), (saved.skill,)
-    assert check_evidence(store.truth, session, None, skills, since_us=at).is_complete
-    assert not check_evidence(store.truth, session, None, skills, since_us=at + 1).is_complete
+    assert check_evidence(store.primary, session, None, skills, since_us=at).is_complete
+    assert not check_evidence(store.primary, session, None, skills, since_us=at + 1).is_complete
 
 
 def test_evidence_of_another_session_is_none(store: Store) -> None:
     report(store)
     save_skill_output(store, "T", "security-scan", "1", create_session=True)
-    assert not check_evidence(store.truth, find_session(store.truth, "T"), None, ("lint-check",)).is_complete
+    assert not check_evidence(store.primary, find_session(store.primary, "T"), None, ("lint-check",)).is_complete

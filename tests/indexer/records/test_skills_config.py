@@ -54,11 +54,11 @@ def seed(store: Store, value: object, session: Session | None = None) -> SeededS
 def new_session(store: Store, name: str) -> Session:
     with store.write() as change:
         create_session(change, NewSession(name))
-    return find_session(store.truth, name)
+    return find_session(store.primary, name)
 
 
 def must(store: Store, agent: str = "developer", session: Session | None = None) -> tuple[str, ...]:
-    return skill_levels(store.truth, agent, session=session).mandatory
+    return skill_levels(store.primary, agent, session=session).mandatory
 
 
 def test_the_predecessors_file_is_read_as_it_is(store: Store) -> None:
@@ -66,7 +66,7 @@ def test_the_predecessors_file_is_read_as_it_is(store: Store) -> None:
     assert seeded == SeededSkills(
         ("developer", "senior_software_engineer", "tech_lead", "qa_expert", "project_manager"), 12, ()
     )
-    levels = skill_levels(store.truth, "tech_lead")
+    levels = skill_levels(store.primary, "tech_lead")
     assert levels.mandatory == ("security-scan", "lint-check", "test-coverage")
     assert (levels.optional, levels.disabled) == (("test-pattern-analysis",), ("velocity-tracker",))
 
@@ -75,12 +75,12 @@ def test_the_same_as_yaml_seeds_the_same(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "skills.yaml"
     path.write_text("developer:\n  lint-check: mandatory\n  security-scan: optional\n")
     seed(store, read_config_file(str(path))[0])
-    assert skill_levels(store.truth, "developer") == SkillLevels(("lint-check",), ("security-scan",), ())
+    assert skill_levels(store.primary, "developer") == SkillLevels(("lint-check",), ("security-scan",), ())
 
 
 def test_without_a_configuration_nothing_is_asked_of_anybody(store: Store) -> None:
-    assert skill_levels(store.truth, "developer") == SkillLevels()
-    assert configured_skills(store.truth) == ()
+    assert skill_levels(store.primary, "developer") == SkillLevels()
+    assert configured_skills(store.primary) == ()
 
 
 def test_agents_and_levels_are_taken_without_regard_to_case_and_space(store: Store) -> None:
@@ -95,7 +95,7 @@ def test_a_key_that_is_no_agent_is_noted_and_ignored(store: Store) -> None:
         "'devloper' is not an agent",
         "'version' is not an agent",
     ]
-    assert configured_skills(store.truth) == ("a",)
+    assert configured_skills(store.primary) == ("a",)
 
 
 @each_row(
@@ -122,20 +122,20 @@ def test_pm_and_project_manager_are_one_agent_and_pm_wins(store: Store) -> None:
     seeded = seed(store, {"pm": {"a": "mandatory"}, "project_manager": {"a": "disabled", "b": "optional"}})
     assert "'pm' and 'project_manager' are one agent" in seeded.notes[0]
     for name in ("pm", "PM", "project_manager"):
-        assert skill_levels(store.truth, name) == SkillLevels(("a",), ("b",), ())
+        assert skill_levels(store.primary, name) == SkillLevels(("a",), ("b",), ())
 
 
 def test_a_configuration_without_any_agent_says_so(store: Store) -> None:
     seed(store, SHIPPED)
     assert "names no agent's skills" in seed(store, {"dashboard": {}}).notes[0]
-    assert configured_skills(store.truth) == ()
+    assert configured_skills(store.primary) == ()
 
 
 def test_seeding_belongs_to_the_callers_transaction(store: Store) -> None:
     with pytest.raises(RuntimeError, match="half way"), store.write() as change:
         seed_skills(change, SHIPPED)
         raise RuntimeError("half way")
-    assert configured_skills(store.truth) == ()
+    assert configured_skills(store.primary) == ()
 
 
 def test_a_session_keeps_the_configuration_it_was_made_with(store: Store) -> None:
@@ -163,11 +163,11 @@ def test_one_session_can_be_seeded_alone(store: Store) -> None:
 
 def test_what_an_import_brought_holds_until_something_is_seeded(store: Store) -> None:
     imported = {**SHIPPED, "developer": {"x": "mandatory", "y": "sometimes"}, "tech_lead": 7}
-    store.truth.execute("INSERT INTO settings VALUES (?, ?)", (IMPORTED_SKILLS_CONFIG, json.dumps(imported)))
+    store.primary.execute("INSERT INTO settings VALUES (?, ?)", (IMPORTED_SKILLS_CONFIG, json.dumps(imported)))
     session = new_session(store, "S")
     assert must(store, session=session) == ("x",)
     assert must(store, "tech_lead") == ()
-    assert skill_levels(store.truth, "pm").optional == ("velocity-tracker",)
+    assert skill_levels(store.primary, "pm").optional == ("velocity-tracker",)
     seed(store, {"developer": {"z": "mandatory"}})
     assert must(store, session=session) == ("z",)
 
@@ -186,22 +186,22 @@ def test_the_projects_file_is_taken_over_as_it_is_each_time_until_a_seed_by_hand
 def test_a_projects_file_without_agents_is_no_configuration(store: Store) -> None:
     with store.write() as change:
         assert seed_from_project(change, {"context_engineering": {"enable_fts5": False}}) is None
-    assert store.truth.execute("SELECT count(*) FROM settings").fetchone() == (0,)
+    assert store.primary.execute("SELECT count(*) FROM settings").fetchone() == (0,)
 
 
 @pytest.mark.parametrize("mode", ["minimal", "Disabled"])
 def test_without_much_testing_the_test_skills_are_not_mandatory_but_for_the_senior(store: Store, mode: str) -> None:
     seed(store, SHIPPED)
-    levels = skill_levels(store.truth, "tech_lead", testing_mode=mode)
+    levels = skill_levels(store.primary, "tech_lead", testing_mode=mode)
     assert levels.mandatory == ("security-scan", "lint-check")
     assert levels.optional == ("test-pattern-analysis",)
-    senior = skill_levels(store.truth, "senior_software_engineer", testing_mode=mode)
+    senior = skill_levels(store.primary, "senior_software_engineer", testing_mode=mode)
     assert senior.mandatory == ("lint-check", "test-pattern-analysis")
 
 
 def test_an_unknown_testing_mode_is_told_the_known_ones(store: Store) -> None:
     with pytest.raises(UsageError) as refused:
-        skill_levels(store.truth, "developer", testing_mode="none")
+        skill_levels(store.primary, "developer", testing_mode="none")
     assert refused.value.hint == "Modes are full, minimal, disabled."
 
 
@@ -281,4 +281,4 @@ def test_pm_and_project_manager_are_one_agent_in_a_checklist(store: Store) -> No
     with store.write() as change:
         seed_skills(change, {"Project-Manager": {"a": "optional", "b": "optional"}, "PM": {"b": "mandatory"}})
     for name in ("pm", "project_manager", " Project Manager "):
-        assert skill_levels(store.truth, name) == SkillLevels(("b",), ("a",))
+        assert skill_levels(store.primary, name) == SkillLevels(("b",), ("a",))

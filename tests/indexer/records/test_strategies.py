@@ -48,7 +48,7 @@ def think(store: Store, phase: str, content: str, *, group: str | None = "G", cr
 
 
 def insights(store: Store, **filters: Any) -> list[str]:
-    return [strategy.insight for strategy in list_strategies(store.truth, **filters)]
+    return [strategy.insight for strategy in list_strategies(store.primary, **filters)]
 
 
 @each_row(
@@ -67,7 +67,7 @@ def test_a_bad_value_is_named_with_what_is_allowed(
         keep(store, **wrong)
     assert named in refused.value.message
     assert all(value in refused.value.hint for value in allowed)
-    assert list_strategies(store.truth) == []
+    assert list_strategies(store.primary) == []
 
 
 def test_a_name_is_made_from_project_topic_and_insight_alone(store: Store) -> None:
@@ -91,9 +91,9 @@ def test_a_name_of_ones_own_is_counted_and_keeps_what_it_says(store: Store) -> N
 
 def test_counting_says_that_it_was_seen_now(store: Store) -> None:
     keep(store)
-    store.truth.execute("UPDATE strategies SET last_seen = 1, created_at = 1")
+    store.primary.execute("UPDATE strategies SET last_seen = 1, created_at = 1")
     keep(store)
-    (strategy,) = list_strategies(store.truth)
+    (strategy,) = list_strategies(store.primary)
     assert strategy.last_seen > strategy.created_at == 1
 
 
@@ -113,18 +113,18 @@ def test_a_strategy_is_found_the_moment_it_is_saved_and_still_when_it_was_counte
 
 def test_a_secret_in_an_insight_is_neither_stored_nor_part_of_the_name(store: Store) -> None:
     saved = keep(store, insight=f"Rotate {SECRET} weekly.")
-    (strategy,) = list_strategies(store.truth)
+    (strategy,) = list_strategies(store.primary)
     assert SECRET not in strategy.insight
     assert saved.name == strategy_name("shop", "methodology", strategy.insight)
-    assert SECRET not in store.truth.execute("SELECT group_concat(title || body) FROM documents").get
+    assert SECRET not in store.primary.execute("SELECT group_concat(title || body) FROM documents").get
 
 
 def test_the_most_helpful_come_first_then_what_was_seen_last_then_the_newest(store: Store) -> None:
     for insight in ("one", "two", "three", "four"):
         keep(store, insight=insight)
-    store.truth.execute("UPDATE strategies SET last_seen = 5")
-    store.truth.execute("UPDATE strategies SET last_seen = 6 WHERE insight = 'one'")
-    store.truth.execute("UPDATE strategies SET helpfulness = 9 WHERE insight = 'two'")
+    store.primary.execute("UPDATE strategies SET last_seen = 5")
+    store.primary.execute("UPDATE strategies SET last_seen = 6 WHERE insight = 'one'")
+    store.primary.execute("UPDATE strategies SET helpfulness = 9 WHERE insight = 'two'")
     assert insights(store) == ["two", "one", "four", "three"]
     assert insights(store, limit=1) == ["two"]
 
@@ -167,7 +167,7 @@ def test_processes_that_count_at_once_lose_no_count(tmp_path: Path) -> None:
         writer.communicate(timeout=60)
         assert writer.returncode == 0
     with make_store(tmp_path) as store:
-        (strategy,) = list_strategies(store.truth)
+        (strategy,) = list_strategies(store.primary)
         assert (strategy.id, strategy.helpfulness) == (1, 80)
         assert search_ids(store, "zebra") == ["strategy:1"]
 
@@ -185,7 +185,7 @@ def test_threads_that_count_at_once_lose_no_count(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert list_strategies(store.truth)[0].helpfulness == 41
+    assert list_strategies(store.primary)[0].helpfulness == 41
 
 
 @pytest.mark.parametrize("ref", ["strategy:1", "1", " 1 ", "tdd"])
@@ -203,11 +203,11 @@ def test_a_name_that_looks_like_an_id_goes_before_it(store: Store) -> None:
 
 def test_helpfulness_never_falls_below_0(store: Store) -> None:
     keep(store, name="tdd")
-    store.truth.execute("UPDATE strategies SET last_seen = 1")
+    store.primary.execute("UPDATE strategies SET last_seen = 1")
     assert add_helpfulness(store, "tdd", -100) == ("tdd", 1, 0)
-    assert list_strategies(store.truth)[0].last_seen == 1
+    assert list_strategies(store.primary)[0].last_seen == 1
     assert add_helpfulness(store, "tdd", 2) == ("tdd", 0, 2)
-    assert list_strategies(store.truth)[0].last_seen > 1
+    assert list_strategies(store.primary)[0].last_seen > 1
 
 
 @each_row("ref", ["2", "strategy:2", "package:1", "nope", ""])
@@ -235,7 +235,7 @@ def test_d09_strategies_are_extracted_from_what_agents_thought(store: Store) -> 
     ]  # fmt: skip
     assert saved[2].name == strategy_name("shop", "implementation", "The zebra is done.")
     assert insights(store) == ["The zebra is done.", "A queue for each heron.", "Test the walrus first."]
-    assert {(s.project, s.lang, s.framework) for s in list_strategies(store.truth)} == {("shop", "python", "flask")}
+    assert {(s.project, s.lang, s.framework) for s in list_strategies(store.primary)} == {("shop", "python", "flask")}
     assert search_ids(store, "walrus kind:strategy") == ["strategy:1"]
 
 
@@ -259,7 +259,7 @@ def test_d09_only_the_newest_five_of_the_group_are_extracted(store: Store) -> No
 
 def test_d09_extracting_redacts_what_an_older_store_let_through(store: Store) -> None:
     think(store, "completion", "Done.")
-    store.truth.execute("UPDATE reasoning SET content = ?", (f"Uses {SECRET} now.",))
+    store.primary.execute("UPDATE reasoning SET content = ?", (f"Uses {SECRET} now.",))
     extract_strategies(store, "S", "G", "shop")
     assert SECRET not in insights(store)[0]
 
@@ -281,19 +281,19 @@ def test_d09_nothing_to_extract_is_an_empty_list_and_an_unknown_session_an_error
 def test_d09_an_extraction_is_all_or_nothing(store: Store) -> None:
     think(store, "completion", "one")
     think(store, "completion", "two")
-    store.truth.execute(
+    store.primary.execute(
         "CREATE TEMP TRIGGER refuse BEFORE INSERT ON main.strategies WHEN NEW.insight = 'two'"
         " BEGIN SELECT raise(ABORT, 'no'); END"
     )
     with pytest.raises(CtxrankError, match="SQLite refused"):
         extract_strategies(store, "S", "G", "shop")
-    assert list_strategies(store.truth) == []
+    assert list_strategies(store.primary) == []
     assert search_ids(store, "kind:strategy") == []
 
 
 def test_a_stored_strategy_has_all_that_was_given(store: Store) -> None:
     saved = keep(store, lang=" python ", framework="flask")
-    (strategy,) = list_strategies(store.truth)
+    (strategy,) = list_strategies(store.primary)
     assert strategy == StoredStrategy(
         1, saved.name, "shop", "methodology", NEW.insight, 1, "python", "flask",
         strategy.created_at, strategy.created_at,

@@ -102,10 +102,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def texts_of(store: Store) -> str:
-    package = store.truth.execute("SELECT group_concat(summary) FROM packages").get
-    thoughts = store.truth.execute("SELECT group_concat(content) FROM reasoning").get
-    events = store.truth.execute("SELECT group_concat(payload) FROM events").get
-    bodies = store.truth.execute("SELECT group_concat(title || body) FROM documents").get
+    package = store.primary.execute("SELECT group_concat(summary) FROM packages").get
+    thoughts = store.primary.execute("SELECT group_concat(content) FROM reasoning").get
+    events = store.primary.execute("SELECT group_concat(payload) FROM events").get
+    bodies = store.primary.execute("SELECT group_concat(title || body) FROM documents").get
     return f"{package} {thoughts} {events} {bodies}"
 
 
@@ -133,6 +133,6 @@ def test_a_basic_header_loses_the_secret_and_keeps_the_user(store: Store) -> Non
 def test_a_path_that_spells_it_otherwise_is_refused(store: Store) -> None:
     save(store, "a.md")
     forget_secrets(store, [SECRET], RedactionMode.OFF)
-    blocklist = Blocklist(store.truth)
+    blocklist = Blocklist(store.primary)
     assert blocklist.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET.encode()).decode()}.md")
     assert not blocklist.holds_path(f"notes/{base64.urlsafe_b64encode(SECRET[1:].encode()).decode()}.md")

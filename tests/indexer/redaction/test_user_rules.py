@@ -52,7 +52,7 @@ def test_what_was_purged_goes_even_where_the_user_allows_it(tmp_path: Path) -> N
     with make_store(tmp_path) as store:
         with store.write() as change:
             block_secrets(change.connection, [WORD])
-        rules = rules._replace(blocked=blocked_secrets(store.truth))
+        rules = rules._replace(blocked=blocked_secrets(store.primary))
     assert WORD not in _redacted(f"It says {WORD} here.", rules).text
 
 
@@ -60,7 +60,7 @@ def test_a_word_as_long_as_a_purged_one_and_with_its_first_letter_stays(tmp_path
     with make_store(tmp_path) as store:
         with store.write() as change:
             block_secrets(change.connection, ["walrus"])
-        rules = UserRules(blocked=blocked_secrets(store.truth))
+        rules = UserRules(blocked=blocked_secrets(store.primary))
     assert _redacted("a wombat and a walrus", rules).text == "a wombat and a [FORGOTTEN]"
 
 

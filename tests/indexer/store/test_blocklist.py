@@ -29,7 +29,7 @@ def test_a_writer_that_goes_on_after_a_refusal_keeps_no_row_without_its_document
             upsert(change, PURGED)
         upsert(change, PURGED._replace(name="shop_general_2", insight="Warm the cache first."))
     for table, column in (("strategies", "insight"), ("documents", "body")):
-        assert store.truth.execute(f"SELECT {column} FROM {table}").fetchall() == [("Warm the cache first.",)], table
+        assert store.primary.execute(f"SELECT {column} FROM {table}").fetchall() == [("Warm the cache first.",)], table
 
 
 def test_a_document_that_is_written_again_is_not_asked_for(store: Store) -> None:
@@ -48,8 +48,8 @@ def test_an_empty_blocklist_is_read_once_and_only_when_it_is_asked(store: Store)
         statements.append(statement)
         return True
 
-    blocklist = Blocklist(store.truth)
-    store.truth.exec_trace = traced
+    blocklist = Blocklist(store.primary)
+    store.primary.exec_trace = traced
     assert not statements
     assert not any(blocklist.holds_path(f"docs/{number}.md") for number in range(100))
     assert len(statements) == 2  # what is blocked, and the secrets

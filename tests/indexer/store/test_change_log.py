@@ -8,7 +8,7 @@ from index_contents import has_no_ghosts
 
 from ctxrank.indexer.records.packages import list_packages
 
-# Saves, and dies after the truth's COMMIT, before the index has heard of it.
+# Saves, and dies after the primary database's COMMIT, before the index has heard of it.
 _DIES_BEFORE_FOLLOWING = """
 import os, sys
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_eight_processes_may_start_on_a_new_store_at_once(tmp_path: Path, rounds
         folder = tmp_path / str(round_)
         assert run_child(_COLD_STARTS, folder) == "0\n"
         with make_store(folder) as store:
-            assert len(list_packages(store.truth)) == 8
+            assert len(list_packages(store.primary)) == 8
             store.catch_up()
             assert has_no_ghosts(store)
 
@@ -126,7 +126,7 @@ def test_saving_and_searching_go_on_side_by_side(tmp_path: Path) -> None:
     assert outcomes <= {"matched", "no_match", "stale", "degraded"}
     with make_store(tmp_path) as store:
         assert len(search_ids(store, "common", limit=100)) == 80
-        assert {package.version for package in list_packages(store.truth)} == {1}
+        assert {package.version for package in list_packages(store.primary)} == {1}
         assert has_no_ghosts(store)
 
 
@@ -165,7 +165,7 @@ def test_the_feed_counts_up_and_never_back(tmp_path: Path) -> None:
         seen = [0]
         for number in range(3):
             save(store, "a.md", f"text {number}")
-            row = store.truth.execute("SELECT seq FROM store").fetchone()
+            row = store.primary.execute("SELECT seq FROM store").fetchone()
             assert row is not None
             seen.append(int(row[0]))
         assert seen == sorted(set(seen))
@@ -175,5 +175,5 @@ def test_a_tombstone_keeps_no_content(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         save(store, "a.md", "a secretive zebra")
         save(store, "a.md", "nothing of it")
-        assert store.truth.execute("SELECT count(*) FROM tombstones").fetchone() == (1,)
+        assert store.primary.execute("SELECT count(*) FROM tombstones").fetchone() == (1,)
         assert search_ids(store, "zebra") == []

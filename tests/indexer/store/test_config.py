@@ -227,9 +227,9 @@ with open_store(sys.argv[1]) as store:
 
 def test_a_configuration_without_rules_does_not_load_what_reads_them(store: Store) -> None:
     project(store, "token_safety_margin: 0.1")
-    assert run_child(_IMPORTS, store.location.truth).strip() == "False"
+    assert run_child(_IMPORTS, store.location.primary).strip() == "False"
     project(store, f"redaction: {{rules: [{RULE}]}}", at=LONG_AGO + 1)
-    assert run_child(_IMPORTS, store.location.truth).strip() == "True"
+    assert run_child(_IMPORTS, store.location.primary).strip() == "True"
 
 
 def test_the_predecessors_settings_are_read_as_they_are(store: Store) -> None:
@@ -289,15 +289,15 @@ with open_store(sys.argv[1]) as store:
 
 def test_a_file_that_has_not_changed_is_not_parsed_again(store: Store) -> None:
     project(store, "token_safety_margin: 0.1")
-    assert run_child(_LOADS, store.location.truth).split() == ["0.1", "True"]
-    assert run_child(_LOADS, store.location.truth).split() == ["0.1", "False"]
+    assert run_child(_LOADS, store.location.primary).split() == ["0.1", "True"]
+    assert run_child(_LOADS, store.location.primary).split() == ["0.1", "False"]
 
 
 def test_a_locked_store_is_not_waited_for_to_cache(store: Store) -> None:
     project(store, "token_safety_margin: 0.1")
     with open_again(store) as other, other.write():
         assert load_config(store).token_safety_margin == 0.1
-    assert store.truth.execute("SELECT count(*) FROM config_cache").fetchone() == (0,)
+    assert store.primary.execute("SELECT count(*) FROM config_cache").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(

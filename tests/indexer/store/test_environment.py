@@ -181,7 +181,7 @@ def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
     for path in inside.iterdir():
         path.chmod(file_mode)
     inside.chmod(folder_mode)
-    printed = run_child(_AS_NOBODY, warm.location.truth, inside / "ctxrank.db", home, folder_mode)
+    printed = run_child(_AS_NOBODY, warm.location.primary, inside / "ctxrank.db", home, folder_mode)
     answers = printed.split("\0")[:-1]
     assert [int(answer.split(" ")[0]) for answer in answers] == codes, answers
     assert not any(word in printed for word in ("Traceback", "should not", "damaged"))
@@ -219,7 +219,7 @@ def test_a_clock_that_goes_backwards_loses_nothing(tmp_path: Path, monkeypatch: 
             save_reasoning(store, NewReasoning("S", None, "developer", "risks", f"Walrus {number}."))
         assert search_ids(store, "zebra", limit=9)[0] == "package:5"  # the newest by what it replaces, not by the clock
         assert len(search_ids(store, "walrus", limit=9)) == 5
-        assert store.truth.execute("SELECT count(*) FROM reasoning").get == 5
+        assert store.primary.execute("SELECT count(*) FROM reasoning").get == 5
         assert has_no_ghosts(store)
 
 
@@ -294,7 +294,7 @@ def test_worktrees_that_write_at_once_share_one_store(home: Path, tmp_path: Path
     ]
     assert [saver.wait(60) for saver in savers] == [0] * 6
     with make_store(home) as store:
-        assert store.truth.execute("SELECT count(*) FROM reasoning").get == 6
+        assert store.primary.execute("SELECT count(*) FROM reasoning").get == 6
     assert not (tmp_path / "linked" / ".ctxrank").exists()
 
 
@@ -325,7 +325,7 @@ def test_a_purge_that_was_killed_is_finished_by_the_next_one(unclean: Store, mon
     assert index_of(unclean).connection.execute(terms).get > 0
     assert redact_again(unclean, RedactionMode.PATTERN_ONLY).redacted == {}
     assert index_of(unclean).connection.execute(terms).get == 0
-    assert unclean.truth.execute("SELECT count(*) FROM settings").get == 0
+    assert unclean.primary.execute("SELECT count(*) FROM settings").get == 0
 
 
 def test_a_success_that_was_killed_before_it_was_learnt_from_is_learnt_from_the_next_time(
@@ -344,6 +344,6 @@ def test_a_success_that_was_killed_before_it_was_learnt_from_is_learnt_from_the_
         assert call_command(*command).code == 130
     counts = "SELECT (SELECT count(*) FROM error_patterns), (SELECT count(*) FROM failed_commands)"
     with make_store(home) as store:
-        assert store.truth.execute(counts).get == (1, 1)
+        assert store.primary.execute(counts).get == (1, 1)
         assert call_command(*command).code == 0
-        assert store.truth.execute(counts).get == (1, 0)
+        assert store.primary.execute(counts).get == (1, 0)

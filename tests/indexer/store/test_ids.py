@@ -21,7 +21,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def _uuid(store: Store) -> str:
-    return str(store.truth.execute("SELECT uuid FROM store").get).replace("-", "")
+    return str(store.primary.execute("SELECT uuid FROM store").get).replace("-", "")
 
 
 @given(
@@ -51,13 +51,15 @@ def test_the_store_s_own_origin_is_accepted_and_a_foreign_one_is_not_here(store:
     own = _uuid(store)
     foreign = f"{'0' if own[0] != '0' else '1'}{own[1:8]}"
     assert (
-        own_ref(store.truth, f"error:3@{own[:8]}") == own_ref(store.truth, f"error:3@{own}") == DocumentRef("error", 3)
+        own_ref(store.primary, f"error:3@{own[:8]}")
+        == own_ref(store.primary, f"error:3@{own}")
+        == DocumentRef("error", 3)
     )
     with pytest.raises(NotFoundError, match=f"There is no package:12@{foreign} here"):
-        own_ref(store.truth, f"12@{foreign}")
+        own_ref(store.primary, f"12@{foreign}")
 
 
 def test_a_name_that_may_stand_for_an_id_stays_as_it_is(store: Store) -> None:
-    assert without_origin(store.truth, "a name @home") == "a name @home"
-    assert without_origin(store.truth, "3") == "3"
-    assert without_origin(store.truth, f"strategy:3@{_uuid(store)[:8]}") == "strategy:3"
+    assert without_origin(store.primary, "a name @home") == "a name @home"
+    assert without_origin(store.primary, "3") == "3"
+    assert without_origin(store.primary, f"strategy:3@{_uuid(store)[:8]}") == "strategy:3"

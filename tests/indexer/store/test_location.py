@@ -50,7 +50,7 @@ def test_a_named_store_goes_before_the_environment_and_that_before_the_nearest(
 
 def test_the_stores_folder_names_it_too(tmp_path: Path) -> None:
     make_store(tmp_path).close()
-    assert find_store(str(tmp_path / ".ctxrank")).truth == str(tmp_path / ".ctxrank/ctxrank.db")
+    assert find_store(str(tmp_path / ".ctxrank")).primary == str(tmp_path / ".ctxrank/ctxrank.db")
 
 
 def test_no_store_says_how_to_make_one(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_linked_worktree_shares_the_main_ones_store(tmp_path: Path) -> None:
     make_store(tmp_path / "main").close()
     linked = worktree(tmp_path / "main", tmp_path / "elsewhere" / "feature")
     (linked / "src").mkdir()
-    assert find_store(start=str(linked / "src")).truth == str(tmp_path / "main/.ctxrank/ctxrank.db")
+    assert find_store(start=str(linked / "src")).primary == str(tmp_path / "main/.ctxrank/ctxrank.db")
 
 
 def test_files_of_a_linked_worktree_are_its_own(tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_a_submodule_and_a_bare_repository_share_nothing(tmp_path: Path) -> None
 def test_the_root_is_beside_the_stores_folder_unless_it_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    truth = str(tmp_path / ".ctxrank" / "ctxrank.db")
+    primary = str(tmp_path / ".ctxrank" / "ctxrank.db")
     (tmp_path / "docs").mkdir()
-    assert at(truth).root == str(tmp_path)
+    assert at(primary).root == str(tmp_path)
     monkeypatch.setenv("CTXRANK_ROOT", str(tmp_path / "docs"))
-    assert at(truth).root == str(tmp_path / "docs")
-    assert at(truth, str(tmp_path)).root == str(tmp_path)
+    assert at(primary).root == str(tmp_path / "docs")
+    assert at(primary, str(tmp_path)).root == str(tmp_path)
 
 
 def test_a_root_that_is_no_folder_is_refused_with_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

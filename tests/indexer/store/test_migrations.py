@@ -55,7 +55,7 @@ def path(tmp_path: Path) -> str:
     with make_store(tmp_path) as store:
         save(store, "plan.md", "# Plan\n\nRotate the tokens.\n", session="S1")
         save(store, "notes.md", "The lock is held too long.\n", session="S2", group=None)
-        return store.location.truth
+        return store.location.primary
 
 
 @pytest.fixture
@@ -68,13 +68,13 @@ def opened(path: str) -> "closing[apsw.Connection]":
     return closing(open_database(path, busy_ms=2000))
 
 
-def rows_of(truth: apsw.Connection) -> Rows:
+def rows_of(primary: apsw.Connection) -> Rows:
     """Every row of every table that the present schema has."""
     with closing(open_empty()) as empty:
         names = [str(name) for (name,) in empty.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
         columns = {name: [str(row[1]) for row in empty.execute(f"PRAGMA table_info({name})")] for name in names}
     return {
-        name: sorted(truth.execute(f"SELECT {', '.join(columns[name])} FROM {name}").fetchall(), key=repr)
+        name: sorted(primary.execute(f"SELECT {', '.join(columns[name])} FROM {name}").fetchall(), key=repr)
         for name in names
     }
 
@@ -86,13 +86,13 @@ def open_empty() -> apsw.Connection:
     return empty
 
 
-def schema_of(truth: apsw.Connection) -> list[tuple[object, ...]]:
+def schema_of(primary: apsw.Connection) -> list[tuple[object, ...]]:
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-    return [tuple(row) for row in truth.execute(query)]
+    return [tuple(row) for row in primary.execute(query)]
 
 
-def versions_of(truth: apsw.Connection) -> tuple[int, int]:
-    return int(truth.pragma("user_version")), int(truth.pragma("application_id"))
+def versions_of(primary: apsw.Connection) -> tuple[int, int]:
+    return int(primary.pragma("user_version")), int(primary.pragma("application_id"))
 
 
 def test_there_is_one_file_for_the_first_schema_and_one_for_each_after_it() -> None:
@@ -110,18 +110,18 @@ def test_every_text_column_says_what_it_holds() -> None:
 
 
 def test_a_store_is_brought_to_the_next_schema_and_keeps_every_row(path: str, following: Schema) -> None:
-    with opened(path) as truth:
-        before = rows_of(truth)
+    with opened(path) as primary:
+        before = rows_of(primary)
         assert before["sessions"] and before["documents"] and before["history_checkpoints"]
-        migrate(truth, path, following)
-        assert versions_of(truth) == (NEXT, APPLICATION_ID)
-        assert rows_of(truth) == before
-        assert truth.execute("SELECT name, weather FROM sessions ORDER BY id").fetchall() == [
+        migrate(primary, path, following)
+        assert versions_of(primary) == (NEXT, APPLICATION_ID)
+        assert rows_of(primary) == before
+        assert primary.execute("SELECT name, weather FROM sessions ORDER BY id").fetchall() == [
             ("S1", "snow"), ("S2", "snow"),
         ]  # fmt: skip
         assert (
-            truth.execute("PRAGMA integrity_check").get == "ok"
-            and truth.execute("PRAGMA foreign_key_check").get is None
+            primary.execute("PRAGMA integrity_check").get == "ok"
+            and primary.execute("PRAGMA foreign_key_check").get is None
         )
     with pytest.raises(DamagedError, match=f"has schema {NEXT}; this program knows up to {SCHEMA_VERSION}"):
         open_store(path)
@@ -131,10 +131,10 @@ def test_a_new_store_of_the_next_schema_is_as_one_that_was_brought_there(
     path: str, following: Schema, tmp_path: Path
 ) -> None:
     new = str(tmp_path / "new.db")
-    with opened(path) as truth, closing(open_database(new, busy_ms=0, create=True)) as made:
-        migrate(truth, path, following)
+    with opened(path) as primary, closing(open_database(new, busy_ms=0, create=True)) as made:
+        migrate(primary, path, following)
         migrate(made, new, following)
-        assert schema_of(made) == schema_of(truth) and versions_of(made) == versions_of(truth)
+        assert schema_of(made) == schema_of(primary) and versions_of(made) == versions_of(primary)
         assert made.execute("SELECT seq FROM store").get == 0 and made.execute("SELECT path FROM roots").get == "."
 
 
@@ -142,29 +142,29 @@ def test_several_steps_are_one_transaction_and_the_last_that_fails_undoes_them_a
     path: str, following: Schema
 ) -> None:
     (Path(following.sql_folder) / f"migration_{NEXT + 1:03d}.sql").write_text("DROP TABLE weather", encoding="utf-8")
-    with opened(path) as truth:
-        before = schema_of(truth), rows_of(truth), versions_of(truth)
+    with opened(path) as primary:
+        before = schema_of(primary), rows_of(primary), versions_of(primary)
         with pytest.raises(apsw.SQLError, match="no such table: weather"):
-            migrate(truth, path, following._replace(version=NEXT + 1))
-        assert (schema_of(truth), rows_of(truth), versions_of(truth)) == before
+            migrate(primary, path, following._replace(version=NEXT + 1))
+        assert (schema_of(primary), rows_of(primary), versions_of(primary)) == before
         (Path(following.sql_folder) / f"migration_{NEXT + 1:03d}.sql").write_text(
             "DROP TABLE seasons", encoding="utf-8"
         )
-        migrate(truth, path, following._replace(version=NEXT + 1))
-        assert versions_of(truth) == (NEXT + 1, APPLICATION_ID)
-        assert not truth.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seasons'").fetchall()
+        migrate(primary, path, following._replace(version=NEXT + 1))
+        assert versions_of(primary) == (NEXT + 1, APPLICATION_ID)
+        assert not primary.execute("SELECT 1 FROM sqlite_schema WHERE name = 'seasons'").fetchall()
 
 
 def test_a_migration_that_fails_in_the_middle_leaves_the_store_as_it_was(path: str, following: Schema) -> None:
     file = Path(following.sql_folder) / f"migration_{NEXT:03d}.sql"
     file.write_text(MADE_UP + "INSERT INTO sessions (name, created_at) VALUES ('S1', 0);", encoding="utf-8")
-    with opened(path) as truth:
-        before = schema_of(truth), rows_of(truth), versions_of(truth)
+    with opened(path) as primary:
+        before = schema_of(primary), rows_of(primary), versions_of(primary)
         with pytest.raises(apsw.ConstraintError):
-            migrate(truth, path, following)
-        assert (schema_of(truth), rows_of(truth), versions_of(truth)) == before
+            migrate(primary, path, following)
+        assert (schema_of(primary), rows_of(primary), versions_of(primary)) == before
     with open_store(path) as store:
-        assert rows_of(store.truth) == before[1]
+        assert rows_of(store.primary) == before[1]
 
 
 def test_two_processes_that_open_an_older_store_at_once_migrate_it_once(path: str, following: Schema) -> None:
@@ -178,8 +178,8 @@ def test_two_processes_that_open_an_older_store_at_once_migrate_it_once(path: st
     # A second run of the file would fail at its first statement.
     assert [child.communicate(timeout=60)[0] for child in children] == [f"{NEXT}\n"] * 2
     assert [child.returncode for child in children] == [0, 0]
-    with opened(path) as truth:
-        assert truth.execute("SELECT count(*) FROM seasons").get == 2
+    with opened(path) as primary:
+        assert primary.execute("SELECT count(*) FROM seasons").get == 2
 
 
 def test_a_connection_that_was_open_sees_the_old_schema_or_the_new_one(path: str, following: Schema) -> None:
@@ -195,8 +195,8 @@ def test_a_connection_that_was_open_sees_the_old_schema_or_the_new_one(path: str
 def test_a_migration_that_is_killed_anywhere_leaves_one_schema_or_the_other(
     path: str, following: Schema, tmp_path: Path
 ) -> None:
-    with opened(path) as truth:
-        rows, old = rows_of(truth), schema_of(truth)
+    with opened(path) as primary:
+        rows, old = rows_of(primary), schema_of(primary)
     kept = Path(path).read_bytes()
     found: list[int] = []
     for operation in range(1, 200, 3):
@@ -207,14 +207,14 @@ def test_a_migration_that_is_killed_anywhere_leaves_one_schema_or_the_other(
         child = start_child(_DIES, copy, *following, operation)
         child.communicate(timeout=60)
         assert child.returncode in (0, -signal.SIGKILL)
-        with opened(copy) as truth:
-            version, owner = versions_of(truth)
+        with opened(copy) as primary:
+            version, owner = versions_of(primary)
             found.append(version)
-            assert owner == APPLICATION_ID and rows_of(truth) == rows
-            assert truth.execute("PRAGMA integrity_check").get == "ok"
-            assert (schema_of(truth) == old) is (version == SCHEMA_VERSION)
-            migrate(truth, copy, following)
-            assert truth.execute("SELECT count(*) FROM seasons").get == 2
+            assert owner == APPLICATION_ID and rows_of(primary) == rows
+            assert primary.execute("PRAGMA integrity_check").get == "ok"
+            assert (schema_of(primary) == old) is (version == SCHEMA_VERSION)
+            migrate(primary, copy, following)
+            assert primary.execute("SELECT count(*) FROM seasons").get == 2
         if child.returncode == 0:
             break
     assert found == sorted(found) and {*found} == {SCHEMA_VERSION, NEXT}
@@ -222,8 +222,8 @@ def test_a_migration_that_is_killed_anywhere_leaves_one_schema_or_the_other(
 
 @pytest.mark.parametrize("version", range(1, FIRST_SCHEMA))
 def test_a_store_from_before_the_first_release_is_refused_and_left_as_it_was(path: str, version: int) -> None:
-    with closing(apsw.Connection(path)) as truth:
-        truth.pragma("user_version", version)
+    with closing(apsw.Connection(path)) as primary:
+        primary.pragma("user_version", version)
     before = Path(path).read_bytes()
     with pytest.raises(
         DamagedError, match=f"has schema {version}, of a ctxrank from before the first release"

@@ -83,7 +83,7 @@ def test_a_write_waits_no_longer_than_it_was_told(tmp_path: Path) -> None:
                 save(store, "b.md")
             assert 0.1 <= time.monotonic() - start < 2
         assert (refused.value.retryable, refused.value.exit_code) == (True, 7)
-        assert len(list_packages(store.truth)) == 1
+        assert len(list_packages(store.primary)) == 1
         assert save(store, "b.md").id == 2
 
 
@@ -93,10 +93,10 @@ def test_the_wait_is_set_by_the_environment(tmp_path: Path, monkeypatch: pytest.
         assert store.busy_ms == 123
     monkeypatch.setenv("CTXRANK_BUSY_TIMEOUT_MS", "long")
     with pytest.raises(UsageError, match="CTXRANK_BUSY_TIMEOUT_MS is 'long'"):
-        open_store(store.location.truth)
+        open_store(store.location.primary)
 
 
-def test_readers_go_on_while_the_truth_is_written(store: Store) -> None:
+def test_readers_go_on_while_the_primary_is_written(store: Store) -> None:
     save(store, "a.md", "zebra")
     with open_again(store) as other, other.write():
         assert search_ids(store, "zebra") == ["package:1"]
@@ -107,16 +107,16 @@ def test_a_block_that_raises_writes_nothing(store: Store) -> None:
         change.next_seq()
         change.connection.execute("INSERT INTO settings (key, value) VALUES ('a', '1')")
         raise ZeroDivisionError
-    assert store.truth.execute("SELECT count(*) FROM settings").fetchone() == (0,)
-    assert store.truth.execute("SELECT seq FROM store").fetchone() == (0,)
+    assert store.primary.execute("SELECT count(*) FROM settings").fetchone() == (0,)
+    assert store.primary.execute("SELECT seq FROM store").fetchone() == (0,)
 
 
 def test_a_commit_that_fails_leaves_no_transaction_open(store: Store) -> None:
-    store.truth.set_commit_hook(lambda: True)
+    store.primary.set_commit_hook(lambda: True)
     with pytest.raises(CtxrankError):
         save(store, "a.md")
-    store.truth.set_commit_hook(None)
-    assert not store.truth.in_transaction
+    store.primary.set_commit_hook(None)
+    assert not store.primary.in_transaction
     assert save(store, "a.md").id == 1
 
 
@@ -174,10 +174,10 @@ def test_a_file_that_is_not_ours_is_refused_and_left_as_it_was(
     assert not (tmp_path / "ctxrank.index.db").exists()
 
 
-def test_a_truncated_truth_is_damaged_and_left_as_it_was(store: Store) -> None:
+def test_a_truncated_primary_is_damaged_and_left_as_it_was(store: Store) -> None:
     save(store, "a.md", "zebra " * 3000)
     store.close()
-    path = Path(store.location.truth)
+    path = Path(store.location.primary)
     path.write_bytes(path.read_bytes()[:8192])
     before = path.read_bytes()
     with pytest.raises(DamagedError), open_store(str(path)) as damaged:
@@ -185,8 +185,8 @@ def test_a_truncated_truth_is_damaged_and_left_as_it_was(store: Store) -> None:
     assert path.read_bytes() == before
 
 
-def test_a_truth_that_lost_its_counter_says_so(store: Store) -> None:
-    store.truth.execute("DELETE FROM store")
+def test_a_primary_that_lost_its_counter_says_so(store: Store) -> None:
+    store.primary.execute("DELETE FROM store")
     with pytest.raises(DamagedError, match="counter row"):
         save(store, "a.md")
 
@@ -203,7 +203,7 @@ def test_two_stores_never_share_a_name(tmp_path: Path) -> None:
     names = set[object]()
     for name in "ab":
         with make_store(tmp_path / name) as store:
-            names.add(store.truth.execute("SELECT uuid FROM store").fetchone())
+            names.add(store.primary.execute("SELECT uuid FROM store").fetchone())
     assert len(names) == 2
 
 
@@ -215,7 +215,7 @@ def test_marks_are_random_whatever_the_caller_has_seeded(tmp_path: Path) -> None
         random.seed(0)
         with make_store(tmp_path / name) as store:
             save(store, "a.md")
-            marks.add(store.truth.execute("SELECT history_id FROM history_checkpoints").fetchone())
+            marks.add(store.primary.execute("SELECT history_id FROM history_checkpoints").fetchone())
     assert len(marks) == 2
 
 
@@ -265,6 +265,6 @@ def test_a_store_that_cannot_be_written_still_answers(for_anyone: Path, has_inde
     folder = Path(store.location.folder)
     for path, mode in ((folder, 0o555), *((file, 0o444) for file in folder.iterdir())):
         path.chmod(mode)
-    found_, refused = run_child(_AS_A_READER, store.location.truth).splitlines()
+    found_, refused = run_child(_AS_A_READER, store.location.primary).splitlines()
     assert found_ == ("package:1 matched fts5" if has_index else "package:1 degraded heuristic")
-    assert refused == f"6 {store.location.truth} cannot be written."
+    assert refused == f"6 {store.location.primary} cannot be written."

@@ -1,4 +1,4 @@
-"""Token counts: near the truth without a vocabulary, exact with one, and never over the network."""
+"""Token counts: near the primary database without a vocabulary, exact with one, and never over the network."""
 
 import gzip
 import hashlib

@@ -277,12 +277,12 @@ def test_nothing_is_marked_when_not_asked_to(store: Store) -> None:
 def test_only_normal_and_soft_warning_mark(store: Store, tokens: int, marks: int) -> None:
     _note(store, "a.md")
     block_for(store, current_tokens=tokens)
-    assert store.truth.execute("SELECT count(*) FROM deliveries").get == marks
+    assert store.primary.execute("SELECT count(*) FROM deliveries").get == marks
 
 
 def test_a_locked_store_is_answered_unmarked_and_says_so(store: Store) -> None:
     _note(store, "a.md")
-    with open_again(store) as other, immediate(other.truth):
+    with open_again(store) as other, immediate(other.primary):
         block = block_for(store)
     assert len(block.packages) == 1 and "not recorded" in block.notes[-1]
 

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def newest(store: Store) -> Receipt:
-    return list_receipts(store.truth, limit=1)[0]
+    return list_receipts(store.primary, limit=1)[0]
 
 
 def reasons(store: Store, id_: str, receipt: Receipt | None = None) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ def reasons(store: Store, id_: str, receipt: Receipt | None = None) -> tuple[str
 
 def test_an_assembly_leaves_a_receipt_of_what_went_in_and_what_did_not(store: Store) -> None:
     block = block_for(store, task="walrus")
-    receipt = get_receipt(store.truth, block.receipt or 0)
+    receipt = get_receipt(store.primary, block.receipt or 0)
     assert (receipt.session, receipt.group, receipt.agent, receipt.tokens) == ("S", "G", "developer", block.used)
     assert [entry.id for entry in receipt.entries if entry.is_included] == [f"package:{p.id}" for p in block.packages]
     assert {entry.reason for entry in receipt.entries if not entry.is_included} == {
@@ -67,11 +67,11 @@ def test_a_secret_in_a_task_is_neither_kept_nor_searched(store: Store) -> None:
 
 def test_receipts_of_a_group_make_room_for_newer_ones(store: Store) -> None:
     ids = [block_for(store, limit=0).receipt for _ in range(KEPT_PER_GROUP + 3)]
-    assert [receipt.id for receipt in list_receipts(store.truth)] == ids[:2:-1]
+    assert [receipt.id for receipt in list_receipts(store.primary)] == ids[:2:-1]
 
 
 def test_a_store_that_cannot_be_written_costs_no_block(store: Store) -> None:
-    store.truth.pragma("query_only", True)
+    store.primary.pragma("query_only", True)
     block = block_for(store, task="walrus")
     assert block.receipt is None and len(block.packages) == 3 and "not recorded" in block.notes[-1]
 
@@ -99,7 +99,7 @@ def test_the_first_block_of_a_group_shares_nothing_and_an_equal_one_all(store: S
 def test_a_replay_gives_the_same_bytes_though_its_packages_were_marked_since(store: Store) -> None:
     block = block_for(store, task="walrus")
     assert block_for(store, task="walrus").text != block.text
-    replay = replay_receipt(store, get_receipt(store.truth, block.receipt or 0), Config())
+    replay = replay_receipt(store, get_receipt(store.primary, block.receipt or 0), Config())
     assert (replay.is_same, replay.text, replay.changes) == (True, block.text, ())
 
 
@@ -131,7 +131,7 @@ def test_a_package_that_is_gone_is_named(store: Store) -> None:
 def test_two_receipts_differ_in_what_was_asked_and_in_what_came_of_it(store: Store) -> None:
     for limit in (2, 3):
         block_for(store, limit=limit, task="walrus", is_marking=False)
-    other, one = list_receipts(store.truth, limit=2)
+    other, one = list_receipts(store.primary, limit=2)
     found = difference(one, other)
     assert ("limit", "2", "3") in found.inputs
     assert {before.id for before, after in found.changed if after.is_included and not before.is_included}

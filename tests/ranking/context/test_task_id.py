@@ -105,7 +105,7 @@ def test_an_unknown_task_is_a_note_and_the_block_goes_on(billing: Store) -> None
 
 def test_what_is_linked_is_on_the_receipt_and_is_replayed(billing: Store) -> None:
     block = of_task(billing, budget=1200)
-    receipt = get_receipt(billing.truth, block.receipt or 0)
+    receipt = get_receipt(billing.primary, block.receipt or 0)
     named = {entry.id for entry in receipt.entries}
     assert {"TASK-042", "SPEC-BILLING-001"} <= named
     assert replay_receipt(billing, receipt).is_same

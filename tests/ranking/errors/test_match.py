@@ -47,7 +47,7 @@ def save(store: Store, text: str, *, project: str = "default", confirmations: in
 
 
 def ask(store: Store, text: str, **options: str) -> MatchAnswer:
-    return match_errors(store.truth, [sign(unit) for unit in error_units(text)], **{"project": "default", **options})  # type: ignore[arg-type]
+    return match_errors(store.primary, [sign(unit) for unit in error_units(text)], **{"project": "default", **options})  # type: ignore[arg-type]
 
 
 def grades(store: Store, text: str) -> list[str]:
@@ -181,7 +181,7 @@ def test_removing_a_pattern_removes_its_terms(store: Store) -> None:
     number = save(store, "error: the lockfile of 'shop' cannot be read by this version")
     with store.write() as change:
         change.connection.execute("DELETE FROM error_patterns WHERE id = ?", (number,))
-    (terms,) = store.truth.execute("SELECT count(*) FROM error_terms").fetchone() or (None,)
+    (terms,) = store.primary.execute("SELECT count(*) FROM error_terms").fetchone() or (None,)
     assert terms == 0
 
 
@@ -200,7 +200,7 @@ def test_signatures_of_an_older_normaliser_are_signed_again(store: Store) -> Non
 def test_an_empty_store_says_so(store: Store) -> None:
     answer = ask(store, "error: anything")
     assert (answer.outcome, answer.reason) == ("no_match", "No known error shares its codes, its message or its place.")
-    assert match_errors(store.truth, (), project="default").reason == "Nothing was printed."
+    assert match_errors(store.primary, (), project="default").reason == "Nothing was printed."
 
 
 def test_alignment_is_symmetric_and_one_only_for_equal_headlines() -> None:
@@ -289,9 +289,9 @@ def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
             steps += 1
             return False
 
-        store.truth.set_progress_handler(step, 20)
+        store.primary.set_progress_handler(step, 20)
         assert grades(store, "error: the lockfile of 'shop' cannot be read by this version") == ["exact"]
-        store.truth.set_progress_handler(None)
+        store.primary.set_progress_handler(None)
         return steps
 
     save(store, "error: the lockfile of 'shop' cannot be read by this version")

@@ -62,7 +62,7 @@ def test_a_long_text_is_one_document_whatever_its_passages(tmp_path: Path) -> No
     (collection,) = read_collections(str(folder))
     with indexed(collection, Config()) as one:
         assert ranked_ids(one, collection.queries[0], Config()) == ["long"]
-        kinds = dict(one.store.truth.execute("SELECT kind, count(*) FROM documents GROUP BY kind"))
+        kinds = dict(one.store.primary.execute("SELECT kind, count(*) FROM documents GROUP BY kind"))
     assert kinds["artifact"] == 1 and int(str(kinds["passage"])) > 5
 
 

@@ -161,11 +161,11 @@ def test_an_engine_that_keeps_no_bounds_ranks_what_is_too_much_and_claims_no_pro
 def test_a_batch_that_is_sent_twice_changes_nothing(tmp_path: Path) -> None:
     with make_store(tmp_path) as store:
         _put(store, [("", word, "", False, "") for word in ("zebra heron", "ibex heron", "walrus")])
-        early = read_changes(store.truth, "main", after=0, most=100)
+        early = read_changes(store.primary, "main", after=0, most=100)
         with store.write() as change:
             documents.remove(change, 2)
             documents.touch(change, 1, superseded_by=3)
-        late = read_changes(store.truth, "main", after=0, most=100)
+        late = read_changes(store.primary, "main", after=0, most=100)
         engine, memory = fts5_of(store), MemoryEngine(store)
         for batch in (early, late):
             engine.apply(batch)

@@ -1,4 +1,4 @@
-"""The fallback search: what is answered from the truth where the index cannot be asked."""
+"""The fallback search: what is answered from the primary database where the index cannot be asked."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_an_index_that_is_switched_off_is_degraded_and_says_why(store: Store) ->
     assert result.reason == "FTS5 is switched off in the configuration"
 
 
-def test_an_index_by_a_newer_program_is_left_alone_and_the_truth_answers(store: Store) -> None:
+def test_an_index_by_a_newer_program_is_left_alone_and_the_primary_answers(store: Store) -> None:
     save(store, "a.md", "walrus\n", summary="x")
     index_of(store).connection.execute("UPDATE main.state SET format = format + 1")
     fts5_of(store).reopen_index()

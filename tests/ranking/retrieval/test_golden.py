@@ -22,7 +22,7 @@ _DEPTH = 10
 
 @pytest.fixture(scope="module")
 def shop(loaded_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    with open_store(copy_store(loaded_once, tmp_path_factory.mktemp("shop")).truth) as store:
+    with open_store(copy_store(loaded_once, tmp_path_factory.mktemp("shop")).primary) as store:
         yield store
 
 

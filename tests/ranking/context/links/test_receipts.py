@@ -37,7 +37,7 @@ def context(store: Store, limit: int | None = None, **wanted: Any) -> tuple[Cont
 
 
 def newest(store: Store) -> Receipt:
-    return list_receipts(store.truth, limit=1)[0]
+    return list_receipts(store.primary, limit=1)[0]
 
 
 def changes(store: Store, receipt: Receipt, config: Config | None = None) -> str:
@@ -89,25 +89,25 @@ def test_the_shared_beginning_is_that_of_the_same_task(store: Store) -> None:
 
 def test_contexts_make_room_for_newer_ones_and_not_for_those_of_sessions(store: Store) -> None:
     ids = [context(store, with_search=False)[1].receipt for _ in range(KEPT_PER_GROUP + 2)]
-    assert [receipt.id for receipt in list_receipts(store.truth)] == ids[:1:-1]
+    assert [receipt.id for receipt in list_receipts(store.primary)] == ids[:1:-1]
 
 
 def test_a_busy_task_erases_no_receipt_of_another(store: Store) -> None:
     other = context(store, task="TASK-043", with_search=False)[1].receipt
     for _ in range(KEPT_PER_GROUP + 2):
         context(store, with_search=False)
-    assert list_receipts(store.truth)[-1].id == other
+    assert list_receipts(store.primary)[-1].id == other
 
 
 def test_contexts_of_all_tasks_together_are_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(receipts, "KEPT_CONTEXTS", 3)
     ids = [context(store, task=task, with_search=False)[1].receipt for task in ("TASK-042", "TASK-043") * 3]
-    assert [receipt.id for receipt in list_receipts(store.truth)] == ids[:2:-1]
+    assert [receipt.id for receipt in list_receipts(store.primary)] == ids[:2:-1]
 
 
 def test_a_store_that_cannot_be_written_costs_no_context(store: Store) -> None:
     context(store)
-    store.truth.pragma("query_only", True)
+    store.primary.pragma("query_only", True)
     made, kept = context(store)
     assert made.part.text and kept.receipt is None and kept.note.startswith("The receipt is not recorded: ")
 
@@ -126,7 +126,7 @@ def test_a_replay_gives_the_same_bytes(store: Store, wanted: dict[str, Any]) -> 
 def test_a_replay_leaves_no_receipt(store: Store) -> None:
     context(store)
     replay_receipt(store, newest(store))
-    assert len(list_receipts(store.truth)) == 1
+    assert len(list_receipts(store.primary)) == 1
 
 
 def test_artifacts_that_are_changed_new_or_gone_are_named(store: Store, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_task_that_is_gone_cannot_be_made_again(store: Store, tmp_path: Path) 
 def test_two_contexts_differ_in_what_was_asked_and_in_what_came_of_it(store: Store) -> None:
     for limit in (700, 1400):
         context(store, limit)
-    other, one = list_receipts(store.truth, limit=2)
+    other, one = list_receipts(store.primary, limit=2)
     found = difference(one, other)
     assert ("budget", "700", "1400") in found.inputs
     assert any(after.is_included and not before.is_included for before, after in found.changed)

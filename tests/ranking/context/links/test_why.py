@@ -31,7 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 def context(store: Store, **wanted: Any) -> Receipt:
     made = make_context(store, ContextRequest("TASK-042", with_search=False)._replace(**wanted))
-    return get_receipt(store.truth, record_context(store, made).receipt or 0)
+    return get_receipt(store.primary, record_context(store, made).receipt or 0)
 
 
 def why(store: Store, id_: str, **wanted: Any) -> Why:
@@ -127,7 +127,7 @@ def test_the_command_takes_the_newest_context_that_fits(store: Store, capsys: py
     context(store, task="TASK-043")
     save(store, "a.md")
     block_for(store)
-    number = store.truth.execute("SELECT id FROM linked_artifacts WHERE name = 'SPEC-BILLING-001'").fetchone()
+    number = store.primary.execute("SELECT id FROM linked_artifacts WHERE name = 'SPEC-BILLING-001'").fetchone()
     assert run(["why", f"linked:{number[0] if number else 0}", "--task", "task-042"]) == 0
     assert capsys.readouterr().out.startswith("SPEC-BILLING-001 is in the context of receipt 1: full, ")
     assert run(["why", "SPEC-BILLING-001"]) == 0
@@ -143,6 +143,6 @@ def test_the_command_takes_the_newest_context_that_fits(store: Store, capsys: py
 def test_an_assembly_with_a_task_answers_too(store: Store) -> None:
     save(store, "a.md")
     block_for(store, task_id="TASK-042")
-    receipt = list_receipts(store.truth, limit=1)[0]
+    receipt = list_receipts(store.primary, limit=1)[0]
     assert why_from(store, "SPEC-BILLING-001", receipt).is_included
     assert why_from(store, "NORM-LOGGING-001", receipt).reasons[0] == "no artifact links to it"
