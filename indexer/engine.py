@@ -156,16 +156,8 @@ class RowQuery(NamedTuple):
 # shown as, its length in tokens, and what `frequencies` reads, which is the engine's own. A bare tuple: a query makes
 # thousands.
 Row = tuple[int, int, int, object]
-
-
-class RowText(NamedTuple):
-    """The texts of one row, in the order in which their tokens count."""
-
-    length: int
-    title: str
-    body: str
-    path: str
-    identifiers: str
+# The length of one row and its title, body, path and identifiers: bare for the same reason.
+RowText = tuple[int, str, str, str, str]
 
 
 class RankingSignals(NamedTuple):

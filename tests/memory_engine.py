@@ -214,7 +214,7 @@ class MemoryEngine:
     def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
         """The texts as they were applied."""
         return {
-            row[0]: RowText(row[2], one.title, one.body[:most_chars], one.path, one.identifiers)
+            row[0]: (row[2], one.title, one.body[:most_chars], one.path, one.identifiers)
             for row in self.rows_of(rowids)
             for one in (cast("_Held", row[3]).document,)
         }

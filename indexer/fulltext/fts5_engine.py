@@ -323,7 +323,11 @@ class Fts5Engine:
              CROSS JOIN main.forward AS f ON f.id = wanted.value
              CROSS JOIN {PRIMARY}.documents AS d ON d.id = f.id & {document_id_of(-1)}
         """
-        return {int(row[0]): RowText(int(row[1]), *map(str, row[2:])) for row in self._execute(sql, (id_list(rowids),))}
+        rows = cast("list[tuple[int, int, str, str, str, str]]", self._execute(sql, (id_list(rowids),)).fetchall())
+        return {
+            rowid: (length, str(title), str(body), str(path), str(identifiers))
+            for rowid, length, title, body, path, identifiers in rows
+        }
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Of these documents those that are still there and not newer than the index, in no particular order."""

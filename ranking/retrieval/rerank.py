@@ -18,7 +18,7 @@ from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 
 MAX_RERANKED = 30
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
-_NOTHING = RowText(0, "", "", "", "")  # gone since the index was made: it is dropped later
+_NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is dropped later
 
 
 class _Read(NamedTuple):

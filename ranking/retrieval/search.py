@@ -21,12 +21,12 @@ from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.indexer.store.parents import has_corrupt_rows
+from ctxrank.indexer.store.parents import StoredPassage, has_corrupt_rows
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.formulas.tuning import tuned
-from ctxrank.ranking.retrieval.candidates.candidates import Candidates, find_candidates, no_threshold
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.degraded.snippets import snippet
@@ -178,11 +178,13 @@ def _with_rows_of_name(
 def _hits(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]]) -> list[Hit]:
     ranked = _ranked_in_groups(call, groups, first) if first else _ranked(call, groups, call.request.limit)
     parents = call.engine.parents([row.signals.id for row in ranked])
+    shown_ids = [document_id_of(shown.rowid) for row in ranked for shown in _shown_rows(call, row)]
+    stored = call.engine.passages(shown_ids) if shown_ids else {}
     stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
     hits: list[Hit] = []
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], call.mode)
-        passages = () if call.request.is_by_passage else _passage_hits(call, row, stems)
+        passages = _passage_hits(call, row, stored, stems)
         shown = passages[0].snippet if passages else _snippet(call, parent.body, stems)
         explanation = None
         if call.request.is_explained:
@@ -239,13 +241,16 @@ def order_of(signals: RankingSignals, score: float) -> tuple[bool, float, int, i
     return signals.is_superseded, -score, -signals.created_at, -signals.id
 
 
-def _passage_hits(call: _Call, row: _Ranked, stems: set[str]) -> tuple[PassageHit, ...]:
-    candidates = row.group.passages[:SHOWN_PASSAGES]
-    if not candidates:
-        return ()
-    stored = call.engine.passages([document_id_of(candidate.rowid) for candidate in candidates])
+def _shown_rows(call: _Call, row: _Ranked) -> list[Candidate]:
+    """The passages that a hit shows; a passage that is a hit of its own shows none."""
+    return [] if call.request.is_by_passage else row.group.passages[:SHOWN_PASSAGES]
+
+
+def _passage_hits(
+    call: _Call, row: _Ranked, stored: dict[int, StoredPassage], stems: set[str]
+) -> tuple[PassageHit, ...]:
     shown: list[PassageHit] = []
-    for candidate in candidates:
+    for candidate in _shown_rows(call, row):
         passage = stored.get(document_id_of(candidate.rowid))
         if passage is not None:
             text = _snippet(call, cleaned(passage.body, passage.ruleset, call.mode), stems)
