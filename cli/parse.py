@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ctxrank.cli.call import Call, run_command
 from ctxrank.cli.declare import GLOBAL_NAMES, GLOBALS, Command, Declared, Group, OneOf, Parameter, Real, Type, Whole
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_tuple
 
 _MAX_DIGITS = 15
 _Values = dict[str, object]
@@ -125,10 +125,10 @@ def _converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | N
                 return None
             value = parameter.nothing_given
         elif parameter.type is not None:
-            read_values = [_typed(one, parameter.type) for one in (value if isinstance(value, tuple) else (value,))]
+            read_values = [_typed(one, parameter.type) for one in (value if is_tuple(value) else (value,))]
             if None in read_values:
                 return None
-            value = tuple(read_values) if isinstance(value, tuple) else read_values[0]
+            value = tuple(read_values) if is_tuple(value) else read_values[0]
         values[parameter.name] = value
     return values
 

@@ -200,21 +200,26 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What an answer says gave it."""
+        ...
 
     @property
     def fingerprint(self) -> str:
         """Everything that the index is a function of beside the change log: for receipts."""
+        ...
 
     # Life
 
     def make_ready(self, bound_ms: int) -> Readiness:
         """Catch up with the change log and heal, for about this long; never raises because of the index."""
+        ...
 
     def recover(self, error: Exception, bound_ms: int) -> Readiness:
         """After a question failed: note why, then reopen or heal within the bound."""
+        ...
 
     def snapshot(self) -> "AbstractContextManager[Statistics]":
         """Pin what all questions see until the block ends."""
+        ...
 
     def apply(self, batch: "ChangeBatch") -> None:
         """Upsert and delete by version: a change whose number is not above the one applied changes nothing, so that a
@@ -225,66 +230,85 @@ class Engine(Protocol):
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index makes of a text, in order."""
+        ...
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+        ...
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""
+        ...
 
     def look_up(self, term: str) -> IndexTerm | None:
         """A term by its text."""
+        ...
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
         """Terms that begin so and those of `also` that there are, the most frequent first, equal ones by their text."""
+        ...
 
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
 
     def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
         """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
+        ...
 
     def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length in characters with their df, the most frequent ones."""
+        ...
 
     def word_of(self, term: str) -> str:
         """A word that a term came from, in lower case."""
+        ...
 
     # Rows
 
     def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
         """The rows that a query finds, at most so many, by ascending row number."""
+        ...
 
     def row_ids(self, query: RowQuery, most: int) -> list[int]:
         """Their numbers alone, which is cheaper."""
+        ...
 
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The rows that the engine itself ranks highest: where there are too many to score."""
+        ...
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""
+        ...
 
     def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
         """The rows of all passages of these documents, by parent and by their order in it."""
+        ...
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
     ) -> Iterator[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
+        ...
 
     # What rows lead to
 
     def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
         """The texts of rows by their numbers, of each body the beginning."""
+        ...
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """What is known of documents without reading them, in no particular order."""
+        ...
 
     def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
         """Documents as hits show them."""
+        ...
 
     def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
         """Passages as hits show them."""
+        ...
 
     def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
         """What signals can be at most: which of these priorities were ever stored, and whether there are passages."""
+        ...

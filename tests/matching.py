@@ -12,10 +12,10 @@ import string
 
 # The parser behind `re`; it has no public name, and this is the only place that knows it.
 from re import _constants, _parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import Any, cast
 
-code: Any = _constants
-parser: Any = _parser
+code = cast("Any", _constants)  # pyright: ignore[reportUnknownArgumentType]  nothing says its types
+parser = cast("Any", _parser)  # pyright: ignore[reportUnknownArgumentType]  as above
 
 _PRINTABLE = string.ascii_letters + string.digits + "_+/#.,:;!?()[]{}<>@%&*^~| -"
 _MORE_REPEATS = 6  # of an unbounded or wide repeat, above its least number

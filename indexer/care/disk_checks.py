@@ -1,4 +1,4 @@
-"""The truth against the disk: are the files that it knows still there, still the same, still where they were?"""
+"""The primary database against the disk: are its files still there, still the same, still where they were?"""
 
 import os
 from collections.abc import Iterator
@@ -29,15 +29,15 @@ class _Known(NamedTuple):
     sha256: str
 
 
-def examine_disk(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
+def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
     """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
-    roots = [(int(id_), str(path)) for id_, path in truth.execute("SELECT id, path FROM roots ORDER BY id")]
+    roots = [(int(id_), str(path)) for id_, path in primary.execute("SELECT id, path FROM roots ORDER BY id")]
     gone_roots: list[str] = []
     known: dict[str, list[_Known]] = {}
     for id_, path in roots:
         files = [
             _Known(str(name), FileStamp(int(size), int(mtime), int(inode), int(read_at)), str(sha256))
-            for name, size, mtime, inode, read_at, sha256 in truth.execute(
+            for name, size, mtime, inode, read_at, sha256 in primary.execute(
                 "SELECT path, size_bytes, mtime_ns, inode, indexed_at, sha256 FROM artifacts"
                 " WHERE root_id = ? AND state = 'indexed' ORDER BY path",
                 (id_,),
@@ -55,7 +55,7 @@ def examine_disk(truth: apsw.Connection, location: Location, mode: RedactionMode
     else:
         yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
     yield _files(known)
-    yield _passages(truth, location, mode)
+    yield _passages(primary, location, mode)
 
 
 def _files(known: dict[str, list[_Known]]) -> Finding:
@@ -111,7 +111,7 @@ def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, st
     return found
 
 
-def _passages(truth: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:
+def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:
     """A passage's key is made of its text: a byte that was turned over inside of a text shows only here.
 
     It is made of the file's title, too. Where that is no longer known, the file itself is asked.
@@ -119,7 +119,7 @@ def _passages(truth: apsw.Connection, location: Location, mode: RedactionMode) -
     wrong: list[str] = []
     texts: dict[str, set[str]] = {}
     count = 0
-    for id_, key, title, body, owner, path in truth.execute(
+    for id_, key, title, body, owner, path in primary.execute(
         """
         SELECT p.id, p.passage_key, p.title, p.body, o.title, p.path
           FROM documents AS p

@@ -1,4 +1,4 @@
-"""What a store stands on: SQLite, the file system, free space, permissions, and what was left lying about."""
+"""What a store depends on: SQLite, the file system, free space, permissions, and what was left lying about."""
 
 import os
 import shutil

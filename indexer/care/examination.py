@@ -11,7 +11,7 @@ import apsw
 from ctxrank.indexer.care.environment_checks import examine_surroundings
 from ctxrank.indexer.care.finding import Finding, Result, fail, locked, ok, warn
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
-from ctxrank.indexer.care.primary_checks import examine_truth, examine_truth_file, open_to_look
+from ctxrank.indexer.care.primary_checks import examine_primary, examine_primary_file, open_to_look
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.config import load_config
@@ -19,40 +19,40 @@ from ctxrank.indexer.store.connection import busy_timeout_ms
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
-# Nobody waits for a diagnosis as long as for an answer.
+# A diagnosis may not take as long as an answer.
 _LONGEST_WAIT_MS = 2000
 
 
 def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
-    """What is found, one finding a check. `is_deep` proves the index against the truth, and both against the disk."""
+    """What is found, one finding a check. `is_deep` proves the index against the store, and both against the disk."""
     busy_ms = min(busy_timeout_ms(), _LONGEST_WAIT_MS)
     yield from examine_surroundings(location)
     is_ours = True
-    for finding in examine_truth_file(location, busy_ms, is_deep=is_deep):
+    for finding in examine_primary_file(location, busy_ms, is_deep=is_deep):
         yield finding
         if finding.id in ("truth-file", "schema") and finding.result is not Result.OK:
             is_ours = False
     if not is_ours:
         return
     try:
-        truth = open_to_look(location.truth, busy_ms)
+        primary = open_to_look(location.truth, busy_ms)
     except (apsw.BusyError, apsw.LockedError):
         yield locked("truth-file", location.truth)
         return
     try:
-        yield from examine_truth(truth)
-        yield _configuration(location, truth, busy_ms)
+        yield from examine_primary(primary)
+        yield _configuration(location, primary, busy_ms)
         yield from examine_index(location, busy_ms, is_deep=is_deep)
         if is_deep:
-            yield from _deep(location, truth, busy_ms)
+            yield from _deep(location, primary, busy_ms)
     finally:
-        truth.close()
+        primary.close()
 
 
-def _configuration(location: Location, truth: apsw.Connection, busy_ms: int) -> Finding:
+def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -> Finding:
     """The settings as a call would read them; this connection cannot write, so nothing is cached."""
     try:
-        config = load_config(Store(location, truth, busy_ms))
+        config = load_config(Store(location, primary, busy_ms))
     except UsageError as error:
         return fail("configuration", error.message, error.hint)
     except INDEX_READ_ERRORS as error:
@@ -67,7 +67,7 @@ def _configuration(location: Location, truth: apsw.Connection, busy_ms: int) -> 
     return ok("configuration", f"{path} is read" if os.path.exists(path) else "the defaults; there is no config.yaml")
 
 
-def _deep(location: Location, truth: apsw.Connection, busy_ms: int) -> Iterator[Finding]:
+def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterator[Finding]:
     from ctxrank.indexer.care.disk_checks import examine_disk
     from ctxrank.indexer.care.index_checks import HEALS_STEP
     from ctxrank.indexer.care.index_proof import prove_index
@@ -84,8 +84,8 @@ def _deep(location: Location, truth: apsw.Connection, busy_ms: int) -> Iterator[
         except INDEX_READ_ERRORS as error:
             yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
     try:
-        mode = load_config(Store(location, truth, busy_ms)).redaction_mode
-        yield from examine_disk(truth, location, mode)
+        mode = load_config(Store(location, primary, busy_ms)).redaction_mode
+        yield from examine_disk(primary, location, mode)
     except UsageError:
         return  # the configuration's own check has said so; without it no file can be read as it was
     except INDEX_READ_ERRORS as error:

@@ -1,4 +1,4 @@
-"""The index: can it answer, is it sound, does it follow the feed of this very store?
+"""The index: can it answer, is it sound, does it follow the change log of this very store?
 
 Whatever is wrong with it heals by itself in the next call; here it is only said.
 """
@@ -21,7 +21,7 @@ _FILE = "index-file"
 
 
 def open_index_to_look(location: Location, busy_ms: int) -> apsw.Connection:
-    """The index as main and the truth beside it, as a query has them, and nothing can be changed. Raises apsw.Error."""
+    """The index as main, the primary database attached, as a query has them, and read-only. Raises apsw.Error."""
     connection = open_to_look(location.index_file, busy_ms)
     try:
         connection.execute("ATTACH ? AS primary_db", (file_uri(location.truth, "mode=ro"),))

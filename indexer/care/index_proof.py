@@ -1,4 +1,4 @@
-"""The index proved against the truth: what each document should have left in it, computed anew and compared.
+"""The index proved against the primary database: what each document should have left there, computed and compared.
 
     documents ──tokenizer──► terms, counts, lengths, facets   ═?═   forward list, statistics, FTS5's own postings
 
@@ -27,7 +27,7 @@ _MASK = (1 << 64) - 1
 
 
 class _Expected(NamedTuple):
-    """What the truth says the index should hold, and the documents whose forward entry says otherwise."""
+    """What the primary database says the index should hold, and the documents whose forward entry says otherwise."""
 
     sums: dict[int, int]
     df: Counter[str]
@@ -37,7 +37,7 @@ class _Expected(NamedTuple):
 
 
 def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
-    """Compare the index of this connection with the truth beside it. Raises apsw.Error."""
+    """Compare the index of this connection with the primary database next to it. Raises apsw.Error."""
     index = index_file.Index(connection, IndexHealth.OK, path)
     with snapshot(connection):
         state = index.state()

@@ -1,10 +1,10 @@
-"""A sound truth file made of what can be read in a damaged one: rows, ids and the feed's numbers as they were.
+"""A sound primary database made of what can be read in a damaged one: rows, ids and change numbers as they were.
 
     report = save_what_can_be_read("damaged.db", "new.db")
     report.saved, report.lost
 
 The damaged file is only read. The new one has all tables of the schema, also those of which nothing could be read; an
-index made from the damaged file does not take the new one for it, and is made anew.
+index made from the damaged file does not take the new one for it, and is rebuilt.
 """
 
 import os
@@ -18,6 +18,7 @@ from ctxrank.indexer.care.sqlite_salvage.layout import SEQUENCE_TABLE, read_layo
 from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, Record
 from ctxrank.indexer.care.sqlite_salvage.rows import CopiedTable, copy_table, read_records
 from ctxrank.indexer.care.sqlite_salvage.trees import Ownership, find_owners
+from ctxrank.indexer.catalogue import tables
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -26,8 +27,6 @@ from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refu
 from ctxrank.indexer.store.store import Change
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
-# What follows from the rest, or is read again when it is wanted: losing it is no loss.
-_DERIVED = ("history_checkpoints", "config_cache", "error_terms", "labels", SEQUENCE_TABLE)
 _SHOWN_IDS = 20
 
 
@@ -95,16 +94,16 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
     try:
         version = _version(file, damaged, schema)
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        truth = apsw.Connection(new)
+        primary = apsw.Connection(new)
         try:
-            truth.pragma("journal_mode", "off")  # a file that is not finished is thrown away
-            truth.pragma("foreign_keys", False)
-            with immediate(truth):
-                report = _fill(file, truth, schema._replace(version=version), schema, store_uuid)
-            problems = [str(row[0]) for row in truth.execute("PRAGMA integrity_check(5)")]
+            primary.pragma("journal_mode", "off")  # a file that is not finished is thrown away
+            primary.pragma("foreign_keys", False)
+            with immediate(primary):
+                report = _fill(file, primary, schema._replace(version=version), schema, store_uuid)
+            problems = [str(row[0]) for row in primary.execute("PRAGMA integrity_check(5)")]
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
         finally:
-            truth.close()
+            primary.close()
         descriptor = os.open(new, os.O_RDONLY)
         os.fsync(descriptor)
         os.close(descriptor)
@@ -123,57 +122,58 @@ def _version(file: PageFile, path: str, schema: Schema) -> int:
     return schema.version
 
 
-def _fill(file: PageFile, truth: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
-    apply_schema(truth, 0, before)
-    tables = read_layout(truth)
-    owners = find_owners(file, tables)
-    triggers = _drop_triggers(truth)
-    copied = {table.name: copy_table(file, owners, table, truth) for table in tables if table.name != SEQUENCE_TABLE}
+def _fill(file: PageFile, primary: apsw.Connection, before: Schema, schema: Schema, store_uuid: str) -> SalvageReport:
+    apply_schema(primary, 0, before)
+    layouts = read_layout(primary)
+    owners = find_owners(file, layouts)
+    triggers = _drop_triggers(primary)
+    copied = {table.name: copy_table(file, owners, table, primary) for table in layouts if table.name != SEQUENCE_TABLE}
     if not any(table.saved for table in copied.values()):
         raise DamagedError("Nothing of a store can be read in the file.", "Restore it from a backup.")
-    _make_triggers(truth, triggers)  # a migration may change them
-    apply_schema(truth, before.version, schema)
-    triggers = _drop_triggers(truth)
-    truth.pragma("application_id", APPLICATION_ID)
-    truth.pragma("user_version", schema.version)
-    if truth.execute("SELECT 1 FROM store").fetchone() is None:
+    _make_triggers(primary, triggers)  # a migration may change them
+    apply_schema(primary, before.version, schema)
+    triggers = _drop_triggers(primary)
+    primary.pragma("application_id", APPLICATION_ID)
+    primary.pragma("user_version", schema.version)
+    if primary.execute("SELECT 1 FROM store").fetchone() is None:
         row = (store_uuid or str(uuid.uuid4()), now_us())
-        truth.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
-    _number_on(file, owners, truth, copied)
-    change = Change(truth)
+        primary.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
+    _number_on(file, owners, primary, copied)
+    change = Change(primary)
     mended = mend(change, {name: table.lost for name, table in copied.items()})
     change.finish()
-    _make_triggers(truth, triggers)
-    _mark(truth)
-    reports = [_reported(truth, table, mended) for table in copied.values() if table.name not in _DERIVED]
+    _make_triggers(primary, triggers)
+    _mark(primary)
+    derived = {table.name for table in tables() if table.is_derived}
+    reports = [_reported(primary, table, mended) for table in copied.values() if table.name not in derived]
     return SalvageReport(tuple(reports), len(owners.unclaimed))
 
 
-def _drop_triggers(truth: apsw.Connection) -> list[str]:
+def _drop_triggers(primary: apsw.Connection) -> list[str]:
     """Rows come in as they were, without what a change of them would do; returns how to make the triggers again."""
-    triggers = truth.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+    triggers = primary.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
     for name, _ in triggers:
-        truth.execute(f'DROP TRIGGER "{name}"')
+        primary.execute(f'DROP TRIGGER "{name}"')
     return [str(sql) for _, sql in triggers]
 
 
-def _make_triggers(truth: apsw.Connection, triggers: list[str]) -> None:
+def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
     for sql in triggers:
-        truth.execute(sql)
+        primary.execute(sql)
 
 
-def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
-    """Go on counting where the damaged file was: no id and no number of the feed is given twice."""
-    given = {str(name): int(last) for name, last in truth.execute("SELECT name, seq FROM sqlite_sequence")}
+def _number_on(file: PageFile, owners: Ownership, primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
+    """Go on counting where the damaged file was: no id and no number of the change log is given twice."""
+    given = {str(name): int(last) for name, last in primary.execute("SELECT name, seq FROM sqlite_sequence")}
     for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):
         name, last = record.values if isinstance(record, Record) and len(record.values) == 2 else (None, None)
         if isinstance(name, str) and isinstance(last, int) and name in copied:
             given[name] = max(given.get(name, 0), last)
-    truth.execute("DELETE FROM sqlite_sequence")
+    primary.execute("DELETE FROM sqlite_sequence")
     for name, last in given.items():
         highest = max(last, 0, *copied[name].lost)
-        truth.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, highest))
-    truth.execute(
+        primary.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (name, highest))
+    primary.execute(
         """
         UPDATE store
            SET seq = max(seq,
@@ -182,25 +182,25 @@ def _number_on(file: PageFile, owners: Ownership, truth: apsw.Connection, copied
                          coalesce((SELECT max(seq) FROM history_checkpoints), 0))
         """
     )
-    truth.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
+    primary.execute("INSERT OR IGNORE INTO roots (id, path) VALUES (1, '.')")
 
 
-def _mark(truth: apsw.Connection) -> None:
-    """Begin another history: an index made from the damaged file is made anew, and not believed."""
-    truth.execute("UPDATE store SET seq = seq + 1")
-    truth.execute("DELETE FROM history_checkpoints")
+def _mark(primary: apsw.Connection) -> None:
+    """Begin another history: an index made from the damaged file is rebuilt, and not believed."""
+    primary.execute("UPDATE store SET seq = seq + 1")
+    primary.execute("DELETE FROM history_checkpoints")
     mark = int.from_bytes(os.urandom(7), "big")
-    truth.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
+    primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
 
 
-def _reported(truth: apsw.Connection, table: CopiedTable, mended: Mended) -> TableReport:
+def _reported(primary: apsw.Connection, table: CopiedTable, mended: Mended) -> TableReport:
     again = mended.rebuilt.get(table.name, 0)
-    still = [number for number in table.lost if not _has_row(truth, table.name, number)]
+    still = [number for number in table.lost if not _has_row(primary, table.name, number)]
     lost = max(len(still), table.unreadable + table.rejected - again, 0) + mended.dropped.get(table.name, 0)
     return TableReport(
         table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
     )
 
 
-def _has_row(truth: apsw.Connection, table: str, number: int) -> bool:
-    return truth.execute(f'SELECT 1 FROM "{table}" WHERE rowid = ?', (number,)).fetchone() is not None
+def _has_row(primary: apsw.Connection, table: str, number: int) -> bool:
+    return primary.execute(f'SELECT 1 FROM "{table}" WHERE rowid = ?', (number,)).fetchone() is not None

@@ -1,4 +1,4 @@
-"""The truth: is it a store of ours, is it sound, do its parts fit together?"""
+"""The primary database: is it a store of ours, is it sound, do its parts fit together?"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.catalogue import KINDS, document_kinds
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.privacy.erase import is_erasing_due
-from ctxrank.indexer.privacy.removal import TABLES
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, file_uri, snapshot, wait_for_locks
-from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
 from ctxrank.indexer.text.lines import WIPED
@@ -23,9 +22,6 @@ SALVAGE_STEP = (
 )
 _SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
-_RECORD_TABLES = {kind: table for kind, table in TABLES.items() if kind != "event"} | {
-    "artifact": "artifacts", "linked": "linked_artifacts",
-}  # fmt: skip
 
 
 def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
@@ -36,14 +32,14 @@ def open_to_look(path: str, busy_ms: int) -> apsw.Connection:
         wait_for_locks(connection, busy_ms)
         connection.pragma("schema_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError):
-        # In a folder that cannot be written nobody can make the -shm that a log needs.
+        # In a folder that cannot be written no process can make the -shm that a log needs.
         connection = apsw.Connection(file_uri(path, "immutable=1"), flags=flags)
         connection.pragma("schema_version")
     connection.pragma("trusted_schema", False)
     return connection
 
 
-def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
+def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> Iterator[Finding]:
     """Whether the file is a store of ours and sound; no finding but these two counts where the second fails."""
     name = location.truth
     try:
@@ -51,7 +47,7 @@ def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> It
             step = f"Restore it from a backup; {location.folder}/backups has what doctor kept."
             yield fail("truth-file", f"{name} is empty, though its index is there", step)
             return
-        truth = open_to_look(name, busy_ms)
+        primary = open_to_look(name, busy_ms)
     except (apsw.BusyError, apsw.LockedError):
         yield locked("truth-file", name)
         return
@@ -68,8 +64,8 @@ def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> It
         return
     try:
         try:
-            recognised = _recognised(truth, name)
-            mode = str(truth.pragma("journal_mode"))
+            recognised = _recognised(primary, name)
+            mode = str(primary.pragma("journal_mode"))
         except (apsw.BusyError, apsw.LockedError):
             yield locked("truth-file", name)
             return
@@ -82,17 +78,17 @@ def examine_truth_file(location: Location, busy_ms: int, *, is_deep: bool) -> It
         else:
             yield warn("wal-mode", f"the journal mode is {mode}", "Nothing to do: the next call switches to WAL.")
     finally:
-        truth.close()
+        primary.close()
     yield _sound(name, busy_ms, is_deep=is_deep)
 
 
-def _recognised(truth: apsw.Connection, name: str) -> Finding:
-    version, owner = int(truth.pragma("user_version")), int(truth.pragma("application_id"))
+def _recognised(primary: apsw.Connection, name: str) -> Finding:
+    version, owner = int(primary.pragma("user_version")), int(primary.pragma("application_id"))
     if version > SCHEMA_VERSION and owner == APPLICATION_ID:
         step = "It was written by a newer ctxrank: upgrade this one. Nothing here repairs it."
         return fail("schema", f"schema {version}; this program knows up to {SCHEMA_VERSION}", step)
     if owner != APPLICATION_ID:
-        is_empty = truth.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
+        is_empty = primary.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
         if is_empty:
             return warn("schema", f"{name} holds nothing yet", "Nothing to do: the first call makes its tables.")
         step = "Point --db elsewhere; 'ctxrank import --help' says which databases can come in."
@@ -112,11 +108,11 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
     problems: list[str] = []
     for _ in range(2):
         try:
-            truth = open_to_look(name, busy_ms)
+            primary = open_to_look(name, busy_ms)
             try:
-                problems = [str(row[0]) for row in truth.execute(f"PRAGMA {check}(20)")]
+                problems = [str(row[0]) for row in primary.execute(f"PRAGMA {check}(20)")]
             finally:
-                truth.close()
+                primary.close()
         except (apsw.BusyError, apsw.LockedError):
             return locked("truth-integrity", name)
         except (apsw.Error, UnicodeDecodeError) as error:
@@ -128,7 +124,7 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
     return fail("truth-integrity", shown, SALVAGE_STEP, Repair.SALVAGE)
 
 
-def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
+def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:
     """Whether what stands in the tables fits together; for a file of the present schema."""
     checks: dict[str, Callable[[apsw.Connection], Finding]] = {
         "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
@@ -136,36 +132,38 @@ def examine_truth(truth: apsw.Connection) -> Iterator[Finding]:
     }  # fmt: skip
     for id, check in checks.items():
         try:
-            with snapshot(truth):  # its questions are about one moment: others may write meanwhile
-                finding = check(truth)
+            with snapshot(primary):  # its questions are about one moment: others may write meanwhile
+                finding = check(primary)
             yield finding
         except (apsw.BusyError, apsw.LockedError):
-            yield locked(id, truth.filename)
+            yield locked(id, primary.filename)
         except INDEX_READ_ERRORS as error:  # values of a page that is not the table's are of any type
             yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
 
 
-def _number(truth: apsw.Connection, query: str, *values: int | str) -> int:
-    row = truth.execute(query, values).fetchone()
+def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
+    row = primary.execute(query, values).fetchone()
     return int(row[0] or 0) if row else 0
 
 
-def _texts(truth: apsw.Connection) -> Finding:
+def _texts(primary: apsw.Connection) -> Finding:
     """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
     wiped: list[str] = []
     undecodable: list[str] = []
-    for table, column in truth.execute(
+    for table, column in primary.execute(
         """
         SELECT t.name, c.name
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
          WHERE t.schema = 'main' AND t.type = 'table' AND c.type = 'TEXT'
         """
     ).fetchall():
-        count = _number(truth, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
+        count = _number(primary, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
         if count:
             wiped.append(f"{count} in {table}.{column}")
         # One such text keeps the index from taking in whatever comes behind it.
-        count = sum(not _is_utf8(text) for (text,) in truth.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"'))
+        count = sum(
+            not _is_utf8(text) for (text,) in primary.execute(f'SELECT CAST("{column}" AS BLOB) FROM "{table}"')
+        )
         if count:
             undecodable.append(f"{count} in {table}.{column}")
     if wiped:
@@ -185,58 +183,59 @@ def _is_utf8(text: object) -> bool:
     return True
 
 
-def _feed(truth: apsw.Connection) -> Finding:
-    row = truth.execute("SELECT seq FROM store WHERE id = 1").fetchone()
+def _feed(primary: apsw.Connection) -> Finding:
+    row = primary.execute("SELECT seq FROM store WHERE id = 1").fetchone()
     if row is None:
         return fail("feed", "the store has lost its counter row", SALVAGE_STEP, Repair.SALVAGE)
     last = int(row[0])
     above = _number(
-        truth,
+        primary,
         "SELECT (SELECT count(*) FROM documents WHERE seq > ?1) + (SELECT count(*) FROM tombstones WHERE seq > ?1)",
         last,
     )
-    both = _number(truth, "SELECT count(*) FROM tombstones WHERE document_id IN (SELECT id FROM documents)")
+    both = _number(primary, "SELECT count(*) FROM tombstones WHERE document_id IN (SELECT id FROM documents)")
     if above or both:
         evidence = f"{above} changes are numbered above the counter ({last}); {both} documents are also deleted"
         return fail("feed", evidence, SALVAGE_STEP, Repair.SALVAGE)
-    if last and not _number(truth, "SELECT count(*) FROM history_checkpoints WHERE seq >= ?", last):
+    if last and not _number(primary, "SELECT count(*) FROM history_checkpoints WHERE seq >= ?", last):
         step = "Nothing to do: the index is made anew by the next call."
         return warn("feed", f"change {last} has no mark", step)
     return ok("feed", f"{last} changes, each numbered once")
 
 
-def _references(truth: apsw.Connection) -> Finding:
-    broken = [(str(table), str(parent)) for table, _, parent, _ in truth.execute("PRAGMA foreign_key_check")]
+def _references(primary: apsw.Connection) -> Finding:
+    broken = [(str(table), str(parent)) for table, _, parent, _ in primary.execute("PRAGMA foreign_key_check")]
     if broken:
         pairs = sorted({f"{table} without {parent}" for table, parent in broken})
         return fail("references", f"{len(broken)} rows: {', '.join(pairs)}", SALVAGE_STEP, Repair.SALVAGE)
     return ok("references", "every row has what it belongs to")
 
 
-def _records(truth: apsw.Connection) -> Finding:
+def _records(primary: apsw.Connection) -> Finding:
     """A record and its document are two rows: neither may be without the other."""
     missing: list[str] = []
-    for kind, table in _RECORD_TABLES.items():
+    for kind, table in [(kind.name, kind.table.name) for kind in KINDS.values() if kind.is_found]:
         orphans = _number(
-            truth, f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})"
+            primary,
+            f"SELECT count(*) FROM documents WHERE kind = '{kind}' AND record_id NOT IN (SELECT id FROM {table})",
         )
         if orphans:
             missing.append(f"{orphans} documents of kind {kind} without a record")
-        if kind in ("artifact", "linked"):  # a file that a package owns has no document of its own
+        if KINDS[kind].is_file:  # a file that a package owns has no document of its own
             continue
         mute = _number(
-            truth,
+            primary,
             f"SELECT count(*) FROM {table} WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = '{kind}')",
         )
         if mute:
             missing.append(f"{mute} records of kind {kind} that no search finds")
     lost = _number(
-        truth, "SELECT count(*) FROM documents WHERE session_id > 0 AND session_id NOT IN (SELECT id FROM sessions)"
+        primary, "SELECT count(*) FROM documents WHERE session_id > 0 AND session_id NOT IN (SELECT id FROM sessions)"
     )
     if lost:
         missing.append(f"{lost} documents of sessions that are not there")
-    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
-    strange = _number(truth, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
+    strange = _number(primary, f"SELECT count(*) FROM documents WHERE kind NOT IN ({kinds})")
     if strange:
         missing.append(f"{strange} documents of no known kind, which the index cannot take")
     if missing:
@@ -244,9 +243,9 @@ def _records(truth: apsw.Connection) -> Finding:
     return ok("records", "every record is findable, every document has a record")
 
 
-def _rules(truth: apsw.Connection) -> Finding:
-    older = _number(truth, "SELECT count(*) FROM documents WHERE ruleset < ?", RULESET_VERSION)
-    newer = _number(truth, "SELECT count(*) FROM documents WHERE ruleset > ?", RULESET_VERSION)
+def _rules(primary: apsw.Connection) -> Finding:
+    older = _number(primary, "SELECT count(*) FROM documents WHERE ruleset < ?", RULESET_VERSION)
+    newer = _number(primary, "SELECT count(*) FROM documents WHERE ruleset > ?", RULESET_VERSION)
     if newer:
         evidence = f"{newer} documents were redacted by rules newer than {RULESET_VERSION}"
         return warn("redaction-rules", evidence, "Upgrade this ctxrank: a newer one wrote here.")
@@ -257,16 +256,16 @@ def _rules(truth: apsw.Connection) -> Finding:
     return ok("redaction-rules", f"everything was stored under rules {RULESET_VERSION}")
 
 
-def _forgetting(truth: apsw.Connection) -> Finding:
-    if is_erasing_due(truth):
+def _forgetting(primary: apsw.Connection) -> Finding:
+    if is_erasing_due(primary):
         evidence = "a purge is not finished: bytes of what went may be in the files"
         return warn("forgetting", evidence, "'ctxrank purge' ends it.")
     return ok("forgetting", "no purge is unfinished")
 
 
-def _clock(truth: apsw.Connection) -> Finding:
+def _clock(primary: apsw.Connection) -> Finding:
     newest = _number(
-        truth,
+        primary,
         "SELECT max((SELECT coalesce(max(created_at), 0) FROM documents WHERE kind NOT IN ('artifact', 'passage')),"
         " (SELECT coalesce(max(created_at), 0) FROM sessions))",
     )

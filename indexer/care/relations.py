@@ -10,37 +10,20 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.counterparts import (
-    RECORD_TABLES,
-    Known,
-    insert,
-    numbers,
-    rebuild_documents,
-    rebuild_records,
-)
+from ctxrank.indexer.care.counterparts import Known, insert, rebuild_documents, rebuild_records, row_numbers
 from ctxrank.indexer.care.sqlite_salvage.pages import Value
+from ctxrank.indexer.catalogue import KINDS, document_kinds, tables
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.facets import KINDS
 from ctxrank.indexer.store.store import Change
 
-# JSON that is always written as such, and what stands for one that a turned byte has broken.
-_JSON = (
-    ("groups", "context_references", "'[]'"),
-    ("reasoning", "refs", "'[]'"),
-    ("error_patterns", "context_hints", "'[]'"),
-    ("error_patterns", "stack_pattern", "'[]'"),
-    ("skill_outputs", "output", "json_quote(output)"),
-    ("events", "payload", "json_quote(payload)"),
-)
-# What a row is made of that only its index entries are left of, beside what these say. In this order: owners first.
+# What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
 _FILLERS: dict[str, dict[str, Value]] = {
     "sessions": {"created_at": 0},
     "groups": {"created_at": 0},
     "roots": {},
     "artifacts": {"state": "stale", "reason": "rebuilt after damage", "indexed_at": 0},
 }
-_OF_A_SESSION = ("groups", "packages", "reasoning", "skill_outputs", "events", "receipts")
 # Read from disk again by the next `index`, and of no use in part.
 _LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
@@ -54,40 +37,41 @@ class Mended(NamedTuple):
 
 def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
     """Make the new file whole in itself, inside the caller's transaction."""
-    truth = change.connection
+    primary = change.connection
     rebuilt: Counter[str] = Counter()
-    for table, column, instead in _JSON:
-        truth.execute(f"UPDATE {table} SET {column} = {instead} WHERE NOT json_valid({column})")
-        rebuilt[table] += truth.changes()
-    for table, filler in _FILLERS.items():
-        for number, known in lost.get(table, {}).items():
-            rebuilt[table] += insert(truth, table, {**filler, **known, "id": number})
-    rebuilt["sessions"] += _name_lost_sessions(truth)
-    strange = _drop_strange_documents(truth)
-    rebuilt.update(rebuild_records(truth, lost))
+    for table in tables():
+        for column, instead in [(column.name, column.replacement) for column in table.stored if column.replacement]:
+            primary.execute(f"UPDATE {table.name} SET {column} = {instead} WHERE NOT json_valid({column})")
+            rebuilt[table.name] += primary.changes()
+    for name, filler in _FILLERS.items():
+        for number, known in lost.get(name, {}).items():
+            rebuilt[name] += insert(primary, name, {**filler, **known, "id": number})
+    rebuilt["sessions"] += _name_lost_sessions(primary)
+    strange = _drop_strange_documents(primary)
+    rebuilt.update(rebuild_records(primary, lost))
     rebuilt["documents"] += rebuild_documents(change, lost.get("documents", {}))
-    dropped = _settle_references(truth)
+    dropped = _settle_references(primary)
     dropped["documents"] += strange
     # A document of a record that is not there any more: its passages go with it.
-    for kind, table in {**RECORD_TABLES, "artifact": "artifacts"}.items():
-        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {table})"
-        for document_id in numbers(truth, query, kind):
+    for kind in [kind for kind in KINDS.values() if kind.is_found and kind.name != "linked"]:
+        query = f"SELECT id FROM documents WHERE kind = ? AND record_id NOT IN (SELECT id FROM {kind.table.name})"
+        for document_id in row_numbers(primary, query, kind.name):
             dropped["documents"] += documents.remove_owned(change, document_id) + 1
             documents.remove(change, document_id)
-    dropped.update(_settle_references(truth))
-    _derive(truth, lost, rebuilt)
+    dropped.update(_settle_references(primary))
+    _derive(primary, lost, rebuilt)
     return Mended(rebuilt, dropped)
 
 
-def _name_lost_sessions(truth: apsw.Connection) -> int:
+def _name_lost_sessions(primary: apsw.Connection) -> int:
     """Give sessions that only their contents still know a row, so that these stay; returns how many."""
     count = 0
-    for table in _OF_A_SESSION:
+    for table in [table.name for table in tables() if table.reference_to("sessions") is not None]:
         query = f"SELECT DISTINCT session_id FROM {table} WHERE session_id NOT IN (SELECT id FROM sessions)"
-        for number in numbers(truth, query):
-            count += insert(truth, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
+        for number in row_numbers(primary, query):
+            count += insert(primary, "sessions", {"id": number, "name": f"recovered-{number}", "created_at": 0})
     # When it was made is gone; the first thing that it holds is not much younger.
-    truth.execute(
+    primary.execute(
         """
         UPDATE sessions
            SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE session_id = sessions.id),
@@ -95,7 +79,7 @@ def _name_lost_sessions(truth: apsw.Connection) -> int:
          WHERE created_at = 0
         """
     )
-    truth.execute(
+    primary.execute(
         """
         UPDATE groups
            SET created_at = coalesce((SELECT min(created_at) FROM packages WHERE group_id = groups.id),
@@ -106,43 +90,42 @@ def _name_lost_sessions(truth: apsw.Connection) -> int:
     return count
 
 
-def _settle_references(truth: apsw.Connection) -> Counter[str]:
+def _settle_references(primary: apsw.Connection) -> Counter[str]:
     """Empty references to rows that are gone, or remove the row that cannot be without; counted by table."""
     dropped: Counter[str] = Counter()
-    while broken := _broken(truth):
+    while broken := _broken(primary):
         for table, rowid, parent, key in broken:
             query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
-            column, target = (str(name) for name in truth.execute(query, (table, key)).fetchone() or ())
+            column, target = (str(name) for name in primary.execute(query, (table, key)).fetchone() or ())
             query = 'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND ("notnull" OR pk)'
-            is_required = truth.execute(query, (table, column)).fetchone() is not None
+            is_required = primary.execute(query, (table, column)).fetchone() is not None
             where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
             if rowid is not None:
                 where += f" AND rowid = {rowid}"
             if is_required:
-                truth.execute(f'DELETE FROM "{table}" WHERE {where}')
-                dropped[table] += truth.changes()
+                primary.execute(f'DELETE FROM "{table}" WHERE {where}')
+                dropped[table] += primary.changes()
             else:
-                truth.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
+                primary.execute(f'UPDATE "{table}" SET "{column}" = NULL WHERE {where}')
     return dropped
 
 
-def _drop_strange_documents(truth: apsw.Connection) -> int:
+def _drop_strange_documents(primary: apsw.Connection) -> int:
     """Remove documents that the index could not take: it would stop at the first of them for ever."""
-    kinds = ", ".join(f"'{kind}'" for kind in KINDS)
-    truth.execute(
+    kinds = ", ".join(f"'{kind}'" for kind in document_kinds())
+    primary.execute(
         f"DELETE FROM documents WHERE kind NOT IN ({kinds})"
         " OR session_id <> 0 AND session_id NOT IN (SELECT id FROM sessions)"
     )
-    strange = truth.changes()
+    strange = primary.changes()
     if strange:
-        truth.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
+        primary.execute("UPDATE artifacts SET ruleset = 0")  # the next scan reads every file
     return strange
 
 
-def _broken(truth: apsw.Connection) -> "list[_Broken]":
+def _broken(primary: apsw.Connection) -> "list[_Broken]":
     return [
-        _Broken(str(table), None if rowid is None else int(str(rowid)), str(parent), int(str(key)))
-        for table, rowid, parent, key in truth.execute("PRAGMA foreign_key_check")
+        _Broken(table, rowid, parent, key) for table, rowid, parent, key in primary.execute("PRAGMA foreign_key_check")
     ]
 
 
@@ -155,33 +138,35 @@ class _Broken(NamedTuple):
     key: int
 
 
-def _derive(truth: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
+def _derive(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:
     """Make again what follows from the rest."""
     for column in ("agent", "type", "priority"):
-        truth.execute(
+        primary.execute(
             f"INSERT OR IGNORE INTO labels (text) SELECT DISTINCT {column} FROM documents WHERE {column} <> ''"
         )
-    truth.execute("DELETE FROM error_terms")
-    truth.execute("UPDATE error_signatures SET normaliser_version = 0, terms = '[]' WHERE NOT json_valid(terms)")
-    truth.execute("UPDATE error_signatures SET normaliser_version = 0, features = '{}' WHERE NOT json_valid(features)")
-    truth.execute(
+    primary.execute("DELETE FROM error_terms")
+    primary.execute("UPDATE error_signatures SET normaliser_version = 0, terms = '[]' WHERE NOT json_valid(terms)")
+    primary.execute(
+        "UPDATE error_signatures SET normaliser_version = 0, features = '{}' WHERE NOT json_valid(features)"
+    )
+    primary.execute(
         "INSERT OR IGNORE INTO error_terms (term, pattern_id)"
         " SELECT t.value, s.pattern_id FROM error_signatures AS s, json_each(s.terms) AS t"
         " WHERE typeof(t.value) = 'integer'"
     )
     unsigned = "FROM error_patterns WHERE id NOT IN (SELECT pattern_id FROM error_signatures)"
-    truth.execute(  # normaliser 0 is older than any: the next call that matches signs these
+    primary.execute(  # normaliser 0 is older than any: the next call that matches signs these
         "INSERT INTO error_signatures (pattern_id, normaliser_version, template, instance, family, headline, features,"
         f" terms, error_text) SELECT id, 0, '', '', 'text', '', '{{}}', '[]', error_type || ': ' || message {unsigned}"
     )
-    if truth.changes():
-        rebuilt["error_signatures"] = truth.changes()
+    if primary.changes():
+        rebuilt["error_signatures"] = primary.changes()
     if any(lost.get(table) for table in _LINKED_TABLES):
         for table in _LINKED_TABLES:
-            truth.execute(f"DELETE FROM {table}")
-        truth.execute("DELETE FROM documents WHERE kind = 'linked'")
+            primary.execute(f"DELETE FROM {table}")
+        primary.execute("DELETE FROM documents WHERE kind = 'linked'")
     else:
-        truth.execute(
+        primary.execute(
             "DELETE FROM documents WHERE kind = 'linked' AND record_id NOT IN (SELECT id FROM linked_artifacts)"
         )
-    truth.execute("UPDATE linked_trees SET scan_state = ''")
+    primary.execute("UPDATE linked_trees SET scan_state = ''")

@@ -94,7 +94,7 @@ def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
 
 
 def _copied(location: Location) -> str:
-    """A copy of the truth as the next reader would see it."""
+    """A copy of the primary database as the next reader would see it."""
     path = os.path.join(new_backup_folder(location), os.path.basename(location.truth))
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     with sqlite_errors(location.truth):

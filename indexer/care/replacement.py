@@ -1,4 +1,4 @@
-"""A damaged truth file exchanged for what could be saved of it, under the eyes of who has it open.
+"""A damaged primary database exchanged for what could be saved of it, while other processes have it open.
 
     lock ─► copy to backups/ ─► read the copy, make a new file ─► write it over the damaged one, in one transaction
 
@@ -42,7 +42,7 @@ class _ChangedMeanwhile(Exception):
 
 
 def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Exchange:
-    """Save what can be read of the truth, and put it in place; a dry run makes it and throws it away.
+    """Save what can be read of the primary database, and put it in place; a dry run makes it and throws it away.
 
     No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
     """

@@ -19,7 +19,7 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_row, read_value, require_value
 from ctxrank.indexer.store.store import Change, atomic
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import error_title
 
 State = Literal["sighted", "confirmed", "refuted"]
 STATES: tuple[State, ...] = ("sighted", "confirmed", "refuted")
@@ -80,11 +80,7 @@ def record_of(confidence: float) -> tuple[int, int]:
     return max(0, round((confidence - 0.5) * 10)), max(0, round((0.5 - confidence) * 5))
 
 
-def title_of(error_type: str, message: str) -> str:
-    """An error on one line; a message that begins with its type is not given it twice."""
-    if not error_type or error_type == "Unknown" or message.startswith(error_type):
-        return one_line(message) or one_line(error_type)
-    return one_line(f"{error_type}: {message}")
+title_of = error_title
 
 
 def find(connection: apsw.Connection, project: str, pattern_hash: str) -> int | None:

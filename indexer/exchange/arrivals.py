@@ -103,7 +103,7 @@ class Arrivals:
         return self.run.session_id(name)
 
     def twin(
-        self, change: Change, kind: str, session_id: int, query: str, values: tuple[str | int | None, ...]
+        self, change: Change, kind: str, session_id: int, query: str, values: tuple[str | int | float | None, ...]
     ) -> int | None:
         """The record here that is this one, unless another line of the same source has become it.
 

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.exchange.exported_records import EXPORTED_KINDS, OF_A_SESSION, Choice, Fields, RecordReader
+from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -46,14 +47,15 @@ def export_lines(
     return _lines(store, choice, IncomingTexts(mode))
 
 
-def _chosen(truth: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
-    allowed = EXPORTED_KINDS if not sessions else OF_A_SESSION
+def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[str]) -> Choice:
+    every = exported_kinds()
+    allowed = every if not sessions else tuple(kind for kind in every if KINDS[kind].is_of_a_session)
     for kind in kinds:
-        if kind not in EXPORTED_KINDS:
-            raise UsageError(f"'{kind}' is not a kind of record.", f"Kinds are {', '.join(EXPORTED_KINDS)}.")
+        if kind not in every:
+            raise UsageError(f"'{kind}' is not a kind of record.", f"Kinds are {', '.join(every)}.")
         if kind not in allowed:
             raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(allowed)}.")
-    ids = tuple(dict.fromkeys(find_session(truth, name).id for name in sessions))
+    ids = tuple(dict.fromkeys(find_session(primary, name).id for name in sessions))
     return Choice(tuple(kind for kind in allowed if kind in kinds or not kinds), ids)
 
 

@@ -28,6 +28,10 @@ class Fields:
         """Whether the object says anything of a field, be it null."""
         return name in self._values
 
+    def is_missing(self, name: str) -> bool:
+        """Whether the object does not say a field, or says null."""
+        return self._values.get(name) is None
+
     def raw(self, name: str) -> str:
         """A text as it stands, to look something up by; never to be stored or shown."""
         return self._string(name, None)

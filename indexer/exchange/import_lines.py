@@ -10,7 +10,9 @@ text is redacted. A line that cannot be used is reported, and the rest comes in.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
+from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.kinds.artifacts import ArtifactImport
 from ctxrank.indexer.exchange.kinds.designations import DesignationImport
@@ -47,19 +49,15 @@ class LineImport:
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
         """Bring in what is new or changed; `done` is told of each batch of neighbouring lines of one kind."""
-        records, designations = self._records, DesignationImport(self._arrivals, self._packages)
+        designations = DesignationImport(self._arrivals, self._packages)
+        of_records = {name: partial(self._records.bring, KINDS[name]) for name in exported_kinds()}
         writers: dict[str, Callable[[Iterable[Line]], None]] = {
+            **of_records,
             "session": self._sessions.bring_sessions,
             "group": self._sessions.bring_groups,
             "package": self._packages.bring,
             "consumer": designations.bring_consumers,
             "delivery": designations.bring_deliveries,
-            "reasoning": records.bring_reasoning,
-            "error": records.bring_errors,
-            "failure": records.bring_failures,
-            "strategy": records.bring_strategies,
-            "skill": records.bring_skills,
-            "event": records.bring_events,
             "artifact": ArtifactImport(self._arrivals, self._files).bring,
             "setting": lambda batch: bring_settings(self._arrivals, batch),
         }

@@ -132,7 +132,7 @@ class IndexUpdater:
         self._connection = index.connection
         self._terms = TermCounter(index)
         self._impact_bounds = ImpactBounds()
-        self._generation = 0
+        self._generation: int = 0
         self._applied = 0
 
     def run(self, is_enough: Callable[[], bool] | None, before_batch: Callable[[], None] = lambda: None) -> int:

@@ -149,13 +149,14 @@ class _Reader:
             value = value.get(name) if is_dict(value) else None
         if isinstance(value, str):
             # A comma inside braces belongs to a pattern.
-            parts = re.split(r",(?![^{}]*\})", value)
-            return [(text, self.line(path)) for part in parts if (text := one_line(part))]
+            texts = re.split(r",(?![^{}]*\})", value)
+            return [(text, self.line(path)) for part in texts if (text := one_line(part))]
         if not is_list(value):
             return []
+        parts: list[object] = list(value)
         return [
             (text, self.line(f"{path}.{at}"))
-            for at, item in enumerate(value)
+            for at, item in enumerate(parts)
             if isinstance(item, str) and (text := one_line(item))
         ]
 

@@ -1,8 +1,9 @@
 """Erasing: what was deleted is in no file of the store any more.
 
 A deletion overwrites the row, but a page that was once split or moved may hold a copy in its unused part, and the log
-beside the file holds pages as they were. So the truth is written anew as a whole, the index is made anew, and both logs
-are merged and cut to nothing. A reader can keep a log from being cut: then the answer is no, and a later call ends it.
+next to the file holds pages as they were. So the primary database is rewritten as a whole, the index is rebuilt, and
+both logs are merged and cut to nothing. A reader can keep a log from being cut: then the answer is no, and a later call
+ends it.
 
 That something is to be erased is noted in the transaction that deletes or changes it, so that no crash loses it. So
 is a redaction that has not seen all texts yet: what it has changed is to be erased, and the rest is to be redacted.
@@ -43,9 +44,9 @@ def note_redacted(change: Change) -> None:
     note_erasing(change)  # an older program kept the one note alone
 
 
-def is_redaction_unfinished(truth: apsw.Connection) -> bool:
+def is_redaction_unfinished(primary: apsw.Connection) -> bool:
     """Whether a redaction was interrupted before it had seen all texts; another one ends it."""
-    return truth.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
+    return primary.execute("SELECT 1 FROM settings WHERE key = ?", (_REDACTING,)).fetchone() is not None
 
 
 def note_secrets_sought(change: Change, numbers: Iterable[int]) -> None:
@@ -61,19 +62,19 @@ def note_secrets_found(change: Change, numbers: Iterable[int]) -> None:
     change.connection.execute(query, (_NOTED, _DELETED))  # an older program kept no numbers
 
 
-def are_secrets_left(truth: apsw.Connection) -> bool:
+def are_secrets_left(primary: apsw.Connection) -> bool:
     """Whether a search for secrets was interrupted: only who knows them can end it."""
     query = "SELECT 1 FROM settings WHERE key = ? AND value = ?"
-    return bool(_sought(truth)) or truth.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
+    return bool(_sought(primary)) or primary.execute(query, (_NOTED, _LOOKED_FOR)).fetchone() is not None
 
 
-def _sought(truth: apsw.Connection) -> set[int]:
+def _sought(primary: apsw.Connection) -> set[int]:
     """The secrets of which texts may be left. One that is allowed by now is not looked for any more."""
     query = """
         SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN blocklist AS f ON f.id = noted.value
          WHERE s.key = ?
     """
-    return {int(row[0]) for row in truth.execute(query, (_SOUGHT,))}
+    return {int(row[0]) for row in primary.execute(query, (_SOUGHT,))}
 
 
 def _set_sought(change: Change, numbers: set[int]) -> None:
@@ -84,14 +85,14 @@ def _set_sought(change: Change, numbers: set[int]) -> None:
         change.connection.execute("DELETE FROM settings WHERE key = ?", (_SOUGHT,))
 
 
-def is_erasing_due(truth: apsw.Connection) -> bool:
+def is_erasing_due(primary: apsw.Connection) -> bool:
     """Whether something that was deleted or redacted may still be in a file."""
     query = "SELECT 1 FROM settings WHERE key IN (?, ?)"
-    return truth.execute(query, (_NOTED, _REDACTING)).fetchone() is not None or are_secrets_left(truth)
+    return primary.execute(query, (_NOTED, _REDACTING)).fetchone() is not None or are_secrets_left(primary)
 
 
 def erase(store: Store) -> bool:
-    """Write the files anew without what was deleted; False where another process kept a log from being cut, and where
+    """Rewrite the files without what was deleted; False where another process kept a log from being cut, and where
     there are backups, which may hold all of it. Waits for others as long as the store does.
     """
     try:
@@ -147,7 +148,7 @@ def _make_index_anew(store: Store) -> bool:
 
 
 def _cut_log(connection: apsw.Connection, path: str) -> bool:
-    """Merge the log into the file and cut it; a reader in the way is told by the answer, not by an error."""
+    """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
     with sqlite_errors(path):
         row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
     return row is not None and row[0] == 0

@@ -2,7 +2,7 @@
 
     forget_path(store, "docs/plan.md")        .removed == {"package": 2, "artifact": 1}, .is_erased, .kept_out == (1,)
 
-    plan ── what goes, counted ── one transaction: removed, kept out, erasing noted ── files written anew
+    plan ── what goes, counted ── one transaction: removed, kept out, erasing noted ── files rewritten
 
 Versions of a package go together. What else tells the same goes along: the file of a package that nothing else names,
 failures that were recognised as a purged error, strategies that were taken word for word from purged reasoning.
@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import apsw
 
 from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
@@ -25,7 +26,6 @@ from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
 
-_RECORDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
 
@@ -86,8 +86,10 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forg
     session_id = find_session(store.truth, name).id
     plan = _new_plan()
     _plan_packages(store.truth, plan, _ids(store.truth, "SELECT id FROM packages WHERE session_id = ?", session_id))
-    for kind, table in (("reasoning", "reasoning"), ("skill", "skill_outputs"), ("event", "events")):
-        plan.records[kind] = _ids(store.truth, f"SELECT id FROM {table} WHERE session_id = ?", session_id)
+    for kind in (KINDS[kind] for kind in plan.records if kind != "package"):
+        if kind.is_of_a_session:
+            query = f"SELECT id FROM {kind.table.name} WHERE session_id = ?"
+            plan.records[kind.name] = _ids(store.truth, query, session_id)
     plan.failures.extend(_texts(store.truth, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
     plan.sessions.append(session_id)
     plan.kept_out[SESSION] = [name]
@@ -112,7 +114,7 @@ def finish_forgetting(store: Store) -> bool:
 
 
 def _new_plan() -> _Plan:
-    return _Plan({kind: [] for kind in _RECORDS}, [], [], [], [], [], {}, [])
+    return _Plan({kind: [] for kind in aging_kinds()}, [], [], [], [], [], {}, [])
 
 
 def _below_root(store: Store, path: str) -> str:
@@ -121,23 +123,23 @@ def _below_root(store: Store, path: str) -> str:
     return os.path.relpath(wanted, top).replace(os.sep, "/") if is_inside(top, wanted) else wanted
 
 
-def _versions(truth: apsw.Connection, number: int) -> list[int]:
+def _versions(primary: apsw.Connection, number: int) -> list[int]:
     """The package and its other versions: those of the same session and path."""
     query = """
         SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
          WHERE p.id = ?
     """
-    return _ids(truth, query, number)
+    return _ids(primary, query, number)
 
 
-def _plan_packages(truth: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
+def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
     plan.records["package"] = sorted(going)
     query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
     paths: list[str] = []
-    for path, artifact_id in truth.execute(query, (_list(going),)).fetchall():
-        others = _ids(truth, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
+    for path, artifact_id in primary.execute(query, (_list(going),)).fetchall():
+        others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
         if staying := [number for number in others if number not in going]:
             plan.notes.append(
                 f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' forgets it for all."
@@ -149,8 +151,8 @@ def _plan_packages(truth: apsw.Connection, plan: _Plan, numbers: Sequence[int]) 
     plan.kept_out[PATH] = paths
 
 
-def _plan_path(truth: apsw.Connection, plan: _Plan, path: str) -> None:
-    """A file or all below a folder, whoever holds it."""
+def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
+    """A file or all below a folder, in every table that has it."""
     below = "({0} = ?1 OR substr({0}, 1, length(?1) + 1) = ?1 || '/')"
     shown = below.format(_SHOWN)
     for found, table, root, column in (
@@ -159,10 +161,10 @@ def _plan_path(truth: apsw.Connection, plan: _Plan, path: str) -> None:
         (plan.annotated, "annotated_files", "linked_trees", "tree_id"),
     ):
         found.extend(
-            _ids(truth, f"SELECT f.id FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE {shown}", path)
+            _ids(primary, f"SELECT f.id FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE {shown}", path)
         )
     query = f"SELECT id FROM packages WHERE {below.format('path')} OR artifact_id IN (SELECT value FROM json_each(?2))"
-    plan.records["package"] = _ids(truth, query, path, _list(plan.artifacts))
+    plan.records["package"] = _ids(primary, query, path, _list(plan.artifacts))
     plan.kept_out[PATH] = [path]
 
 
@@ -182,30 +184,28 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
     return Forgot(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
-def _plan_the_same(truth: apsw.Connection, plan: _Plan) -> None:
+def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
     """What tells the same as what goes; and what of it may not come back."""
     reasoning, errors = _list(plan.records["reasoning"]), _list(plan.records["error"])
     query = """
         SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0
          WHERE s.insight <> '' AND r.id IN (SELECT value FROM json_each(?))
     """
-    plan.records["strategy"] = sorted({*plan.records["strategy"], *_ids(truth, query, reasoning)})
+    plan.records["strategy"] = sorted({*plan.records["strategy"], *_ids(primary, query, reasoning)})
     units = "SELECT error_text FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?1))"
     plan.failures.extend(
         _texts(
-            truth,
+            primary,
             f"{units} UNION"
             " SELECT error_text FROM error_sightings WHERE pattern_id IN (SELECT value FROM json_each(?1))",
             errors,
         )
     )
-    for kind, query in (
-        ("reasoning", "SELECT content FROM reasoning"), ("strategy", "SELECT insight FROM strategies"),
-        ("skill", "SELECT output FROM skill_outputs"),
-        ("error", "SELECT message || char(10) || solution FROM error_patterns"),
-    ):  # fmt: skip
-        numbers = _list(plan.records[kind])
-        plan.kept_out[kind] = _texts(truth, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
+    for kind in KINDS.values():
+        if kind.blocked:
+            query = f"SELECT {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}"
+            numbers = _list(plan.records[kind.name])
+            plan.kept_out[kind.name] = _texts(primary, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
 
 
 def _remove(change: Change, plan: _Plan) -> list[int]:
@@ -248,12 +248,12 @@ def _remove_document(change: Change, kind: str, number: int) -> None:
         documents.remove(change, found)
 
 
-def _ids(truth: apsw.Connection, query: str, *values: object) -> list[int]:
-    return [int(row[0]) for row in truth.execute(query, cast("tuple[str | int | None, ...]", values))]
+def _ids(primary: apsw.Connection, query: str, *values: object) -> list[int]:
+    return [int(row[0]) for row in primary.execute(query, cast("tuple[str | int | None, ...]", values))]
 
 
-def _texts(truth: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
-    return [str(row[0]) for row in truth.execute(query, values)]
+def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
+    return [text for (text,) in primary.execute(query, values)]
 
 
 def _list(numbers: Iterable[int]) -> str:

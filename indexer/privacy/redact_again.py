@@ -2,7 +2,7 @@
 
     redact_again(store, load_config(store).redaction_mode)      .redacted == {"package": 2, "passage": 31}, .is_erased
 
-    rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files written anew
+    rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files rewritten
 
 Every text of the store is looked at; only rows that change are written. Names (of sessions, groups, agents,
 strategies) and paths stay: things are known by them.
@@ -12,8 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS, Meaning, Table, tables
+from ctxrank.indexer.errors import lookup
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.store import estimated_counts
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -23,11 +28,11 @@ from ctxrank.indexer.store.rules_since import note_all_redacted
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.passages import content_digest
+from ctxrank.indexer.text.tokens import ESTIMATE
 
 # Rows of one transaction: a writer that waits for it waits for milliseconds.
 _BATCH = 300
 
-_Row = tuple[object, ...]
 _Clean = Callable[[str], str]
 
 
@@ -43,12 +48,10 @@ class RedactedAgain(NamedTuple):
     is_dry_run: bool
 
 
-class _Table(NamedTuple):
-    """A table's texts, and how each is redacted. `kind` is what its rows are called, by the value of `key`."""
+class _Texts(NamedTuple):
+    """A table whose texts are redacted, and how each of its columns is."""
 
-    kind: str
-    name: str
-    key: str
+    table: Table
     columns: Mapping[str, _Clean]
 
 
@@ -57,8 +60,8 @@ def redact_again(
 ) -> RedactedAgain:
     """Redact everything that is stored, and erase what went from the files. Raises UsageError, LockedError.
 
-    What is done for some secrets alone is no reason to say that all was stored under today's rules, and whoever has it
-    done erases.
+    What is done for some secrets alone is no reason to say that all was stored under today's rules, and the caller
+    erases.
     """
     if mode.is_off:
         raise UsageError("Redaction is off: nothing would be redacted.", "Set redaction_mode, or leave it out.")
@@ -66,10 +69,12 @@ def redact_again(
     changed: dict[str, set[int]] = {}
     looked_at = 0
     note_begun = note_erasing if is_only_for_these else note_redacting
-    for table in _tables(texts):
-        for numbers, count in _passes(store, table, note_begun, is_dry_run=is_dry_run):
-            changed.setdefault(table.kind, set()).update(numbers)
-            looked_at += 0 if table.kind in _KINDS_OF_DOCUMENTS else count
+    for rows in _tables(texts):
+        of_kind = KINDS.get(rows.table.counted_as)
+        for numbers, count in _passes(store, rows, note_begun, is_dry_run=is_dry_run):
+            changed.setdefault(rows.table.counted_as, set()).update(numbers)
+            # A row of a kind that has documents is looked at as one of them; an error that expired has none.
+            looked_at += 0 if of_kind is not None and of_kind.is_found else count
     for kinds, count in _document_passes(store, texts, note_begun, is_dry_run=is_dry_run):
         looked_at += count
         for kind, number in kinds:
@@ -79,7 +84,7 @@ def redact_again(
         return RedactedAgain(counts, looked_at, is_erased=False, is_dry_run=is_dry_run)
     _note_ruleset(store)
     note_all_redacted(store, mode.rules)
-    # Also where this call changed nothing: whoever was killed before it may have left copies.
+    # Also where this call changed nothing: a process that was killed before it may have left copies.
     is_due = is_erasing_due(store.truth)
     if is_due:
         with store.write() as change:
@@ -87,42 +92,23 @@ def redact_again(
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
 
 
-# Their rows are counted as documents, of which each has one. An error that expired has none, and counts all the same.
-_KINDS_OF_DOCUMENTS = ("package", "reasoning", "error", "strategy", "skill", "linked")
-
-
-def _tables(texts: IncomingTexts) -> tuple[_Table, ...]:
-    text = texts.text
+def _tables(texts: IncomingTexts) -> Iterator[_Texts]:
+    """Every table with texts, but for the documents: these are counted and split again when they change."""
 
     def json(value: str) -> str:
         return _cleaned_json(value, texts)
 
     def line(value: str) -> str:
-        clean = text(value)
+        clean = texts.text(value)
         return value if clean == value else one_line(clean)
 
-    def inputs(value: str) -> str:
-        return redacted_inputs(value, text)
+    def pairs(value: str) -> str:
+        return redacted_inputs(value, texts.text)
 
-    return (
-        _Table("session", "sessions", "id", {"requirements": text, "initial_branch": text, "metadata": json}),
-        _Table("group", "groups", "id", {"title": line, "metadata": json}),
-        _Table("package", "packages", "id", {"summary": line}),
-        _Table("reasoning", "reasoning", "id", {"content": text, "refs": json}),
-        _Table(
-            "error", "error_patterns", "id",
-            {"error_type": text, "message": text, "context_hints": json, "stack_pattern": json, "solution": text},
-        ),
-        _Table("error", "error_signatures", "pattern_id", {"error_text": text}),
-        _Table("failure", "error_sightings", "id", {"error_text": text}),
-        _Table("command", "failed_commands", "id", {"command": line, "error_text": text}),
-        _Table("strategy", "strategies", "id", {"insight": text}),
-        _Table("skill", "skill_outputs", "id", {"output": json}),
-        _Table("event", "events", "id", {"payload": json}),
-        _Table("receipt", "receipts", "id", {"inputs": inputs}),
-        _Table("linked", "linked_artifacts", "id", {"title": line, "problems": json}),
-        _Table("linked", "linked_texts", "linked_id", {"meta": text, "summary": text, "full": text}),
-    )  # fmt: skip
+    cleaned_by = {Meaning.TEXT: texts.text, Meaning.LINE: line, Meaning.JSON: json, Meaning.PAIRS: pairs}
+    for table in tables():
+        if table.redacted and table.counted_as:
+            yield _Texts(table, {column.name: cleaned_by[column.meaning] for column in table.redacted})
 
 
 def _cleaned_json(value: str, texts: IncomingTexts) -> str:
@@ -132,56 +118,59 @@ def _cleaned_json(value: str, texts: IncomingTexts) -> str:
 
 
 def _passes(
-    store: Store, table: _Table, note_begun: Callable[[Change], None], *, is_dry_run: bool
+    store: Store, texts: _Texts, note_begun: Callable[[Change], None], *, is_dry_run: bool
 ) -> Iterator[tuple[list[int], int]]:
     """Redact a table's rows; for each batch, the keys of those that changed, and how many were looked at."""
-    query = f"SELECT {', '.join((table.key, *table.columns))} FROM {table.name}"
+    table, key = texts.table.name, texts.table.key
+    query = f"SELECT {', '.join((key, *texts.columns))} FROM {table}"
     last = -1
-    while rows := store.truth.execute(
-        f"{query} WHERE {table.key} > ? ORDER BY {table.key} LIMIT {_BATCH}", (last,)
-    ).fetchall():
-        last = int(str(rows[-1][0]))
-        found = [(row, clean) for row in rows if (clean := _cleaned(table, row)) != row]
+    while rows := _read(store.truth, f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_BATCH}", last):
+        last = rows[-1].key
+        found = [(row, clean) for row in rows if (clean := _cleaned(texts, row)) != row]
         if found and not is_dry_run:
             with store.write() as change:
                 note_begun(change)
                 for row, clean in found:
-                    now = change.connection.execute(f"{query} WHERE {table.key} = ?", (row[0],)).fetchone()
-                    if now is not None:  # it may have gone, or changed, since it was read
-                        _write(change, table, clean if now == row else _cleaned(table, now))
-        yield [int(str(row[0])) for row, _ in found], len(rows)
+                    # It may have been removed, or changed, since it was read.
+                    for now in _read(change.connection, f"{query} WHERE {key} = ?", row.key):
+                        _write(change, texts, clean if now == row else _cleaned(texts, now))
+        yield [row.key for row, _ in found], len(rows)
 
 
-def _cleaned(table: _Table, row: _Row) -> _Row:
-    texts = zip(table.columns.values(), row[1:], strict=True)
-    return (row[0], *(clean(str(text)) for clean, text in texts))
+class _Row(NamedTuple):
+    """A row's number and its texts, NULL as None."""
+
+    key: int
+    texts: tuple[str | None, ...]
 
 
-def _write(change: Change, table: _Table, row: _Row) -> None:
-    columns = ", ".join(f"{column} = ?" for column in table.columns)
-    change.connection.execute(
-        f"UPDATE {table.name} SET {columns} WHERE {table.key} = ?", cast("apsw.Bindings", (*row[1:], row[0]))
-    )
-    number = int(str(row[0]))
-    if table.name in ("error_signatures", "error_sightings"):
-        _sign(change, table.name, number, str(row[1]))
-    elif table.name == "reasoning":
-        change.connection.execute("UPDATE reasoning SET redacted = 1 WHERE id = ?", (number,))
-    elif table.name == "linked_texts":
-        from ctxrank.indexer.links.store import estimated_counts
-        from ctxrank.indexer.text.tokens import ESTIMATE
+def _read(primary: apsw.Connection, query: str, value: int) -> list[_Row]:
+    return [_Row(key, tuple(texts)) for key, *texts in primary.execute(query, (value,))]
 
-        tokens = estimated_counts(map(str, row[1:]))
-        query = "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ?"
-        change.connection.execute(query, (tokens, ESTIMATE, number))
+
+def _cleaned(texts: _Texts, row: _Row) -> _Row:
+    pairs = zip(texts.columns.values(), row.texts, strict=True)
+    return _Row(row.key, tuple(text if text is None else clean(text) for clean, text in pairs))
+
+
+def _write(change: Change, texts: _Texts, row: _Row) -> None:
+    table, key = texts.table.name, texts.table.key
+    columns = ", ".join(f"{column} = ?" for column in texts.columns)
+    change.connection.execute(f"UPDATE {table} SET {columns} WHERE {key} = ?", (*row.texts, row.key))
+    if table in ("error_signatures", "error_sightings"):
+        (error_text,) = row.texts
+        _sign(change, table, row.key, str(error_text))
+    elif table == "linked_texts":
+        change.connection.execute(
+            "UPDATE linked_texts SET tokens = ?, token_counter = ? WHERE linked_id = ?",
+            (estimated_counts(map(str, row.texts)), ESTIMATE, row.key),
+        )
+    if texts.table.column("redacted") is not None:
+        change.connection.execute(f"UPDATE {table} SET redacted = 1 WHERE {key} = ?", (row.key,))
 
 
 def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
     """Sign an error again: what it was recognised by holds words of what went."""
-    from ctxrank.indexer.errors import lookup
-    from ctxrank.indexer.errors.parse.units import error_units
-    from ctxrank.indexer.errors.signature import sign
-
     units = error_units(unit_text)
     if not units:
         return
@@ -247,13 +236,22 @@ def _document_passes(
         yield [(row.kind, row.id if row.number is None else row.number) for row, _ in found], len(rows)
 
 
-def _documents(truth: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
-    return [_StoredDocument(*row) for row in truth.execute(f"{_DOCUMENT_QUERY} {where}", (value,))]
+def _documents(primary: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
+    return [_StoredDocument(*row) for row in primary.execute(f"{_DOCUMENT_QUERY} {where}", (value,))]
 
 
 def _cleaned_document(row: _StoredDocument, texts: IncomingTexts) -> _StoredDocument:
-    body = _cleaned_json(row.body, texts) if row.kind == "skill" else texts.text(row.body)
+    body = _cleaned_json(row.body, texts) if _has_json_body(row.kind) else texts.text(row.body)
     return row._replace(title=texts.text(row.title), body=body)
+
+
+def _has_json_body(kind: str) -> bool:
+    """Whether the documents of a kind have JSON for a body, which stays JSON."""
+    known = KINDS.get(kind)
+    if known is None or known.document is None:
+        return False
+    body = known.table.column(known.document.body)
+    return body is not None and body.meaning is Meaning.JSON
 
 
 def _replace(change: Change, before: _StoredDocument, row: _StoredDocument) -> None:
@@ -287,17 +285,15 @@ def _numbered(digest: str, count: int) -> str:
 
 
 def _note_ruleset(store: Store) -> None:
-    """Say that all was stored under today's rules; no text changes, so nothing enters the feed."""
-    for table in ("documents", "artifacts", "linked_artifacts"):
+    """Say that all was stored under today's rules; no text changes, so nothing enters the change log."""
+    for table in [table.name for table in tables() if table.column("ruleset") is not None]:
         last = 0
         while True:
-            rows = store.truth.execute(
-                f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}",
-                (last, RULESET_VERSION),
-            ).fetchall()
-            if not rows:
+            query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
+            numbers: list[int] = [number for (number,) in store.truth.execute(query, (last, RULESET_VERSION))]
+            if not numbers:
                 break
-            first, last = int(str(rows[0][0])), int(str(rows[-1][0]))
+            first, last = numbers[0], numbers[-1]
             with store.write() as change:
                 change.connection.execute(
                     f"UPDATE {table} SET ruleset = ?1 WHERE id BETWEEN ?2 AND ?3 AND ruleset < ?1",

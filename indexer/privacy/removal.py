@@ -1,11 +1,11 @@
-"""Taking records out of the truth, with everything that hangs on them.
+"""Taking records out of the primary database, with everything that hangs on them.
 
 A document leaves a tombstone. A package takes its consumers and deliveries along, and nothing that stays
 may point to it: a newer version forgets what it replaced, an older one points to what replaced the
 replacement or is current again, a group's references lose it. A file that loses its last package is
 found as itself again, as a scan would have it.
 
-Whoever calls this has switched foreign keys off (`unchecked_references`): SQLite would look through all
+The caller has switched foreign keys off (`unchecked_references`): SQLite would look through all
 packages for each one that goes. What they would do is done here, once for a whole batch.
 """
 
@@ -16,29 +16,21 @@ from collections.abc import Generator, Sequence
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS, tables
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
 
-TABLES = {
-    "package": "packages",
-    "reasoning": "reasoning",
-    "error": "error_patterns",
-    "strategy": "strategies",
-    "skill": "skill_outputs",
-    "event": "events",
-}
-
 
 @contextlib.contextmanager
-def unchecked_references(truth: apsw.Connection) -> Generator[None, None, None]:
+def unchecked_references(primary: apsw.Connection) -> Generator[None, None, None]:
     """Foreign keys off for the transactions inside; has no effect within one."""
-    truth.pragma("foreign_keys", False)
+    primary.pragma("foreign_keys", False)
     try:
         yield
     finally:
-        truth.pragma("foreign_keys", True)
+        primary.pragma("foreign_keys", True)
 
 
 def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
@@ -46,37 +38,35 @@ def remove_records(change: Change, kind: str, numbers: Sequence[int]) -> None:
     if kind == "package":
         _remove_packages(change, numbers)
         return
+    table = KINDS[kind].table
     for number in numbers:
         document_id = _document_id(change, kind, number)
         if document_id is not None:
             documents.remove(change, document_id)
-    if kind == "error":
-        _forget_signatures(change, numbers)
+    _settle_references(change, table.name, numbers)
     change.connection.execute(
-        f"DELETE FROM {TABLES[kind]} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
+        f"DELETE FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))", (_list(numbers),)
     )
 
 
 def remove_sessions(change: Change, session_ids: Sequence[int]) -> None:
-    """Remove sessions that hold nothing any more, with their groups."""
-    ids = _list(session_ids)
-    change.connection.execute("DELETE FROM receipts WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
+    """Remove sessions that hold no records any more, with their groups."""
+    _settle_references(change, "sessions", session_ids)
     change.connection.execute(
-        "DELETE FROM error_sightings WHERE session_id IN (SELECT value FROM json_each(?))", (ids,)
+        "DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (_list(session_ids),)
     )
-    change.connection.execute("DELETE FROM groups WHERE session_id IN (SELECT value FROM json_each(?))", (ids,))
-    change.connection.execute("DELETE FROM sessions WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
 
-def _forget_signatures(change: Change, numbers: Sequence[int]) -> None:
-    """What error patterns on their way out are recognised by; a trigger takes the terms along."""
-    ids = _list(numbers)
-    change.connection.execute(
-        "DELETE FROM error_signatures WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
-    )
-    change.connection.execute(
-        "UPDATE error_sightings SET pattern_id = NULL WHERE pattern_id IN (SELECT value FROM json_each(?))", (ids,)
-    )
+def _settle_references(change: Change, table: str, numbers: Sequence[int]) -> None:
+    """Delete the rows that belong to rows on their way out, and empty the references of those that stay."""
+    for other in tables():
+        for column in other.stored:
+            if column.refers_to != table:
+                continue
+            action = f"DELETE FROM {other.name}" if column.is_owner else f"UPDATE {other.name} SET {column.name} = NULL"
+            change.connection.execute(
+                f"{action} WHERE {column.name} IN (SELECT value FROM json_each(?))", (_list(numbers),)
+            )
 
 
 class _Version(NamedTuple):
@@ -113,8 +103,9 @@ def _remove_packages(change: Change, numbers: Sequence[int]) -> None:
     going = [_Version(*row) for row in connection.execute(query, (ids,))]
     revived = _detach_versions(change, going, ids)
     _drop_references(change, set(numbers))
-    for table, column in (("package_consumers", "package_id"), ("deliveries", "package_id"), ("packages", "id")):
-        connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
+    for part in KINDS["package"].parts:
+        connection.execute(f"DELETE FROM {part.name} WHERE package_id IN (SELECT value FROM json_each(?))", (ids,))
+    connection.execute("DELETE FROM packages WHERE id IN (SELECT value FROM json_each(?))", (ids,))
     donors: dict[int, list[int]] = {artifact_id: [] for artifact_id in revived}
     for package in going:
         if package.artifact_id is not None:
@@ -154,7 +145,7 @@ def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[in
 
 
 def _drop_references(change: Change, numbers: set[int]) -> None:
-    """Take packages out of what groups may see beside their own."""
+    """Take packages out of what groups may see next to their own."""
     query = "SELECT id, context_references FROM groups WHERE context_references <> '[]'"
     for group_id, text in change.connection.execute(query).fetchall():
         references: list[object] = json.loads(str(text))
@@ -166,9 +157,9 @@ def _drop_references(change: Change, numbers: set[int]) -> None:
 
 
 def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
-    """Give a file's passages, which packages on their way out own, to whoever owns them from now on.
+    """Give a file's passages, which packages on their way out own, to their new owners.
 
-    Where nobody has them any more, the next scan reads the file again.
+    Where none has them any more, the next scan reads the file again.
     """
     connection = change.connection
     row = connection.execute(

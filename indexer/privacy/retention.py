@@ -13,18 +13,16 @@ from collections.abc import Mapping, Sequence
 
 import apsw
 
+from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.removal import TABLES, remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
-from ctxrank.indexer.store.config import TTL_KINDS
 from ctxrank.indexer.store.store import Store
 
 SESSION = "session"
-PRUNED_KINDS = (*TTL_KINDS, SESSION)
-OF_A_SESSION = ("package", "reasoning", "skill", "event")
 # One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
 _BATCH = 100
 
@@ -56,9 +54,10 @@ def prune_older(
 
     Raises UsageError for an unknown kind or one that belongs to no session, NotFoundError, LockedError.
     """
-    wanted = _wanted(kinds, session, PRUNED_KINDS)
+    wanted = _wanted(kinds, session, (*aging_kinds(), SESSION))
     session_id = None if session is None else find_session(store.truth, session).id
-    rules = [_within(_Rule(kind, f"{_moment(kind)} < ?", (before,)), session_id) for kind in wanted if kind != SESSION]
+    ages = {kind: KINDS[kind].ages_by for kind in wanted if kind != SESSION}
+    rules = [_within(_Rule(kind, f"{column} < ?", (before,)), session_id) for kind, column in ages.items()]
     empty = _within(_empty_sessions(rules, before), session_id) if SESSION in wanted else None
     return _prune(store, rules, empty, is_dry_run=is_dry_run)
 
@@ -79,13 +78,13 @@ def prune_expired(
     moment = now_us() if now is None else now
     session_id = None if session is None else find_session(store.truth, session).id
     rules: list[_Rule] = []
-    for kind in _wanted(kinds, session, TTL_KINDS):
+    for kind in _wanted(kinds, session, aging_kinds()):
         conditions, values = list[str](), list[int]()
         if kind in ttl_us:
-            conditions.append(f"{_moment(kind)} < ?")
+            conditions.append(f"{KINDS[kind].ages_by} < ?")
             values.append(moment - ttl_us[kind])
-        if kind == "error":
-            conditions.append("last_seen + ttl_days * ? < ?")
+        if KINDS[kind].ttl_days:
+            conditions.append(f"{KINDS[kind].ages_by} + {KINDS[kind].ttl_days} * ? < ?")
             values += [DAY_US, moment]
         rules.append(_within(_Rule(kind, " OR ".join(conditions) or "0", tuple(values)), session_id))
     return _prune(store, rules, None, is_dry_run=is_dry_run)
@@ -102,7 +101,7 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
     if is_dry_run:
         return len(store.truth.execute(query, values).fetchall())
     with unchecked_references(store.truth), store.write() as change:
-        expired = [int(row[0]) for row in change.connection.execute(query, values)]
+        expired = [number for (number,) in change.connection.execute(query, values)]
         remove_records(change, "error", expired)
     store.catch_up()
     return len(expired)
@@ -115,18 +114,10 @@ def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...])
         raise UsageError(f"'{unknown[0]}' is not a kind that can be pruned so.", f"Kinds are {', '.join(allowed)}.")
     if session is None:
         return [kind for kind in allowed if kind in kinds or not kinds]
-    strangers = [kind for kind in kinds if kind not in (*OF_A_SESSION, SESSION)]
-    if strangers:
-        raise UsageError(
-            f"'{strangers[0]}' belongs to no session.",
-            f"With --session, kinds are {', '.join(kind for kind in allowed if kind in (*OF_A_SESSION, SESSION))}.",
-        )
-    return [kind for kind in allowed if kind in (*OF_A_SESSION, SESSION) and (kind in kinds or not kinds)]
-
-
-def _moment(kind: str) -> str:
-    """The column that tells a record's age."""
-    return "last_seen" if kind in ("error", "strategy") else "created_at"
+    within = [kind for kind in allowed if kind == SESSION or KINDS[kind].is_of_a_session]
+    if strangers := [kind for kind in kinds if kind not in within]:
+        raise UsageError(f"'{strangers[0]}' belongs to no session.", f"With --session, kinds are {', '.join(within)}.")
+    return [kind for kind in within if kind in kinds or not kinds]
 
 
 def _within(rule: _Rule, session_id: int | None) -> _Rule:
@@ -142,12 +133,16 @@ def _empty_sessions(rules: Sequence[_Rule], before: int) -> _Rule:
     conditions = ["status <> 'active'", "coalesce(ended_at, created_at) < ?"]
     values = [before]
     by_kind = {rule.kind: rule for rule in rules}
-    for kind in OF_A_SESSION:
+    for kind in aging_kinds():
+        if not KINDS[kind].is_of_a_session:
+            continue
         stays = "1"
         if (rule := by_kind.get(kind)) is not None:
             stays = f"NOT ({rule.condition})"
             values += rule.values
-        conditions.append(f"NOT EXISTS (SELECT 1 FROM {TABLES[kind]} WHERE session_id = sessions.id AND {stays})")
+        conditions.append(
+            f"NOT EXISTS (SELECT 1 FROM {KINDS[kind].table.name} WHERE session_id = sessions.id AND {stays})"
+        )
     return _Rule(SESSION, " AND ".join(conditions), tuple(values))
 
 
@@ -161,17 +156,20 @@ def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_
     return PruneReport(deleted, is_dry_run=False)
 
 
-def _count(truth: apsw.Connection, rule: _Rule) -> int:
-    return int(truth.execute(f"SELECT count(*) FROM {_table(rule.kind)} WHERE {rule.condition}", rule.values).get)
+def _count(primary: apsw.Connection, rule: _Rule) -> int:
+    return int(
+        primary.execute(f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}", rule.values).get
+    )
 
 
 def _remove(store: Store, rule: _Rule) -> int:
     """Remove what a rule says, batch by batch; each is whole or not at all."""
-    query = f"SELECT id FROM {_table(rule.kind)} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
+    query = f"SELECT id FROM {KINDS[rule.kind].table.name} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
     removed = last_id = 0
     while True:
         with store.write() as change:
-            ids = [int(row[0]) for row in change.connection.execute(query, (*rule.values, last_id, _BATCH))]
+            values = (*rule.values, last_id, _BATCH)
+            ids: list[int] = [number for (number,) in change.connection.execute(query, values)]
             if rule.kind == SESSION:
                 remove_sessions(change, ids)
             else:
@@ -180,7 +178,3 @@ def _remove(store: Store, rule: _Rule) -> int:
         if len(ids) < _BATCH:
             return removed
         last_id = ids[-1]
-
-
-def _table(kind: str) -> str:
-    return "sessions" if kind == SESSION else TABLES[kind]

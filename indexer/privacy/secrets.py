@@ -3,7 +3,7 @@
     forget_secrets(store, ["<the secret>"], mode)        .removed == {"package": 1, "path": 1}
 
 Texts go through the redaction with one rule more, so that all that is derived from them (passages, signatures, counts)
-is made anew. Whatever column still holds a secret after that, in any spelling of its case, is written over: names and
+is rebuilt. A column that still holds a secret after that, in any case, is overwritten: names and
 settings too. Files whose path holds one are forgotten, and are not indexed under it again.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import apsw
 
+from ctxrank.indexer.catalogue import kinds_with_documents, tables
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
@@ -122,27 +123,24 @@ class _Place(NamedTuple):
     name: str
 
 
-# What a redaction has counted already is not counted again under another name.
-_REDACTED = ("documents", "packages", "reasoning", "strategies", "skill_outputs", "receipts", "linked_texts")
 # A table that a count calls by the kind of its records.
 _COUNTED_AS = {"linked_artifacts": "linked"}
-_PATHS = (
-    ("artifacts", "path"),
-    ("linked_artifacts", "path"),
-    ("annotated_files", "path"),
-    ("packages", "path"),
-    ("documents", "path"),
-)
 
 
-def _places(truth: apsw.Connection) -> Iterator[_Place]:
-    """Every column of every table that can hold a text."""
-    tables = [
-        str(name)
-        for (name,) in truth.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    ]
-    for table in tables:
-        columns = truth.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+def _counted_tables() -> set[str]:
+    """The tables whose texts a redaction has counted: a dry run does not count them again under another name.
+
+    An error can have expired and lost its document; it is counted under both names.
+    """
+    of_records = {kind.table.name for kind in kinds_with_documents() if kind.name != "error"}
+    return of_records | {"documents", "receipts", "linked_texts"}
+
+
+def _places(primary: apsw.Connection) -> Iterator[_Place]:
+    """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
+    names = primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    for table in [str(name) for (name,) in names]:
+        columns = primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
         key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
@@ -152,24 +150,30 @@ def _places(truth: apsw.Connection) -> Iterator[_Place]:
 _Rows = list[tuple[tuple[str | int | None, ...], str]]
 
 
-def _holding(truth: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool) -> Iterator[tuple[_Place, _Rows]]:
+def _holding(
+    primary: apsw.Connection, pattern: "re.Pattern[str]", *, is_dry_run: bool
+) -> Iterator[tuple[_Place, _Rows]]:
     """The places that hold a secret: the keys of their rows, and their texts."""
-    for place in _places(truth):
-        if is_dry_run and place.table in _REDACTED and place.column != "path":
+    counted = _counted_tables()
+    for place in _places(primary):
+        if is_dry_run and place.table in counted and place.column != "path":
             continue
         rows: _Rows = []
-        for *key, text in truth.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
+        for *key, text in primary.execute(f"SELECT {place.key}, {place.column} FROM {place.table}"):
             if isinstance(text, str) and _is_in(text, pattern):
                 rows.append((tuple(key), text))
         if rows:
             yield place, rows
 
 
-def _paths(truth: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
+def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
     """The paths that hold a secret: what lies under them is not stored again, because its path would be."""
     found: dict[str, None] = {}
-    for table, column in _PATHS:
-        for (path,) in truth.execute(f"SELECT DISTINCT {column} FROM {table}"):
+    for table in tables():
+        column = table.column("path")
+        if column is None or column.is_absolute:
+            continue
+        for (path,) in primary.execute(f"SELECT DISTINCT path FROM {table.name}"):
             if _is_in(str(path), pattern):
                 found[str(path)] = None
     return list(found)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ctxrank.indexer.exceptions import UsageError
-from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.light_typing import NamedTuple, cast, is_dict, is_list
 from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
 
 FORGOTTEN_RULE = "forgotten"
@@ -116,7 +116,7 @@ def parse_user_rules(value: object, source: str, *, is_tried_out: bool = True) -
 
     Trying the patterns out takes some milliseconds for each; a file that was read before need not be tried again.
     """
-    section = {} if value is None else value
+    section: object = {} if value is None else value
     if not is_dict(section):
         raise UsageError(f"{source}: redaction is '{_shown(value)}'.", "Give `rules:` and `allow:`, each a list.")
     unknown = [str(key) for key in section if key not in ("rules", "allow")]
@@ -209,7 +209,8 @@ class _Tree:
         from re import _constants, _parser  # type: ignore[attr-defined]
 
         self._code: Any = _constants
-        self._items: Any = _parser.parse(pattern)
+        parser: Any = cast("Any", _parser)  # pyright: ignore[reportUnknownArgumentType]  nothing says its types
+        self._items: Any = parser.parse(pattern)
 
     def has_repeat_in_repeat(self) -> bool:
         """Whether a repeat stands inside another so that the ways to match multiply beyond bounds."""

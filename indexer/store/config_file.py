@@ -40,7 +40,7 @@ class _PlainLoader(yaml.SafeLoader):
         # '<<' and '=' have a meaning as keys, and no value of their own.
         if node.tag in ("tag:yaml.org,2002:merge", "tag:yaml.org,2002:value"):
             return node.value
-        return self.construct_object(node, deep=True)
+        return self.construct_object(node, deep=True)  # pyright: ignore[reportUnknownMemberType]  its stub is untyped
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -97,13 +97,13 @@ class Condition(NamedTuple):
     """SQL on `documents AS d` with its values; no SQL where nothing is asked."""
 
     sql: str
-    values: tuple[object, ...]
+    values: tuple[str | int, ...]
 
 
 def parent_condition(scope: Scope) -> Condition:
     """What no facet can say of a parent document: its kind, its time and its path."""
     conditions: list[str] = []
-    values: list[object] = []
+    values: list[str | int] = []
     if "passage" not in scope.kinds and any(kind in scope.kinds for kind in WITH_PASSAGES):
         conditions.append(f"d.kind IN ({_places(scope.kinds)})")
         values += scope.kinds
@@ -126,7 +126,7 @@ def parent_condition(scope: Scope) -> Condition:
 def document_condition(scope: Scope) -> Condition:
     """The whole scope of parent documents, for a question that no index answers."""
     conditions: list[str] = []
-    values: list[object] = []
+    values: list[str | int] = []
     kinds = scope.kinds
     if "passage" in kinds:  # the documents that have passages
         kinds = (*kinds, *WITH_PASSAGES)

@@ -2,14 +2,14 @@
 
 import math
 
-from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
 
 
 def finite(value: object) -> object:
     """A value with null for each number in it that is infinite or none at all."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if isinstance(value, list | tuple):
+    if is_list(value) or is_tuple(value):
         return [finite(item) for item in value]
     if is_dict(value):
         return {key: finite(item) for key, item in value.items()}

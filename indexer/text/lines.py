@@ -14,6 +14,13 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def error_title(error_type: str, message: str) -> str:
+    """An error on one line; a message that begins with its type is not given it twice."""
+    if not error_type or error_type == "Unknown" or message.startswith(error_type):
+        return one_line(message) or one_line(error_type)
+    return one_line(f"{error_type}: {message}")
+
+
 def is_one_line(text: str) -> bool:
     """Whether a text is one line as it is, with nothing in it that hides or reorders."""
     return text.isprintable() or (printable(text) == text and "\n" not in text and "\t" not in text)

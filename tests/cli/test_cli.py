@@ -14,7 +14,7 @@ from builders import copy_store, obey_interrupts
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.light_typing import cast, is_dict
 from ctxrank.indexer.store.location import Location
 
 SESSION = "shop-2026-10"
@@ -73,10 +73,10 @@ def test_a_search_in_json_has_the_promised_fields(shop: Path, capsys: pytest.Cap
     assert run(["--json", "search", "--explain", "token refresh"]) == 0
     value = answer(capsys)
     assert (value["schema_version"], value["outcome"], value["engine"]) == (1, "matched", "fts5")
-    hits = value["hits"]
+    hits = cast("list[dict[str, object]]", value["hits"])
     assert isinstance(hits, list) and value["query"] == "token refresh"
     promised = "id kind title path score snippet session_id group_id priority created_at superseded_by explanation"
-    assert set(promised.split()) <= set[str](hits[0])
+    assert set(promised.split()) <= set(hits[0])
 
 
 def test_global_options_stand_before_or_after_the_command(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -321,7 +321,7 @@ def test_output_has_no_colour_where_there_is_no_terminal(shop: Path, capsys: pyt
 
 def test_filters_alone_list_what_there_is(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["search", "kind:strategy", "--json"]) == 0
-    hits = answer(capsys)["hits"]
+    hits = cast("list[dict[str, object]]", answer(capsys)["hits"])
     assert isinstance(hits, list) and {hit["kind"] for hit in hits} == {"strategy"}
     assert run(["search", "kind:strategy", "group:none-such"]) == 1
 

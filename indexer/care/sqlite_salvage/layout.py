@@ -1,4 +1,4 @@
-"""What the tables of a truth file look like: their columns, which of them number the rows, their indexes.
+"""What the tables of a primary database look like: their columns, which of them number the rows, their indexes.
 
 Read from an empty file of the same schema, never from the damaged one.
 """
@@ -67,8 +67,8 @@ class TableLayout(NamedTuple):
 
 def read_layout(empty: apsw.Connection) -> list[TableLayout]:
     """The tables of an empty file, sqlite_sequence among them."""
-    rows = empty.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage").fetchall()
-    return [_table(empty, str(name), int(str(root))) for name, root in rows]
+    rows = list(empty.execute("SELECT name, rootpage FROM sqlite_schema WHERE type = 'table' ORDER BY rootpage"))
+    return [_table(empty, name, root) for name, root in rows]
 
 
 def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
@@ -91,7 +91,7 @@ def _table(empty: apsw.Connection, name: str, root: int) -> TableLayout:
 def _indexes(empty: apsw.Connection, table: str) -> tuple[IndexLayout, ...]:
     found: list[IndexLayout] = []
     for _, name, _, _, is_partial in empty.execute(f'PRAGMA index_list("{table}")').fetchall():
-        places = [int(row[1]) for row in empty.execute(f'PRAGMA index_xinfo("{name}")')]
+        places = [place for _, place, *_ in empty.execute(f'PRAGMA index_xinfo("{name}")')]
         if places[-1] == -1:  # the key of a table without row numbers has none
             found.append(IndexLayout(str(name), tuple(places[:-1]), bool(is_partial)))
     return tuple(found)

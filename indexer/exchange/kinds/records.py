@@ -1,19 +1,24 @@
 """Imported records that have no file: what agents thought, learned and did."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
+from ctxrank.indexer.catalogue import Kind
 from ctxrank.indexer.errors import failures, patterns, solutions
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.kinds.simple import SimpleImport
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import Written, kept_here
+from ctxrank.indexer.exchange.run import Writer, Written, kept_here
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import reasoning, skill_outputs, strategies
 from ctxrank.indexer.store.store import Change
 
 REASONING, ERROR, FAILURE, STRATEGY = "reasoning", "error", "failure", "strategy"
 SKILL, EVENT = "skill", "event"
+
+Row = TypeVar("Row")
 
 
 class _Placed(NamedTuple):
@@ -60,12 +65,27 @@ class RecordImport:
         self._run = arrivals.run
         self._renumbered = 0
 
-    def bring_reasoning(self, lines: Iterable[Line]) -> None:
-        """Reasoning, each entry with its phase."""
-        identity = ("id", "session", "created_at")
-        self._arrivals.bring(
-            REASONING, lines, identity=identity, prepare=self._prepare_reasoning, write=self._write_reasoning
-        )
+    def bring(self, kind: Kind, lines: Iterable[Line]) -> None:
+        """Bring in what is new or changed of a kind; one that has no reader here is read by its columns alone."""
+        if kind.name == REASONING:
+            self._bring(kind, lines, self._prepare_reasoning, self._write_reasoning)
+        elif kind.name == ERROR:
+            self._bring(kind, lines, self._prepare_error, self._write_error)
+        elif kind.name == FAILURE:
+            self._bring(kind, lines, self._prepare_failure, self._write_failure)
+        elif kind.name == STRATEGY:
+            self._bring(kind, lines, self._prepare_strategy, self._write_strategy)
+        elif kind.name == SKILL:
+            self._bring(kind, lines, self._prepare_skill, self._write_skill)
+        elif kind.name == EVENT:
+            self._bring(kind, lines, self._prepare_event, self._write_event)
+        else:
+            SimpleImport(self._arrivals, kind).bring(lines)
+
+    def _bring(
+        self, kind: Kind, lines: Iterable[Line], prepare: Callable[[Fields, str], Row], write: Writer[Row]
+    ) -> None:
+        self._arrivals.bring(kind.name, lines, identity=kind.identity, prepare=prepare, write=write)
 
     def _prepare_reasoning(self, fields: Fields, key: str) -> _Thought:
         place = _placed(fields)
@@ -94,11 +114,6 @@ class RecordImport:
             return Written(twin, is_change=False)
         return Written(self._arrivals.claim(REASONING, reasoning.insert(change, entry)))
 
-    def bring_errors(self, lines: Iterable[Line]) -> None:
-        """Error patterns; of one that is here too, the one seen last is kept."""
-        identity = ("pattern_hash", "project")
-        self._arrivals.bring(ERROR, lines, identity=identity, prepare=self._prepare_error, write=self._write_error)
-
     def _prepare_error(self, fields: Fields, key: str) -> _KnownError:
         confidence = fields.share("bazinga_confidence", 0.5)
         # Exports from before schema 3 have no counts, and no text that was signed.
@@ -117,6 +132,7 @@ class RecordImport:
         return _KnownError(pattern, fields.text("unit", "") or patterns.title_of(pattern.error_type, pattern.message))
 
     def _write_error(self, change: Change, known: _KnownError, target: int | None) -> Written:
+        """An error pattern; of one that is here too, the one seen last is kept."""
         pattern = known.pattern
         found = change.connection.execute(
             "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
@@ -129,13 +145,6 @@ class RecordImport:
         solutions.put_signature(change, number, pattern.project, known.unit)
         return Written(number)
 
-    def bring_failures(self, lines: Iterable[Line]) -> None:
-        """Failures as they were seen, each with the error that it was recognised as, where that is here."""
-        identity = ("id", "session", "seen_at")
-        self._arrivals.bring(
-            FAILURE, lines, identity=identity, prepare=self._prepare_failure, write=self._write_failure
-        )
-
     def _prepare_failure(self, fields: Fields, key: str) -> _Failure:
         seen_at = fields.moment("seen_at")
         place = _Placed(fields.word("session"), fields.optional_word("group"), seen_at)
@@ -145,6 +154,7 @@ class RecordImport:
         return _Failure(place, (fields.optional_word("error_project"), fields.optional_word("error_hash")), sighting)
 
     def _write_failure(self, change: Change, row: _Failure, target: int | None) -> Written:
+        """A failure as it was seen, with the error that it was recognised as, where that is here."""
         seen = row.sighting
         if target is not None:
             return Written(target, is_change=failures.say_over(change, target, seen.resolved_at))
@@ -162,12 +172,6 @@ class RecordImport:
             self._arrivals.claim(FAILURE, failures.insert(change, session_id, group_id or 0, seen, pattern_id))
         )
 
-    def bring_strategies(self, lines: Iterable[Line]) -> None:
-        """Strategies; of one that is here too, the one seen last is kept."""
-        self._arrivals.bring(
-            STRATEGY, lines, identity=("name",), prepare=self._prepare_strategy, write=self._write_strategy
-        )
-
     def _prepare_strategy(self, fields: Fields, key: str) -> strategies.Strategy:
         return strategies.Strategy(
             name=fields.word("name"), project=fields.word("project"),
@@ -178,6 +182,7 @@ class RecordImport:
         )  # fmt: skip
 
     def _write_strategy(self, change: Change, strategy: strategies.Strategy, target: int | None) -> Written:
+        """A strategy; of one that is here too, the one seen last is kept."""
         found = change.connection.execute(
             "SELECT id, last_seen FROM strategies WHERE name = ?", (strategy.name,)
         ).fetchone()
@@ -185,11 +190,6 @@ class RecordImport:
         if kept is not None:
             return kept
         return Written(strategies.upsert(change, strategy))
-
-    def bring_skills(self, lines: Iterable[Line]) -> None:
-        """Skill outputs, every invocation."""
-        identity = ("id", "session", "created_at")
-        self._arrivals.bring(SKILL, lines, identity=identity, prepare=self._prepare_skill, write=self._write_skill)
 
     def _prepare_skill(self, fields: Fields, key: str) -> _Output:
         place = _placed(fields)
@@ -229,11 +229,6 @@ class RecordImport:
             outputs = "1 skill output" if self._renumbered == 1 else f"{self._renumbered} skill outputs"
             yield f"{outputs} got the next free iteration, as theirs was taken here."
 
-    def bring_events(self, lines: Iterable[Line]) -> None:
-        """Events; of two with one idempotency key the first stays."""
-        identity = ("id", "session", "created_at")
-        self._arrivals.bring(EVENT, lines, identity=identity, prepare=self._prepare_event, write=self._write_event)
-
     def _prepare_event(self, fields: Fields, key: str) -> _Event:
         return _Event(
             _placed(fields), fields.line("subtype"), fields.json("payload", empty="{}"),
@@ -241,6 +236,7 @@ class RecordImport:
         )  # fmt: skip
 
     def _write_event(self, change: Change, row: _Event, target: int | None) -> Written:
+        """An event; of two with one idempotency key the first stays."""
         connection = change.connection
         if target is not None:
             connection.execute("UPDATE events SET payload = ? WHERE id = ?", (row.payload, target))

@@ -59,7 +59,7 @@ def prior_reasoning(
     thought has been thought again since. What only the earlier one wrote down stays, and says which try it is of.
     """
     condition = "session_id = ?"
-    values: list[object] = [session.id]
+    values: list[str | int] = [session.id]
     if group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)

@@ -91,12 +91,22 @@ _DOCUMENTS = st.lists(
     ),
     min_size=1, max_size=12,
 )  # fmt: skip
+
+
+def _marked(mark: str, word: str, more: str) -> str:
+    return f"{mark}{word}{more}"
+
+
+def _phrase(one: str, other: str) -> str:
+    return f'"{one} {other}"'
+
+
 _QUERIES = st.lists(
     st.builds(
-        lambda mark, word, more: f"{mark}{word}{more}",
+        _marked,
         st.sampled_from(("", "", "", "-", "title:")), st.sampled_from(_WORDS), st.sampled_from(("", "", "*")),
     )
-    | st.builds(lambda one, other: f'"{one} {other}"', st.sampled_from(_WORDS), st.sampled_from(_WORDS)),
+    | st.builds(_phrase, st.sampled_from(_WORDS), st.sampled_from(_WORDS)),
     min_size=1, max_size=4,
 ).map(" ".join)  # fmt: skip
 

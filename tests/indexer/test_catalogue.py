@@ -1,0 +1,256 @@
+"""The catalogue says what each table holds; whoever handles records of all kinds reads it there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+from builders import make_store, next_schema, search_ids
+from damage import closed
+from exported import MOMENT, as_bytes, bring, exported, exported_bytes, fill
+from notes import NOTE, TABLES, save_note
+
+from ctxrank.indexer import catalogue
+from ctxrank.indexer.care.examination import examine
+from ctxrank.indexer.care.finding import Result
+from ctxrank.indexer.care.new_file import save_what_can_be_read
+from ctxrank.indexer.catalogue import KINDS, Meaning, document_of, kinds_with_documents
+from ctxrank.indexer.privacy.purge import forget_document, forget_session
+from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.privacy.retention import prune_older
+from ctxrank.indexer.privacy.secrets import forget_secrets
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store import facets, migrations
+from ctxrank.indexer.store.config import TTL_KINDS
+from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.migrations import PRESENT, Schema
+from ctxrank.indexer.store.store import Store
+
+MODE = RedactionMode.PATTERN_ONLY
+TOKEN = "ghp" + "_" + "a1B2" * 9
+
+
+def undeclared(connection: apsw.Connection) -> list[str]:
+    """What the schema and the catalogue do not both have, and texts that are declared as numbers."""
+    declared = {(table.name, column.name): column.meaning for table in catalogue.tables() for column in table.stored}
+    query = """
+        SELECT t.name, c.name, c.type
+          FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
+         WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+    """
+    there = {(str(table), str(column)): str(type_) for table, column, type_ in connection.execute(query)}
+    numeric = (Meaning.NUMBER, Meaning.TIME, Meaning.FLAG, Meaning.REFERENCE)
+    return sorted(
+        [f"{table}.{column} is not declared" for table, column in there.keys() - declared.keys()]
+        + [f"{table}.{column} is not there" for table, column in declared.keys() - there.keys()]
+        + [
+            f"{table}.{column} is {type_} and declared as {declared[table, column].value}"
+            for (table, column), type_ in there.items()
+            if (table, column) in declared and (type_ == "TEXT") == (declared[table, column] in numeric)
+        ]
+    )
+
+
+def schema() -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    connection.execute((Path(PRESENT.sql_folder) / "schema.sql").read_text())
+    return connection
+
+
+def test_every_column_of_the_schema_is_declared() -> None:
+    connection = schema()
+    assert undeclared(connection) == []
+    query = "SELECT count(*) FROM pragma_table_list AS t, pragma_table_info(t.name) AS c WHERE c.type = 'TEXT'"
+    assert connection.execute(f"{query} AND t.name NOT LIKE 'sqlite_%'").get == 121
+
+
+def test_a_text_column_that_nobody_declared_fails() -> None:
+    connection = schema()
+    connection.execute("ALTER TABLE reasoning ADD COLUMN mood TEXT; ALTER TABLE events DROP COLUMN payload")
+    connection.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT")
+    assert undeclared(connection) == [
+        "events.payload is not there",
+        "notes.body is not declared",
+        "notes.id is not declared",
+        "reasoning.mood is not declared",
+    ]
+
+
+def test_references_and_keys_are_those_of_the_schema() -> None:
+    connection = schema()
+    query = """
+        SELECT t.name, f."from", f."table", f.on_delete = 'CASCADE'
+          FROM pragma_table_list AS t, pragma_foreign_key_list(t.name) AS f
+    """
+    there = {(str(a), str(b), str(c), bool(d)) for a, b, c, d in connection.execute(query)}
+    declared = {
+        (table.name, column.name, column.refers_to, column.is_owner)
+        for table in catalogue.tables()
+        for column in table.stored
+        if column.refers_to and column.none is None
+    }
+    assert declared == there
+    query = "SELECT name FROM pragma_table_info(?) WHERE pk AND type = 'INTEGER'"
+    for table in catalogue.tables():
+        keys = [str(key) for (key,) in connection.execute(query, (table.name,))]
+        assert (table.key in keys) if table.key else len(keys) != 1, table.name
+
+
+def test_what_the_store_itself_knows_of_kinds_is_what_the_catalogue_says() -> None:
+    assert set(catalogue.document_kinds()) == set(facets.KINDS)
+    assert catalogue.aging_kinds() == TTL_KINDS
+
+
+def test_a_document_can_be_made_again_from_its_record(tmp_path: Path) -> None:
+    """As saving the record made it, but for a package's title, which its file has."""
+    with make_store(tmp_path) as store:
+        fill(store)
+        for kind in kinds_with_documents():
+            names = [column.name for column in kind.table.stored]
+            for row in store.truth.execute(f"SELECT {', '.join(names)} FROM {kind.table.name}").fetchall():
+                made = document_of(kind, dict(zip(names, row, strict=True)))
+                query = """
+                    SELECT body, agent, type, priority, path, session_id, group_id, superseded_by, created_at, title
+                      FROM documents WHERE kind = ? AND record_id = ?
+                """
+                *rest, title = store.truth.execute(query, (kind.name, made.number)).fetchall()[0]
+                assert rest == [
+                    made.body, made.agent, made.type, made.priority, made.path, made.session_id, made.group_id,
+                    made.superseded_by, made.created_at,
+                ]  # fmt: skip
+                assert kind.name == "package" or made.title == title
+
+
+def test_what_the_catalogue_calls_a_text_is_redacted_again(tmp_path: Path) -> None:
+    spoilt = {Meaning.JSON: f'["{TOKEN}"]', Meaning.PAIRS: f"task\t{TOKEN}"}
+    with make_store(tmp_path) as store:
+        fill(store)
+        with store.write() as change:
+            for table in catalogue.tables():
+                for column in table.redacted:
+                    text = spoilt.get(column.meaning, TOKEN)
+                    change.connection.execute(f"UPDATE {table.name} SET {column.name} = ?", (text,))
+        redact_again(store, MODE)
+        for table in catalogue.tables():
+            for column in table.stored:
+                query = f"SELECT count(*) FROM {table.name} WHERE instr({column.name}, ?)"
+                assert store.truth.execute(query, (TOKEN,)).get == 0, f"{table.name}.{column.name}"
+
+
+def test_a_session_that_only_its_failures_know_is_made_again(tmp_path: Path) -> None:
+    with make_store(tmp_path / "here") as store:
+        fill(store)
+        with store.write() as change:
+            create_session(change, NewSession("lost", created_at=MOMENT))
+            change.connection.execute("UPDATE error_sightings SET session_id = 3, group_id = 0")
+        store.truth.execute("PRAGMA foreign_keys = OFF")
+        store.truth.execute("DELETE FROM sessions WHERE id = 3")
+        report = save_what_can_be_read(closed(store).truth, str(tmp_path / "new.db"))
+    tables = {table.name: table for table in report.tables}
+    assert (tables["error_sightings"].saved, tables["error_sightings"].lost, tables["sessions"].rebuilt) == (2, 0, 1)
+
+
+@pytest.fixture
+def noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """A store of a program that knows notes, with two of them, one with a secret from before a rule was there."""
+    learn_notes(tmp_path, monkeypatch)
+    with make_store(tmp_path / "here") as store:
+        with store.write() as change:
+            session_id = create_session(change, NewSession("S", created_at=MOMENT))
+            save_note(change, session_id, "A heron stood still.", MOMENT)
+            save_note(change, session_id, f"The key is {TOKEN}.", MOMENT + 1, mood="calm")
+            change.connection.execute("UPDATE documents SET ruleset = 0 WHERE record_id = 2")
+        yield store
+
+
+def learn_notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that a program needs to know notes: the entry, the tables, and the kind's code in the index's schema."""
+    monkeypatch.setitem(KINDS, NOTE.name, NOTE)
+    monkeypatch.setitem(vars(facets)["_KIND_CODES"], NOTE.name, 99)
+    folder = Path(next_schema(tmp_path / "sql", TABLES).sql_folder)
+
+    def read(schema: Schema, name: str) -> str:
+        return (folder / name).read_text() + (folder / f"migration_{PRESENT.version + 1:03d}.sql").read_text()
+
+    monkeypatch.setattr(migrations, "_read_sql", read)
+
+
+def note_lines(store: Store) -> list[dict[str, object]]:
+    return [line for line in exported(store) if line.get("record") == "note"]
+
+
+def documents_of_notes(store: Store) -> list[tuple[object, ...]]:
+    query = "SELECT record_id, title, body, type FROM documents WHERE kind = 'note' ORDER BY record_id"
+    return store.truth.execute(query).fetchall()
+
+
+def problems(store: Store) -> list[str]:
+    """What the doctor finds in a store, every byte of it looked at."""
+    store.catch_up()
+    findings = list(examine(store.location, is_deep=True))
+    return [f"{finding.id}: {finding.evidence}" for finding in findings if finding.result is Result.FAIL]
+
+
+def test_a_made_up_kind_is_exported_and_comes_in_elsewhere(noted: Store, tmp_path: Path) -> None:
+    first, second = note_lines(noted)
+    assert first == {
+        "record": "note", "id": 1, "session": "S", "group": None, "mood": "cross", "text": "A heron stood still.",
+        "facts": [1], "pinned": True, "created_at": "2023-11-14T22:13:20.123456Z",
+    }  # fmt: skip
+    assert second["text"] == "The key is GITHUB_TOKEN_REDACTED.", second
+    with make_store(tmp_path / "there") as other:
+        assert bring(other, exported_bytes(noted)).counts["note"] == (2, 0, 0)
+        assert note_lines(other) == [first, second]
+        assert search_ids(other, "heron") == ["note:1"]
+        assert bring(other, exported_bytes(noted)).is_noop
+        assert problems(other) == []
+    assert bring(noted, exported_bytes(noted)).counts["note"].new == 1, "the redacted one is another text"
+
+
+def test_a_made_up_kind_is_redacted_again(noted: Store) -> None:
+    assert redact_again(noted, MODE).redacted == {"note": 1}
+    rows = noted.truth.execute("SELECT body FROM notes").fetchall()
+    assert rows == [("A heron stood still.",), ("The key is GITHUB_TOKEN_REDACTED.",)]
+    assert noted.truth.execute("SELECT min(ruleset) FROM documents").get == RULESET_VERSION
+    assert forget_secrets(noted, ["stood still"], MODE).removed == {"note": 1}
+    assert note_lines(noted)[0]["text"] == "A heron [FORGOTTEN]."
+
+
+@pytest.mark.parametrize("what", ["record", "session"])
+def test_a_made_up_kind_is_purged_and_kept_from_coming_back(noted: Store, what: str) -> None:
+    lines = exported(noted)
+    if what == "record":
+        removed = forget_document(noted, DocumentRef("note", 1)).removed
+        assert removed == {"note": 1}
+    else:
+        assert forget_session(noted, "S").removed == {"note": 2, "session": 1}
+    left = 1 if what == "record" else 0
+    assert [len(documents_of_notes(noted)), noted.truth.execute("SELECT count(*) FROM note_marks").get] == [left] * 2
+    (skipped,) = [skip for skip in bring(noted, as_bytes(*lines)).skipped if skip.kind == "note"][:1]
+    assert "purged" in skipped.reason or "not there" in skipped.reason
+
+
+def test_a_made_up_kind_ages(noted: Store) -> None:
+    assert prune_older(noted, MOMENT + 1).deleted["note"] == 1
+    assert [number for number, *_ in documents_of_notes(noted)] == [2]
+    assert noted.truth.execute("SELECT count(*) FROM note_marks").get == 1
+    assert prune_older(noted, MOMENT + 2, kinds=["note"], session="S").deleted == {"note": 1}
+
+
+@pytest.mark.parametrize("lost", ["documents", "notes"])
+def test_a_made_up_kind_is_missed_by_the_doctor_and_made_again(noted: Store, lost: str, tmp_path: Path) -> None:
+    before = documents_of_notes(noted)
+    assert problems(noted) == []
+    noted.truth.execute("PRAGMA foreign_keys = OFF")
+    noted.truth.execute("DELETE FROM documents WHERE kind = 'note'" if lost == "documents" else "DELETE FROM notes")
+    (problem,) = [problem for problem in problems(noted) if problem.startswith("records")]
+    assert "note" in problem
+    location = closed(noted)
+    report = save_what_can_be_read(location.truth, str(tmp_path / "new.db"))
+    assert {table.name: table.rebuilt for table in report.tables if table.rebuilt} == {lost: 2}
+    Path(tmp_path / "new.db").rename(location.truth)
+    with make_store(tmp_path / "here") as again:
+        assert documents_of_notes(again) == before
+        assert next(line["text"] for line in note_lines(again)) == "A heron stood still."
+        assert problems(again) == []
