@@ -13,6 +13,7 @@ import apsw
 from ctxrank.indexer.care.sqlite_salvage.pages import Value
 from ctxrank.indexer.catalogue import Kind, LostRecord, document_of, kinds_with_documents, record_of
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change
 
 Known = Mapping[int, Mapping[str, Value]]  # by row number: the columns that the indexes of its table still hold
@@ -75,7 +76,7 @@ def rebuild_documents(change: Change, lost: Known) -> int:
 
 def row_numbers(primary: apsw.Connection, query: str, *values: str) -> list[int]:
     """The row numbers that a query gives."""
-    return [int(row[0]) for row in list(primary.execute(query, values))]
+    return read_column(primary, query, values, int)
 
 
 def insert(primary: apsw.Connection, table: str, values: Mapping[str, Value]) -> bool:

@@ -22,6 +22,7 @@ from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unc
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, SESSION, block
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
@@ -249,7 +250,7 @@ def _remove_document(change: Change, kind: str, number: int) -> None:
 
 
 def _ids(primary: apsw.Connection, query: str, *values: object) -> list[int]:
-    return [int(row[0]) for row in primary.execute(query, cast("tuple[str | int | None, ...]", values))]
+    return read_column(primary, query, cast("tuple[str | int | None, ...]", values), int)
 
 
 def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:

@@ -182,7 +182,7 @@ def note_lines(store: Store) -> list[dict[str, object]]:
 
 def documents_of_notes(store: Store) -> list[tuple[object, ...]]:
     query = "SELECT record_id, title, body, type FROM documents WHERE kind = 'note' ORDER BY record_id"
-    return store.truth.execute(query).fetchall()
+    return [tuple(row) for row in store.truth.execute(query)]
 
 
 def problems(store: Store) -> list[str]:
