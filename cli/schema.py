@@ -27,6 +27,7 @@ from ctxrank.cli.declare import (
 from ctxrank.cli.main import declared_commands
 from ctxrank.cli.output.envelope import SCHEMA_VERSION
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import is_dict, is_list, is_tuple
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 OUTCOMES = ("matched", "no_match", "degraded", "stale")
@@ -109,7 +110,7 @@ def _parameter_json(one: Parameter) -> _Json:
         "words": [*one.on_words, *one.off_words] if one.is_option else [],
         "required": one.required,
         "multiple": one.multiple or one.nargs == -1,
-        "default": None if one.required else list(default) if isinstance(default, tuple) else default,
+        "default": None if one.required else list(default) if is_tuple(default) else default,
         "metavar": one.metavar,
         "help": one.help,
     }
@@ -158,12 +159,12 @@ def value_schema(shape: Shape) -> _Json:
         return {"anyOf": [value_schema(shape.shape), {"type": "null"}]}
     if isinstance(shape, AnyOf):
         return {"anyOf": [value_schema(form) for form in shape.forms]}
-    if isinstance(shape, tuple):
+    if is_tuple(shape):
         return {"enum": list(shape)}
-    if isinstance(shape, list):
+    if is_list(shape):
         return {"type": "array", "items": value_schema(shape[0])}
-    assert isinstance(shape, Mapping), f"{shape!r} is no shape"
-    return _object_schema(shape)
+    assert is_dict(shape), f"{shape!r} is no shape"
+    return _object_schema({str(key): value for key, value in shape.items()})
 
 
 def _object_schema(fields: Fields) -> _Json:

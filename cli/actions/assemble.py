@@ -35,7 +35,7 @@ def assemble(call: Call, /, session: str, agent: str, format_: str, strict: bool
         if strict:
             raise
         return _fallback(call, agent, error, form)
-    notes = []
+    notes: list[str] = []
     if result.outcome == "degraded":
         notes.append(f"degraded: {result.reason}; packages are ranked by heuristics.")
     if result.stale:

@@ -24,6 +24,10 @@ _NAME = re.compile(r"^\$ (?:\w+=\S+ )*ctxrank (.*)$")
 _GLOBAL_VALUES = {word for one in declare.GLOBALS if not one.is_flag for word in one.on_words}
 
 
+def _validator(schema: dict[str, object]) -> Any:
+    return Draft202012Validator(schema)
+
+
 def _answers() -> Iterator[tuple[str, str, Any]]:
     """(command, call, answer) of each frozen call that printed one JSON answer of ours."""
     for page in sorted(FROZEN.glob("*.txt")):
@@ -61,12 +65,12 @@ def test_every_command_has_a_valid_schema_of_its_answer_or_says_what_it_prints(n
 def test_real_answers_are_as_the_schema_says(name: str, call: str, answer: Any) -> None:
     declared = DECLARED[name].answer
     assert not isinstance(declared, declare.NoJson), call
-    Draft202012Validator(answer_schema(declared)).validate(answer)
+    _validator(answer_schema(declared)).validate(answer)
 
 
 @each_row("name, call, answer", [row for row in ANSWERS if "outcome" not in row[2]])
 def test_real_failures_are_as_the_schema_says(name: str, call: str, answer: Any) -> None:
-    Draft202012Validator(failure_schema()).validate(answer)
+    _validator(failure_schema()).validate(answer)
 
 
 def test_every_command_that_answers_in_json_is_among_the_real_answers() -> None:
@@ -78,7 +82,7 @@ def test_every_command_that_answers_in_json_is_among_the_real_answers() -> None:
 def test_a_script_for_a_shell_as_json_is_as_the_schema_says(capsys: pytest.CaptureFixture[str]) -> None:
     declared = DECLARED["completion"].answer
     assert run(["--json", "completion", "bash"]) == 0 and not isinstance(declared, declare.NoJson)
-    Draft202012Validator(answer_schema(declared)).validate(json.loads(capsys.readouterr().out))
+    _validator(answer_schema(declared)).validate(json.loads(capsys.readouterr().out))
 
 
 @each_row(
@@ -96,15 +100,22 @@ def test_a_script_for_a_shell_as_json_is_as_the_schema_says(capsys: pytest.Captu
     ],
 )
 def test_a_shape_takes_what_it_names_and_refuses_the_rest(shape: object, good: Any, bad: Any) -> None:
-    validator = Draft202012Validator(value_schema(shape))
+    validator = _validator(value_schema(shape))
     assert validator.is_valid(good) and not validator.is_valid(bad)
 
 
 def test_an_answer_without_its_own_key_or_with_another_outcome_is_refused() -> None:
     declared = DECLARED["package list"].answer
     assert not isinstance(declared, declare.NoJson)
-    validator = Draft202012Validator(answer_schema(declared))
-    good = {"schema_version": 1, "outcome": "no_match", "packages": [], "total": 0, "has_more": False, "more": 1}
+    validator = _validator(answer_schema(declared))
+    good: dict[str, object] = {
+        "schema_version": 1,
+        "outcome": "no_match",
+        "packages": [],
+        "total": 0,
+        "has_more": False,
+        "more": 1,
+    }
     assert validator.is_valid(good)
     assert not any(validator.is_valid({key: good[key] for key in good if key != left}) for left in ("total", "outcome"))
     assert not validator.is_valid({**good, "outcome": "perhaps"})

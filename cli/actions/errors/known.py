@@ -57,7 +57,7 @@ def save(
         known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
         new = NewKnownError(failure.text, solution, place, lang, hints, is_final=is_final, known_id=known)
         saved = save_error(store, new, mode=mode)
-    notes = []
+    notes: list[str] = []
     if saved.is_redacted:
         notes.append("secrets were taken out of the solution or the hints.")
     if is_summary(saved.message):
