@@ -12,9 +12,9 @@ of `store/schema.sql`; a test compares the two column by column.
 import enum
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.text.lines import error_title
@@ -575,6 +575,11 @@ def kinds_with_documents() -> tuple[Kind, ...]:
 def document_kinds() -> tuple[str, ...]:
     """What a document's kind can be."""
     return (*(kind.name for kind in KINDS.values() if kind.is_found), "passage")
+
+
+def as_row(kind: Kind, values: Iterable[object]) -> Row:
+    """What a query for the stored columns of a kind's table gave, by column."""
+    return cast("Row", dict(zip((column.name for column in kind.table.stored), values, strict=True)))
 
 
 def document_of(kind: Kind, row: Row) -> documents.Document:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.care.sqlite_salvage.pages import Value
-from ctxrank.indexer.catalogue import Kind, LostRecord, document_of, kinds_with_documents, record_of
+from ctxrank.indexer.catalogue import Kind, LostRecord, as_row, document_of, kinds_with_documents, record_of
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change
@@ -58,7 +58,7 @@ def rebuild_documents(change: Change, lost: Known) -> int:
              WHERE id NOT IN (SELECT record_id FROM documents WHERE kind = ?)
         """
         for row in primary.execute(query, (kind.name,)).fetchall():
-            document = document_of(kind, dict(zip(names, row, strict=True)))
+            document = document_of(kind, as_row(kind, row))
             document_id = old_ids.get((kind.name, document.number))
             if document_id is not None:
                 placeholder: dict[str, Value] = {

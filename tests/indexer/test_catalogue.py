@@ -14,7 +14,7 @@ from ctxrank.indexer import catalogue
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.care.new_file import save_what_can_be_read
-from ctxrank.indexer.catalogue import KINDS, Meaning, document_of, kinds_with_documents
+from ctxrank.indexer.catalogue import KINDS, Meaning, as_row, document_of, kinds_with_documents
 from ctxrank.indexer.privacy.purge import forget_document, forget_session
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.retention import prune_older
@@ -109,7 +109,7 @@ def test_a_document_can_be_made_again_from_its_record(tmp_path: Path) -> None:
         for kind in kinds_with_documents():
             names = [column.name for column in kind.table.stored]
             for row in store.primary.execute(f"SELECT {', '.join(names)} FROM {kind.table.name}").fetchall():
-                made = document_of(kind, dict(zip(names, row, strict=True)))
+                made = document_of(kind, as_row(kind, row))
                 query = """
                     SELECT body, agent, type, priority, path, session_id, group_id, superseded_by, created_at, title
                       FROM documents WHERE kind = ? AND record_id = ?

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from ctxrank.indexer.catalogue import Column, Kind, Meaning, Value, document_of
+from ctxrank.indexer.catalogue import Column, Kind, Meaning, Value, as_row, document_of
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
@@ -104,7 +104,7 @@ class SimpleImport:
             names = [column.name for column in self._kind.table.stored]
             query = f"SELECT {', '.join(names)} FROM {self._kind.table.name} WHERE id = ?"
             for row in change.connection.execute(query, (number,)).fetchall():
-                documents.put(change, document_of(self._kind, dict(zip(names, row, strict=True))))
+                documents.put(change, document_of(self._kind, as_row(self._kind, row)))
 
 
 def _required_columns(primary: apsw.Connection, kind: Kind) -> set[str]:
