@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
-else:
-    Protocol = object
 
 TEXT_COLUMNS = ("title", "body", "path", "identifiers")
 
@@ -180,127 +178,132 @@ class FeatureBounds(NamedTuple):
 ImpactBound = tuple[tuple[float, int], ...]
 
 
-class Engine(Protocol):
-    """One index of one store, used by one thread.
+if TYPE_CHECKING:
 
-    `make_ready` comes first, and again after `recover`. All questions are asked inside `snapshot`, which pins what they
-    see: the index first, then the primary database; documents that are gone or newer than the index are left out of
-    signals, parents and passages. Questions raise INDEX_READ_ERRORS; the caller hands these to `recover`, which knows
-    what they mean. Writing (`apply`) is done outside a snapshot.
-    """
+    class Engine(Protocol):
+        """One index of one store, used by one thread.
 
-    @property
-    def name(self) -> str:
-        """What an answer says gave it."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Everything that the index is a function of beside the change log: for receipts."""
-        ...
-
-    # Life
-
-    def make_ready(self, bound_ms: int) -> Readiness:
-        """Catch up with the change log and heal, for about this long; never raises because of the index."""
-        ...
-
-    def recover(self, error: Exception, bound_ms: int) -> Readiness:
-        """After a question failed: note why, then reopen or heal within the bound."""
-        ...
-
-    def snapshot(self) -> "AbstractContextManager[Statistics]":
-        """Pin what all questions see until the block ends."""
-        ...
-
-    def apply(self, batch: "ChangeBatch") -> None:
-        """Upsert and delete by version: a change whose number is not above the one applied changes nothing, so that a
-        batch may be sent twice. Afterwards everything up to `batch.end` is applied.
+        `make_ready` comes first, and again after `recover`. All questions are asked inside `snapshot`, which pins what
+        they see: the index first, then the primary database; documents that are gone or newer than the index are left
+        out of signals, parents and passages. Questions raise INDEX_READ_ERRORS; the caller hands these to `recover`,
+        which knows what they mean. Writing (`apply`) is done outside a snapshot.
         """
 
-    # The dictionary
+        @property
+        def name(self) -> str:
+            """What an answer says gave it."""
+            ...
 
-    def tokens(self, text: str) -> list[str]:
-        """The terms that the index makes of a text, in order."""
-        ...
+        @property
+        def fingerprint(self) -> str:
+            """Everything that the index is a function of beside the change log: for receipts."""
+            ...
 
-    def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
-        """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
-        ...
+        # Life
 
-    def unstemmed(self, surface: str) -> str:
-        """A word without case and accents, but with its ending: as terms begin."""
-        ...
+        def make_ready(self, bound_ms: int) -> Readiness:
+            """Catch up with the change log and heal, for about this long; never raises because of the index."""
+            ...
 
-    def look_up(self, term: str) -> IndexTerm | None:
-        """A term by its text."""
-        ...
+        def recover(self, error: Exception, bound_ms: int) -> Readiness:
+            """After a question failed: note why, then reopen or heal within the bound."""
+            ...
 
-    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
-        """Terms that begin so and those of `also` that there are, the most frequent first, equal ones by their text."""
-        ...
+        def snapshot(self) -> "AbstractContextManager[Statistics]":
+            """Pin what all questions see until the block ends."""
+            ...
 
-    def check_unknown(self, surfaces: Sequence[str]) -> None:
-        """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
+        def apply(self, batch: "ChangeBatch") -> None:
+            """Upsert and delete by version, so that a batch may be sent twice: what is not above the number that was
+            applied changes nothing. Afterwards everything up to `batch.end` is applied.
+            """
 
-    def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
-        """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
-        ...
+        # The dictionary
 
-    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-        """Terms of a length in characters with their df, the most frequent ones."""
-        ...
+        def tokens(self, text: str) -> list[str]:
+            """The terms that the index makes of a text, in order."""
+            ...
 
-    def word_of(self, term: str) -> str:
-        """A word that a term came from, in lower case."""
-        ...
+        def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
+            """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+            ...
 
-    # Rows
+        def unstemmed(self, surface: str) -> str:
+            """A word without case and accents, but with its ending: as terms begin."""
+            ...
 
-    def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
-        """The rows that a query finds, at most so many, by ascending row number."""
-        ...
+        def look_up(self, term: str) -> IndexTerm | None:
+            """A term by its text."""
+            ...
 
-    def row_ids(self, query: RowQuery, most: int) -> list[int]:
-        """Their numbers alone, which is cheaper."""
-        ...
+        def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+            """Terms that begin so and those of `also` that there are, the most frequent first, equal ones by their text."""
+            ...
 
-    def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
-        """The rows that the engine itself ranks highest: where there are too many to score."""
-        ...
+        def check_unknown(self, surfaces: Sequence[str]) -> None:
+            """Raises one of INDEX_READ_ERRORS where documents hold one of these words, whose terms were not found."""
 
-    def rows_of(self, rowids: Iterable[int]) -> list[Row]:
-        """These rows, as far as they are there."""
-        ...
+        def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound] | None:
+            """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
+            ...
 
-    def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
-        """The rows of all passages of these documents, by parent and by their order in it."""
-        ...
+        def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+            """Terms of a length in characters with their df, the most frequent ones."""
+            ...
 
-    def frequencies(
-        self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
-    ) -> Iterator[list[tuple[int, float]]]:
-        """For each row (term, weighted frequency) of those of the terms that it holds."""
-        ...
+        def word_of(self, term: str) -> str:
+            """A word that a term came from, in lower case."""
+            ...
 
-    # What rows lead to
+        # Rows
 
-    def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
-        """The texts of rows by their numbers, of each body the beginning."""
-        ...
+        def rows(self, query: RowQuery, most: int | None = None) -> list[Row]:
+            """The rows that a query finds, at most so many, by ascending row number."""
+            ...
 
-    def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
-        """What is known of documents without reading them, in no particular order."""
-        ...
+        def row_ids(self, query: RowQuery, most: int) -> list[int]:
+            """Their numbers alone, which is cheaper."""
+            ...
 
-    def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
-        """Documents as hits show them."""
-        ...
+        def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
+            """The rows that the engine itself ranks highest: where there are too many to score."""
+            ...
 
-    def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
-        """Passages as hits show them."""
-        ...
+        def rows_of(self, rowids: Iterable[int]) -> list[Row]:
+            """These rows, as far as they are there."""
+            ...
 
-    def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
-        """What signals can be at most: which of these priorities were ever stored, and whether there are passages."""
-        ...
+        def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
+            """The rows of all passages of these documents, by parent and by their order in it."""
+            ...
+
+        def frequencies(
+            self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
+        ) -> Iterator[list[tuple[int, float]]]:
+            """For each row (term, weighted frequency) of those of the terms that it holds."""
+            ...
+
+        # What rows lead to
+
+        def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
+            """The texts of rows by their numbers, of each body the beginning."""
+            ...
+
+        def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
+            """What is known of documents without reading them, in no particular order."""
+            ...
+
+        def parents(self, document_ids: Iterable[int]) -> "dict[int, ParentDocument]":
+            """Documents as hits show them."""
+            ...
+
+        def passages(self, document_ids: Iterable[int]) -> "dict[int, StoredPassage]":
+            """Passages as hits show them."""
+            ...
+
+        def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
+            """What signals can be at most: which of these priorities were ever stored, and whether there are passages."""
+            ...
+
+else:
+    Engine = object  # a protocol of thirty methods is a tenth of a millisecond

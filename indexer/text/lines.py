@@ -5,7 +5,6 @@ import re
 _KEPT_CONTROLS = "\n\t"
 # A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
-_BACKTICKS = re.compile(r"`{3,}")
 _CONTROLS = {code: None for code in (*range(0x20), 0x7F) if chr(code) not in _KEPT_CONTROLS} | {ord("\r"): "\n"}
 
 
@@ -42,7 +41,7 @@ def printable(text: str) -> str:
 
 def fence(text: str) -> str:
     """A Markdown fence that the text cannot close."""
-    return "`" * max(3, 1 + max((len(run) for run in _BACKTICKS.findall(text)), default=0))
+    return "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=0))
 
 
 def shorten(text: str, limit: int) -> str:

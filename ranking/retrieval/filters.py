@@ -9,11 +9,9 @@ everything out, with a note.
 
 import apsw
 
-from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.clock import now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import group_ids_of, is_session_wide, session_id_of
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
 from ctxrank.ranking.retrieval.query import Filter, Query, Term
@@ -78,11 +76,11 @@ def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Que
     notes: list[str] = []
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
     session_ids = _sessions(primary, values.get("session", []), notes)
-    group_names = [name for name in values.get("group", []) if not is_session_wide(name)]
+    group_names = _real_groups(values.get("group", []))
     group_ids = _groups(primary, group_names, session_ids, notes)
     labels = {
         field: tuple(fold(value) for value in values.get(field, []))
-        for field, fold in (("agent", fold_agent), ("type", _folded), ("priority", _folded))
+        for field, fold in (("agent", _folded_agent), ("type", _folded), ("priority", _folded))
     }
     is_impossible = [
         *(_is_unknown(primary, field, names, notes) for field, names in labels.items()),
@@ -115,7 +113,26 @@ def _checked_kind(text: str) -> str:
     return kind
 
 
+def _folded_agent(text: str) -> str:
+    from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  only a search with an agent needs it
+
+    return fold_agent(text)
+
+
+def _real_groups(names: list[str]) -> list[str]:
+    """The names that are of a group, and not another word for the whole session."""
+    if not names:
+        return []
+    from ctxrank.indexer.records.sessions import is_session_wide  # noqa: PLC0415  only a search in a group needs it
+
+    return [name for name in names if not is_session_wide(name)]
+
+
 def _sessions(primary: apsw.Connection, names: list[str], notes: list[str]) -> tuple[int, ...]:
+    if not names:
+        return ()
+    from ctxrank.indexer.records.sessions import session_id_of  # noqa: PLC0415  only a search in a session needs it
+
     ids: list[int] = []
     for name in names:
         session_id = session_id_of(primary, name)
@@ -130,6 +147,10 @@ def _groups(
     primary: apsw.Connection, names: list[str], session_ids: tuple[int, ...], notes: list[str]
 ) -> tuple[int, ...]:
     """Ids of the groups of exactly these names, in the given sessions or, if none are given, in all."""
+    if not names:
+        return ()
+    from ctxrank.indexer.records.sessions import group_ids_of  # noqa: PLC0415  only a search in a group needs it
+
     ids: list[int] = []
     for name in names:
         found = [

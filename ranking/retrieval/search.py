@@ -29,7 +29,6 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.degraded.snippets import snippet
 from ctxrank.ranking.retrieval.explain import explain_blend
 from ctxrank.ranking.retrieval.filters import Filters, resolve_filters, with_real_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
@@ -38,6 +37,7 @@ from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.presentation import cleaned_parent, make_hit
 from ctxrank.ranking.retrieval.query import Query, parse_query, plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
+from ctxrank.ranking.retrieval.snippets import snippet
 
 CATCH_UP_MS = 2000
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.

@@ -20,12 +20,12 @@ from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.degraded.snippets import ELLIPSIS, MARK, without_marks
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult
 from ctxrank.ranking.retrieval.presentation import cleaned_parent, corrupt_row_notes, make_hit
 from ctxrank.ranking.retrieval.query import Query, Term
+from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, without_marks
 from ctxrank.ranking.retrieval.stopwords import STOPWORDS
 
 _SNIPPET_CHARS = 200
