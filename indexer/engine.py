@@ -237,7 +237,7 @@ if TYPE_CHECKING:
             ...
 
         def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
-            """Terms that begin so and those of `also` that there are, the most frequent first, equal ones by their text."""
+            """Terms that begin so and those of `also` that there are, most frequent first, then by text."""
             ...
 
         def check_unknown(self, surfaces: Sequence[str]) -> None:
@@ -302,7 +302,7 @@ if TYPE_CHECKING:
             ...
 
         def feature_bounds(self, priorities: Collection[str]) -> FeatureBounds:
-            """What signals can be at most: which of these priorities were ever stored, and whether there are passages."""
+            """What signals can be at most: which of these priorities were ever stored, and if there are passages."""
             ...
 
 else:
