@@ -47,7 +47,7 @@ def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
 
 def told_failure(error_type: str, message: str, mode: RedactionMode) -> FailureText:
     """A failure that somebody tells in words, written as a program would print it."""
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     kind, said = texts.line(error_type), texts.text(message).strip()

@@ -75,7 +75,7 @@ def save_skill_output(
     `agent` '' is nobody in particular; without `check_agent` an agent that we do not know is taken as it is.
     Raises UsageError (no JSON, a bad name, an unknown agent), NotFoundError for an unknown session, LockedError.
     """
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # parses JSON, which a reader of outputs may not
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up
 
     texts = IncomingTexts(mode)
     skill = texts.word(skill_name(skill))
@@ -117,7 +117,7 @@ def skill_name(text: str) -> str:
 
 def _canonical_json(text: str, skill: str) -> str:
     """The same value as we write JSON. Raises UsageError, which says where the text stops being JSON."""
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
     if len(text) > MAX_OUTPUT_CHARS:
         raise UsageError(

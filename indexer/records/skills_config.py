@@ -121,7 +121,7 @@ def _in_force(primary: apsw.Connection, session: Session | None) -> object:
     text = read_value(primary, query, values, str)
     if text is None:
         return None
-    import json  # a millisecond that a store without configuration does not pay
+    import json  # noqa: PLC0415  start-up: a millisecond that a store without configuration does not pay
 
     return json.loads(text)
 
@@ -149,10 +149,10 @@ def _merged(value: object) -> dict[str, object]:
 
 def _checked(value: object) -> tuple[SeededSkills, str]:
     """What a value seeds, and its normalised JSON. Raises UsageError, which names agent, skill and levels."""
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
-    from ctxrank.indexer.records.skill_outputs import skill_name
-    from ctxrank.indexer.redaction.engine import redact
+    from ctxrank.indexer.records.skill_outputs import skill_name  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
 
     if not is_dict(value):
         raise UsageError(

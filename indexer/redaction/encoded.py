@@ -84,7 +84,7 @@ _STANDARD = str.maketrans("-_", "+/")
 
 def _base64(run: str, place: int) -> Iterator[Reading]:
     """What a run of base64 says, begun at each of four characters: where its first quartet begins is not known."""
-    from binascii import a2b_base64
+    from binascii import a2b_base64  # noqa: PLC0415  start-up: only for base64
 
     coded = run.rstrip("=").translate(_STANDARD)
     end = place + len(run)

@@ -282,7 +282,7 @@ def _anchors() -> tuple[str, ...]:
 @cache
 def _scanner() -> "ahocorasick_rs.AhoCorasick":
     """All anchors in one automaton: two hundred searches, one after the other, take forty times as long."""
-    import ahocorasick_rs
+    import ahocorasick_rs  # noqa: PLC0415  start-up: only for redaction
 
     return ahocorasick_rs.AhoCorasick(_anchors(), implementation=ahocorasick_rs.Implementation.DFA)
 

@@ -54,7 +54,7 @@ class RedactionMode:
         """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
         if self._rules is None:
             return self._value
-        from ctxrank.indexer.text.digests import digest_of
+        from ctxrank.indexer.text.digests import digest_of  # noqa: PLC0415  start-up: only with user rules
 
         rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self._rules.rules]
         allowed = sorted(self._rules.allowed_values), [one.pattern for one in self._rules.allowed_patterns]

@@ -94,7 +94,7 @@ class UserRules(NamedTuple):
 
     def digest(self) -> str:
         """The same for rules that redact alike, and for no others; '' for none."""
-        import hashlib
+        import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
 
         if not (self.rules or self.allowed_values or self.allowed_patterns):
             return ""
@@ -206,7 +206,7 @@ class _Tree:
     """A pattern's parse tree: `re` has it under a name that is not public, so it is used here alone."""
 
     def __init__(self, pattern: str) -> None:
-        from re import _constants, _parser  # type: ignore[attr-defined]
+        from re import _constants, _parser  # noqa: PLC0415  start-up: type: ignore[attr-defined]
 
         self._code: Any = _constants
         parser: Any = cast("Any", _parser)  # pyright: ignore[reportUnknownArgumentType]  nothing says its types

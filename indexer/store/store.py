@@ -246,7 +246,7 @@ def _refuse_emptied(location: Location) -> None:
 
 
 def _refuse_foreign(primary: apsw.Connection) -> None:
-    from ctxrank.indexer.store.migrations import checked_version  # only a new or a foreign file comes here
+    from ctxrank.indexer.store.migrations import checked_version  # noqa: PLC0415  start-up
 
     checked_version(primary, primary.filename)
 
@@ -271,7 +271,7 @@ def _bring_up_to_date(primary: apsw.Connection, path: str) -> None:
         _refuse_strange(primary, path)
         if (primary.pragma("user_version"), primary.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
             return
-        from ctxrank.indexer.store.migrations import migrate  # only a new or an old file needs it
+        from ctxrank.indexer.store.migrations import migrate  # noqa: PLC0415  start-up
 
         migrate(primary, path)
     except apsw.Error as error:
