@@ -1,6 +1,6 @@
 """Failures as they were seen, known or not: "the last failure of this group", "seen before and never solved".
 
-A sighting is current until somebody says that it is over: its command succeeds (`error run`), a solution is confirmed
+A sighting is current until it is marked resolved: its command succeeds (`error run`), a solution is confirmed
 for its session, or CURRENT_FOR_US has passed.
 """
 
@@ -26,7 +26,7 @@ class Failure(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """A failure at its moment; `resolved_at` is None where nobody has said that it is over."""
+    """A failure at its moment; `resolved_at` is None until it is marked resolved."""
 
     signature: Signature
     unit: str

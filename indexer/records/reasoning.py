@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
-# What nobody may leave out: without the first a task was not read, without the second it was not finished.
+# Phases that are required: without the first a task was not read, without the second it was not finished.
 MANDATORY_PHASES = ("understanding", "completion")
 CONFIDENCES = ("high", "medium", "low")
 _MAX_ITERATION = 1_000_000  # far above any loop of agents, far below what SQLite can hold
@@ -172,7 +172,7 @@ def _is_json_list(text: str) -> bool:
 
 def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     """The entry with its texts as the store can hold them, redacted under the mode."""
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     return new._replace(

@@ -291,7 +291,7 @@ _PRIVATE_TAG = r"(?i)<(/?)private>"
 
 
 def _without_private(text: str, names: set[str]) -> str:
-    """Without what stands from an opening tag to the tag that balances it, or else to the last one."""
+    """Without the text from an opening tag to the tag that balances it, or else to the last one."""
     pieces: list[str] = []
     done = depth = start = end = 0
     for tag in compiled(_PRIVATE_TAG).finditer(text):

@@ -13,9 +13,9 @@ RULESET_VERSION: int = 3
 
 
 class RedactionMode:
-    """How secrets are recognised: by known forms, by looking random where a value stands, or by both.
+    """How secrets are recognised: by known forms, by looking random where a value is expected, or by both.
 
-    It carries the user's own rules, so that whoever is handed a mode redacts by them, too. Two modes are equal that
+    It carries the user's own rules, so that any code given a mode redacts by them, too. Two modes are equal that
     redact alike. An enum could carry nothing, so this is a value: it does not change, and compares by what it says.
     """
 
@@ -97,7 +97,7 @@ RedactionMode.BOTH = RedactionMode("both")
 RedactionMode.OFF = RedactionMode("off")
 REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH, RedactionMode.OFF)
 
-# What stands near a secret of few characters. Every other secret is a word of many, which no sentence has.
+# What is written near a secret of few characters. Every other secret is a word of many, which no sentence has.
 _NEAR_SECRETS = (
     "pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer", "sql",
     "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----",

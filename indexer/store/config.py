@@ -105,7 +105,7 @@ def load_config(store: Store) -> Config:
 def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
     if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
-    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up
+    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
 
     return blocked_secrets(store.primary)
 
@@ -121,7 +121,7 @@ def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Confi
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
     """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
-    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # noqa: PLC0415  start-up
+    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # noqa: PLC0415  start-up: rules only
 
     added = parse_user_rules(project, project_path, is_tried_out=False)
     rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
@@ -158,7 +158,7 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "redaction":
             continue  # the two files' rules are read together, when all else is known
         elif key == "ranking":
-            from ctxrank.indexer.store.ranking_settings import checked_settings  # noqa: PLC0415  start-up
+            from ctxrank.indexer.store.ranking_settings import checked_settings  # noqa: PLC0415  start-up: few set it
 
             config = config._replace(ranking={**config.ranking, **checked_settings(value, source)})
         else:
@@ -293,7 +293,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
         _try_rules(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
-    # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
+    # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
     wait_for_locks(store.primary, 0)
     try:
         with store.write() as change:
@@ -312,6 +312,6 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 def _try_rules(value: object, path: str) -> None:
     """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
     if is_dict(value) and "redaction" in value:
-        from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up
+        from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
 
         parse_user_rules(value["redaction"], path)

@@ -113,7 +113,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
 
 
 def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
-    """Store exact token counts; no text changes, so nothing enters the feed."""
+    """Store exact token counts; no text changes, so nothing enters the change log."""
     change.connection.executemany(
         "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
         [(count.tokens, count.counter, document_id) for document_id, count in counts],
