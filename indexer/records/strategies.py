@@ -137,7 +137,7 @@ def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
 def _count(change: Change, strategy: Strategy) -> SavedStrategy:
     """Count the strategy of this name once more, or write it; what a known one says stays."""
     # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
-    # so no other write intervenes. An insight that works in a second language is not of the first one alone: it fits all.
+    # so no other write intervenes. An insight that works in a second language applies to all languages.
     row = change.connection.execute(
         """
         UPDATE strategies
