@@ -53,7 +53,7 @@ class Column(NamedTuple):
     is_ours: bool = False  # made by this program, or from other columns: no redaction rule is asked
     is_absolute: bool = False  # a path that starts at no root
     replacement: str = ""  # of JSON that a repair finds broken: the SQL of what takes its place
-    source: str = ""  # table.column of an exported value that stands elsewhere
+    source: str = ""  # table.column of an exported value that is stored elsewhere
     refers_to: str = ""  # the table, of a reference
     is_owner: bool = False  # of a reference: the row is deleted together with what it refers to
     none: int | None = None  # of a reference: what says that there is none

@@ -41,7 +41,7 @@ INDEX_READ_ERRORS = (*ENGINE_ERRORS, ArithmeticError, AttributeError, LookupErro
 
 
 class IndexHealth(Enum):
-    """Whether an index can answer; the value is why not, as a person is told."""
+    """Whether an index can answer; the value is the reason why not, as shown to a user."""
 
     OK = ""
     NO_FTS5 = "this SQLite has no FTS5"
@@ -58,7 +58,7 @@ class IndexHealth(Enum):
 
 
 class Readiness(NamedTuple):
-    """The state of an index before a query: its health, and how many changes it lacks."""
+    """The state of an index before a query: its health, and how many changes are missing."""
 
     health: IndexHealth
     stale: int
@@ -78,7 +78,7 @@ SWITCHED_OFF = Readiness(IndexHealth.OFF, 0)
 
 
 class Statistics(NamedTuple):
-    """Where an index stands in one snapshot."""
+    """The position of an index in the change log, in one snapshot."""
 
     applied_seq: int  # every change up to this number is in it
     documents: int

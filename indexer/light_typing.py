@@ -23,7 +23,7 @@ else:
     from _collections import _tuplegetter
 
     def cast(_type, value):
-        """The value, of which a type checker is told the type."""
+        """The value itself; a type checker takes it to have the given type."""
         return value
 
     class _RecordType(type):

@@ -68,9 +68,9 @@ def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -
 
 
 def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterator[Finding]:
-    from ctxrank.indexer.care.disk_checks import examine_disk
-    from ctxrank.indexer.care.index_checks import HEALS_STEP
-    from ctxrank.indexer.care.index_proof import prove_index
+    from ctxrank.indexer.care.disk_checks import examine_disk  # noqa: PLC0415  start-up: deep checks only
+    from ctxrank.indexer.care.index_checks import HEALS_STEP  # noqa: PLC0415  start-up: deep checks only
+    from ctxrank.indexer.care.index_proof import prove_index  # noqa: PLC0415  start-up: deep checks only
 
     if os.path.exists(location.index_file) and os.path.getsize(location.index_file):
         try:

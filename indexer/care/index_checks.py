@@ -1,4 +1,4 @@
-"""The index: can it answer, is it sound, does it follow the change log of this very store?
+"""The index: can it answer, is it sound, does it match the change log of this very store?
 
 Whatever is wrong with it heals by itself in the next call; here it is only said.
 """

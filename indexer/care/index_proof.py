@@ -128,7 +128,7 @@ def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
 
 
 def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]]:
-    """By row the sum of what FTS5 says stands there, and in how many rows each term does, the scope left out."""
+    """By row the sum of what FTS5 lists for it, and in how many rows each term does, the scope left out."""
     sums: dict[int, int] = {}
     rows: Counter[str] = Counter()
     connection.execute("CREATE VIRTUAL TABLE temp.doctor_instances USING fts5vocab('main', 'fts', 'instance')")

@@ -125,7 +125,7 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
 
 
 def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:
-    """Whether what stands in the tables fits together; for a file of the present schema."""
+    """Whether the contents of the tables are consistent; for a file of the present schema."""
     checks: dict[str, Callable[[apsw.Connection], Finding]] = {
         "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
         "forgetting": _forgetting, "clock": _clock,

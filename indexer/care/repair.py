@@ -113,9 +113,9 @@ def _copied(location: Location) -> str:
 def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
     if is_dry_run:
         return "would make the index anew"
-    from ctxrank.indexer.fulltext.catch_up import rebuild
-    from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-    from ctxrank.indexer.opening import open_store
+    from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only
+    from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of  # noqa: PLC0415  start-up: rebuilding only
+    from ctxrank.indexer.opening import open_store  # noqa: PLC0415  start-up: rebuilding only
 
     with open_store(location.primary, root=location.root) as store:
         missing = rebuild(fts5_of(store))

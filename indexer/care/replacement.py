@@ -2,7 +2,7 @@
 
     lock ─► copy to backups/ ─► read the copy, make a new file ─► write it over the damaged one, in one transaction
 
-Written over and not renamed: a process that has the file open would go on writing to one that nobody else sees. Only a
+Written over and not renamed: a process that has the file open would go on writing to one no other process sees. Only a
 file that SQLite itself cannot open is replaced, and only while no other process has it open. A lock is never taken for
 damage: who meets one gets LockedError, and nothing has changed.
 """
@@ -152,7 +152,7 @@ def _opened(path: str, busy_ms: int) -> Generator[apsw.Connection, None, None]:
         wait_for_locks(connection, busy_ms)
         # Only so does SQLite open a file that was cut off. Nothing here touches a schema.
         connection.execute("PRAGMA writable_schema = ON")
-        with contextlib.suppress(apsw.Error):  # without it nobody could look while it is written over
+        with contextlib.suppress(apsw.Error):  # without it no process could read while it is written over
             connection.pragma("journal_mode", "wal")
         yield connection
     finally:
@@ -160,9 +160,9 @@ def _opened(path: str, busy_ms: int) -> Generator[apsw.Connection, None, None]:
 
 
 def _copy_of(damaged: apsw.Connection, copy: str, look: apsw.Connection) -> int:
-    """Copy every page as it is, the log's too; returns by what a later look knows that nobody wrote since."""
+    """Copy every page as it is, the log's too; returns a mark that shows whether a process wrote since."""
     _touch(copy)
-    damaged.execute("BEGIN IMMEDIATE")  # nobody writes while it is copied
+    damaged.execute("BEGIN IMMEDIATE")  # no process writes while it is copied
     try:
         target = apsw.Connection(copy)
         try:

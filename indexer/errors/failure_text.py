@@ -31,7 +31,7 @@ class FailureText(NamedTuple):
 
 
 def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
-    """What a command printed, redacted. Whoever calls this has bounded the data (capture.py)."""
+    """What a command printed, redacted. The caller has bounded the data (capture.py)."""
     if not data.strip(b"\0 \t\r\n"):
         return FailureText("", NOTHING_PRINTED)
     if data[:2] in _BYTE_ORDER_MARKS:
@@ -46,8 +46,8 @@ def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
 
 
 def told_failure(error_type: str, message: str, mode: RedactionMode) -> FailureText:
-    """A failure that somebody tells in words, written as a program would print it."""
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+    """A failure described in words, written as a program would print it."""
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     kind, said = texts.line(error_type), texts.text(message).strip()

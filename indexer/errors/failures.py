@@ -1,6 +1,6 @@
 """Failures as they were seen, known or not: "the last failure of this group", "seen before and never solved".
 
-A sighting is current until somebody says that it is over: its command succeeds (`error run`), a solution is confirmed
+A sighting is current until it is marked resolved: its command succeeds (`error run`), a solution is confirmed
 for its session, or CURRENT_FOR_US has passed.
 """
 
@@ -26,7 +26,7 @@ class Failure(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """A failure at its moment; `resolved_at` is None where nobody has said that it is over."""
+    """A failure at its moment; `resolved_at` is None until it is marked resolved."""
 
     signature: Signature
     unit: str
@@ -54,7 +54,7 @@ def record_failure(store: Store, place: Place, failure: Failure, *, create_sessi
 
     Raises NotFoundError for an unknown session, UsageError for a bad name, LockedError.
     """
-    from ctxrank.indexer.records.sessions import (  # a match that asks needs none
+    from ctxrank.indexer.records.sessions import (  # noqa: PLC0415  start-up: a match that asks needs none
         is_session_wide,
         require_group,
         require_session,
@@ -101,8 +101,8 @@ def insert(change: Change, session_id: int, group_id: int, sighting: Sighting, p
 
 def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | None:
     """A sighting whose text was redacted and cut out before; None where nothing can be read of it."""
-    from ctxrank.indexer.errors.parse.units import error_units
-    from ctxrank.indexer.errors.signature import sign
+    from ctxrank.indexer.errors.parse.units import error_units  # noqa: PLC0415  start-up: only with an error text
+    from ctxrank.indexer.errors.signature import sign  # noqa: PLC0415  start-up: only with an error text
 
     units = error_units(unit)
     return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
@@ -155,7 +155,7 @@ def sign_older(store: Store) -> int:
     query = "SELECT 1 FROM error_signatures WHERE normaliser_version < ? LIMIT 1"
     if read_value(store.primary, query, (NORMALISER_VERSION,), int) is None:
         return 0
-    from ctxrank.indexer.errors import lookup
+    from ctxrank.indexer.errors import lookup  # noqa: PLC0415  start-up: only after a normaliser change
 
     with store.write() as change:
         return lookup.sign_again(change, _SIGNED_AT_ONCE)

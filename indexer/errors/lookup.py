@@ -148,8 +148,8 @@ def sign_again(change: Change, limit: int) -> int:
 
 
 def number_of(project: str, term: str) -> int:
-    """A term of a project as the number that stands for it."""
-    import hashlib
+    """A term of a project as the number that represents it."""
+    import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
 
     digest = hashlib.blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

@@ -129,7 +129,7 @@ def level(word: str) -> str:
 
 
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
-    """What stands in the template for this token; masked values are added to the list."""
+    """What replaces this token in the template; masked values are added to the list."""
     if kind == "word":
         if len(token) == 1 and token.lower() not in _SINGLE_LETTER_WORDS and token.isascii():
             values.append(token)

@@ -1,6 +1,6 @@
 """Error patterns: a known error with what fixed it, and the record of that solution.
 
-    sighted      nobody has said whether the solution helps
+    sighted      no one has said whether the solution helps
     confirmed    it helped, clearly more often than not: (c − r)² ≥ c + r with c > r
     refuted      it did not: the same with r > c
 

@@ -123,7 +123,7 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
 
 def fingerprint(*parts: str) -> str:
     """Half a sha256 of the parts, in hex: long enough to never collide by chance."""
-    import hashlib  # a cold start that matches no error does not need it
+    import hashlib  # noqa: PLC0415  start-up: a cold start that matches no error does not need it
 
     return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
 

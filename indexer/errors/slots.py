@@ -1,4 +1,4 @@
-"""Places in messages where a name or a type stands without quotes: found by the words around it, and quoted.
+"""Places in messages where a name or a type is written without quotes: found by the words around it, and quoted.
 
     with_quoted_slots("undefined: file")                  ->  "undefined: `file`"
     with_quoted_slots("count declared and not used")      ->  "`count` declared and not used"

@@ -1,4 +1,4 @@
-"""Saving what fixed an error, so that the next one who meets it is told.
+"""Saving what fixed an error, so that it is shown when the error occurs again.
 
     failure = read_failure_text(b"ModuleNotFoundError: No module named 'yaml'", mode)
     save_error(store, NewKnownError(failure.text, "pip install pyyaml"), mode=mode).id      1
@@ -194,7 +194,7 @@ def _count(change: Change, number: int, new: NewKnownError, now: int) -> tuple[s
     is_better, reason = _judged(new, old, state)
     if not is_better:
         return "kept", reason
-    # A solution that only says more about the same thing keeps its record; another one starts anew.
+    # A solution that only says more about the same thing keeps its record; a different one gets a new record.
     is_other = old not in new.solution
     change.connection.execute(
         """

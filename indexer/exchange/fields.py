@@ -18,7 +18,7 @@ _SHOWN_CHARS = 60
 
 
 class Fields:
-    """One object. A field that is null counts as missing; fields that nobody asks for are ignored."""
+    """One object. A field that is null counts as missing; fields that no caller reads are ignored."""
 
     def __init__(self, values: Mapping[str, object], texts: IncomingTexts) -> None:
         self._values = values
@@ -33,7 +33,7 @@ class Fields:
         return self._values.get(name) is None
 
     def raw(self, name: str) -> str:
-        """A text as it stands, to look something up by; never to be stored or shown."""
+        """A text unchanged, to look something up by; never to be stored or shown."""
         return self._string(name, None)
 
     def text(self, name: str, default: str | None = None) -> str:

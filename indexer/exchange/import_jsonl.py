@@ -30,9 +30,9 @@ def import_jsonl(
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
 ) -> ImportReport:
-    """Bring in an export from a binary file, which is read once from where it stands.
+    """Bring in an export from a binary file, which is read once from its current position.
 
-    `progress` is told after each batch how many bytes of how many are read, where that is known. Raises
+    `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
     UsageError for a file that is no export or a newer one (nothing is written then), LockedError.
     """
     lines = LineReader(file)

@@ -48,7 +48,7 @@ class LineImport:
         self._records = RecordImport(self._arrivals)
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
-        """Bring in what is new or changed; `done` is told of each batch of neighbouring lines of one kind."""
+        """Bring in what is new or changed; `done` is called for each batch of neighbouring lines of one kind."""
         designations = DesignationImport(self._arrivals, self._packages)
         of_records = {name: partial(self._records.bring, KINDS[name]) for name in exported_kinds()}
         writers: dict[str, Callable[[Iterable[Line]], None]] = {
@@ -89,7 +89,7 @@ class LineImport:
             yield batch
 
     def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
-        """Link what names records that came later, and say what was done; `losses` are what the source lacks."""
+        """Link what names records that came later, and say what was done; `losses` are what the source is missing."""
         self._packages.bring_links()
         self._sessions.bring_references(self._packages.keys)
         recounted = backfill_counts(self.run.store)

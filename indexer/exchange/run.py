@@ -168,7 +168,7 @@ class ImportRun:
             self._open.append((kind, _Outcome.NEW if known is None else _Outcome.UPDATED))
 
     def skip(self, kind: str, shown: str, reason: str) -> None:
-        """Count a row that nobody tries to bring in."""
+        """Count a row that is not imported."""
         self._skipped.append(SkippedRow(kind, shown, reason))
 
     def session_id(self, name: str) -> int:

@@ -34,7 +34,7 @@ from ctxrank.indexer.text.vocabulary import local_counter
 # One chunk is read, held in memory and committed together.
 _CHUNK_FILES = 200
 _CHUNK_BYTES = 2_000_000
-# The index follows after so much text: its merges cost less in large portions, its backlog stays small.
+# The index catches up after this much text: its merges cost less in large portions, its backlog stays small.
 _FOLLOW_BYTES = 16_000_000
 # From here on a second process earns its start: half of a run's time is following.
 _LARGE_BYTES = 4_000_000

@@ -54,7 +54,7 @@ class _Row(NamedTuple):
 
 
 def catch_up(holder: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0) -> int:
-    """Apply what the index lacks; returns how many changes it still lacks.
+    """Apply the changes the index is missing; returns how many are still missing.
 
     With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
     work to a process that will do all of it (bulk_catch_up.py). An index that is damaged, foreign or of another
@@ -84,7 +84,7 @@ def catch_up(holder: index_file.IndexHolder, bound_ms: int | None = None, wait_m
 
 
 def rebuild(holder: index_file.IndexHolder) -> int:
-    """Empty the index and build it again from the start; returns how many changes it still lacks.
+    """Empty the index and build it again from the start; returns how many changes are still missing.
 
     Raises CtxrankError where the file cannot be written, LockedError; a damaged one is healed.
     """
@@ -105,7 +105,7 @@ def rebuild(holder: index_file.IndexHolder) -> int:
 
 
 def lag(holder: index_file.IndexHolder, index: index_file.Index) -> int:
-    """How many changes of the log the index lacks; all of them where it cannot be read."""
+    """How many changes of the log the index is missing; all of them where it cannot be read."""
     applied = 0
     with snapshot(holder.primary):
         # The primary database is pinned first: what is committed and applied while this looks is not missing.

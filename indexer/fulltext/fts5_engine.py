@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
 
-# An index that lacks more than this share of the change log would hide too much: heuristics are more honest.
+# An index that is missing more than this share of the change log would hide too much: heuristics are more honest.
 _MAX_MISSING_SHARE = 0.2
 # A save holds the index for 1 to 5 ms, and one's own may have found it held: so much is worth waiting for.
 _WAIT_MS = 25
@@ -117,7 +117,7 @@ class Fts5Engine:
     # Life
 
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
-        """Apply what the index lacks of the change log; returns how many changes it still lacks (catch_up.py)."""
+        """Apply the missing changes of the change log; returns how many are still missing (catch_up.py)."""
         from ctxrank.indexer.fulltext.catch_up import catch_up  # noqa: PLC0415  only where the index is behind
 
         with sqlite_errors(self.location.primary):

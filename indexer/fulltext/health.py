@@ -30,7 +30,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
         if index.is_usable:
             if index.generation != seen and _answers(index):
                 return index  # another process has healed it
-            # What the caller saw stands: damage in one term's pages is met by no check of ours.
+            # The caller's error counts: none of our checks finds damage in the pages of a single term.
             index.health = health if health is IndexHealth.IO_ERROR else IndexHealth.DAMAGED
         if not is_ours:
             return index

@@ -36,7 +36,7 @@ _PASSING = (IndexHealth.NO_FTS5, IndexHealth.NEWER, IndexHealth.LOCKED, IndexHea
 
 
 class IndexState(NamedTuple):
-    """Where the index stands: the last change it holds, and its statistics."""
+    """The state of the index: the last change it holds, and its statistics."""
 
     applied_seq: int
     history_id: int
@@ -86,7 +86,7 @@ class Index:
         return self._connection is not None and _identity(self.path) != self._identity
 
     def state(self) -> IndexState:
-        """Where it stands, as of the current snapshot."""
+        """The state of the index, as of the current snapshot."""
         row = self.connection.execute(
             "SELECT applied_seq, history_id, documents, total_length, generation FROM main.state WHERE id = 1"
         ).fetchone()

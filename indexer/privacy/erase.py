@@ -118,7 +118,7 @@ def backups_of(store: Store) -> str:
 
 def delete_backups(store: Store) -> None:
     """Delete them. Raises CtxrankError where the folder does not let us."""
-    import shutil
+    import shutil  # noqa: PLC0415  start-up: only for deleting backups
 
     folder = backups_of(store)
     try:
@@ -129,7 +129,7 @@ def delete_backups(store: Store) -> None:
 
 
 def _make_index_anew(store: Store) -> bool:
-    from ctxrank.indexer.fulltext.catch_up import rebuild
+    from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only
 
     before = index_of(store).generation
     rebuild(fts5_of(store))

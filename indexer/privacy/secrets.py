@@ -29,7 +29,7 @@ from ctxrank.indexer.store.store import Change, Store
 LEAST_CHARS = 6
 _MOST_CHARS = 10_000
 _MOST_SECRETS = 1000
-# Text that says where a key starts and ends is no secret, and stands in many.
+# Text that says where a key starts and ends is no secret, and occurs in many.
 _BETWEEN_KEYS = "-----"
 
 

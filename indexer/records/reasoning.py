@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
-# What nobody may leave out: without the first a task was not read, without the second it was not finished.
+# Phases that are required: without the first a task was not read, without the second it was not finished.
 MANDATORY_PHASES = ("understanding", "completion")
 CONFIDENCES = ("high", "medium", "low")
 _MAX_ITERATION = 1_000_000  # far above any loop of agents, far below what SQLite can hold
@@ -162,7 +162,7 @@ def _checked(new: NewReasoning, *, check_agent: bool) -> NewReasoning:
 def _is_json_list(text: str) -> bool:
     if text == "[]":
         return True
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
     try:
         return isinstance(json.loads(text), list)
@@ -172,7 +172,7 @@ def _is_json_list(text: str) -> bool:
 
 def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     """The entry with its texts as the store can hold them, redacted under the mode."""
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # JSON and the redaction rules: writing only
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     return new._replace(
@@ -185,7 +185,7 @@ def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
 
 def _what_was_redacted(plain: NewReasoning, clean: NewReasoning, mode: RedactionMode) -> tuple[str, ...]:
     """A sentence for each text that lost something."""
-    from ctxrank.indexer.redaction.engine import redact
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
 
     notes: list[str] = []
     if clean.content != plain.content:
@@ -252,7 +252,7 @@ def _searched_text(entry: Reasoning) -> str:
     """The content, and what it refers to: a file is looked for by its path."""
     if entry.refs in ("", "[]"):
         return entry.content
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
     references = ", ".join(str(reference) for reference in json.loads(entry.refs))
     return f"{entry.content}\n\nRefers to: {references}"

@@ -123,7 +123,7 @@ def _check_name(change: Change, name: str, whose: str) -> None:
         )
     mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
     if may_hold_secret(name, mode):
-        from ctxrank.indexer.redaction.engine import redact  # most names are short words
+        from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: most names are short words
 
         rules = redact(name, mode).rules
         if rules:

@@ -72,10 +72,10 @@ def save_skill_output(
 ) -> SavedSkillOutput:
     """Save what a skill reported: any JSON value, redacted; returns which invocation it was.
 
-    `agent` '' is nobody in particular; without `check_agent` an agent that we do not know is taken as it is.
+    `agent` '' is no particular agent; without `check_agent` an agent that we do not know is taken as it is.
     Raises UsageError (no JSON, a bad name, an unknown agent), NotFoundError for an unknown session, LockedError.
     """
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # parses JSON, which a reader of outputs may not
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     skill = texts.word(skill_name(skill))
@@ -90,7 +90,7 @@ def save_skill_output(
         if not is_session_wide(group):
             assert group is not None, "no group is the whole session"
             group_id = require_group(change, owner.id, group)
-        # The lock is held, so nobody else is given the same number.
+        # The lock is held, so no other process gets the same number.
         query = """
             SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs
              WHERE session_id = ? AND skill = ? AND agent = ? AND group_id IS ?
@@ -117,7 +117,7 @@ def skill_name(text: str) -> str:
 
 def _canonical_json(text: str, skill: str) -> str:
     """The same value as we write JSON. Raises UsageError, which says where the text stops being JSON."""
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
     if len(text) > MAX_OUTPUT_CHARS:
         raise UsageError(

@@ -6,7 +6,7 @@
 
 The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent, and settings
 of other things beside them. A session takes a copy when it is made, so a later seed does not change what its
-agents were told; one from before any seed follows the store's, or else what an import brought along.
+agents were given; one from before any seed follows the store's, or else what an import brought along.
 """
 
 import apsw
@@ -51,7 +51,7 @@ def skill_levels(
 ) -> SkillLevels:
     """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
 
-    In the testing modes minimal and disabled nobody must invoke test-coverage and test-pattern-analysis, but for
+    In the testing modes minimal and disabled no agent may invoke test-coverage and test-pattern-analysis, but for
     the senior software engineer, who is called where a developer failed: there they are kept.
     Raises UsageError for an unknown testing mode.
     """
@@ -121,13 +121,13 @@ def _in_force(primary: apsw.Connection, session: Session | None) -> object:
     text = read_value(primary, query, values, str)
     if text is None:
         return None
-    import json  # a millisecond that a store without configuration does not pay
+    import json  # noqa: PLC0415  start-up: a millisecond that a store without configuration does not pay
 
     return json.loads(text)
 
 
 def _agents(value: object) -> dict[str, dict[str, str]]:
-    """Agent → skill → level, as far as a value that nobody has checked says so."""
+    """Agent → skill → level, as read from an unchecked value."""
     agents: dict[str, dict[str, str]] = {}
     for agent, skills in _merged(value).items():
         levels = {name.strip(): str(level).strip().lower() for name, level in _object(skills).items()}
@@ -149,10 +149,10 @@ def _merged(value: object) -> dict[str, object]:
 
 def _checked(value: object) -> tuple[SeededSkills, str]:
     """What a value seeds, and its normalised JSON. Raises UsageError, which names agent, skill and levels."""
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
-    from ctxrank.indexer.records.skill_outputs import skill_name
-    from ctxrank.indexer.redaction.engine import redact
+    from ctxrank.indexer.records.skill_outputs import skill_name  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: writing only
 
     if not is_dict(value):
         raise UsageError(

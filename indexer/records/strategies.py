@@ -100,7 +100,7 @@ def save_strategy(store: Store, new: NewStrategy, *, mode: RedactionMode = Redac
 
 def strategy_name(project: str, topic: str, insight: str) -> str:
     """The name of a redacted insight: the same on every machine, so that saving it again finds it."""
-    import hashlib
+    import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
 
     return f"{project}_{topic}_{hashlib.sha256(insight.encode()).hexdigest()[:16]}"
 
@@ -115,7 +115,7 @@ def normalise_topic(text: str) -> str:
 
 def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
     """The strategy as it is stored: checked, redacted, named. Raises UsageError for the first bad value."""
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # the redaction rules: writing only
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
     texts = IncomingTexts(mode)
     topic = normalise_topic(new.topic)
@@ -137,7 +137,7 @@ def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
 def _count(change: Change, strategy: Strategy) -> SavedStrategy:
     """Count the strategy of this name once more, or write it; what a known one says stays."""
     # Not INSERT … ON CONFLICT, which uses up an id at every conflict. The transaction has the write lock already,
-    # so nobody comes between. An insight that works in a second language is not of the first one alone: it fits all.
+    # so no other write intervenes. An insight that works in a second language applies to all languages.
     row = change.connection.execute(
         """
         UPDATE strategies

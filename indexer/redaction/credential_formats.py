@@ -1,10 +1,10 @@
 """The formats of public credentials: which letters a token of a vendor has, and where they stand.
 
 The facts (names, prefixes, alphabets, lengths, least entropy) are those of gitleaks' configuration
-(https://github.com/gitleaks/gitleaks, MIT licence, copyright Zachary Rice), written down anew as patterns of Python.
+(https://github.com/gitleaks/gitleaks, MIT licence, copyright Zachary Rice), rewritten as patterns of Python.
 
 A token says by itself whose it is: `glpat-` and twenty characters. A value does not, 32 hexadecimal digits may
-be anything: it counts where its vendor's name stands before it, as in `ALGOLIA_KEY = "..."`.
+be anything: it counts where its vendor's name precedes it, as in `ALGOLIA_KEY = "..."`.
 
 Formats that have no row are seen by rules that ask for less: named values (freemius-secret-key, nuget-config-password),
 key blocks (private-key), URL credentials (sidekiq-sensitive-url), and rules for places (kubernetes-secret-yaml and two
@@ -17,7 +17,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 class Token(NamedTuple):
     """A token with a mark of its own.
 
-    `anchors` are words in lower case, apart by a space. The pattern is tried where one of them stands, or `back`
+    `anchors` are words in lower case, apart by a space. The pattern is tried where one of them occurs, or `back`
     characters before it. `least_entropy` is in bits for each character. What the group `head` holds stays.
     """
 

@@ -1,10 +1,10 @@
 """Parts of a text that say something in another spelling: base64, percent signs, the escapes of JSON.
 
-    find_in_any_encoding("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of what stands for it: 8, 18
+    find_in_any_encoding("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of its encoded form: 8, 18
 
 What is looked for is never spelt here: each part is decoded, looked through as any text is, and what was found is
 mapped back to where it stood. So it does not matter how a spelling was padded, where in it a word begins (base64 has
-three ways to write one, after what stands before it), or which of its letters were left as they are.
+three ways to write one, depending on what precedes it), or which of its letters were left as they are.
 """
 
 import re
@@ -84,7 +84,7 @@ _STANDARD = str.maketrans("-_", "+/")
 
 def _base64(run: str, place: int) -> Iterator[Reading]:
     """What a run of base64 says, begun at each of four characters: where its first quartet begins is not known."""
-    from binascii import a2b_base64
+    from binascii import a2b_base64  # noqa: PLC0415  start-up: only for base64
 
     coded = run.rstrip("=").translate(_STANDARD)
     end = place + len(run)
@@ -107,7 +107,7 @@ def _base64(run: str, place: int) -> Iterator[Reading]:
 
 
 def _percent(run: str, place: int) -> Iterator[Reading]:
-    """What stands behind percent signs; a plus sign may be one, or a space of a form."""
+    """What percent signs encode; a plus sign may be one, or a space of a form."""
     for spelt in (run, run.replace("+", " ")) if "+" in run else (run,):
         data, places = _bytes_of(spelt, place)
         for text, first, widths in _texts(data):
@@ -121,7 +121,7 @@ def _percent(run: str, place: int) -> Iterator[Reading]:
 
 
 def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
-    """The bytes that a percent-encoded run stands for, and where each of them stood."""
+    """The bytes that a percent-encoded run encodes, and where each of them stood."""
     pieces: list[bytes] = []
     places: list[int] = []
     at = 0

@@ -282,7 +282,7 @@ def _anchors() -> tuple[str, ...]:
 @cache
 def _scanner() -> "ahocorasick_rs.AhoCorasick":
     """All anchors in one automaton: two hundred searches, one after the other, take forty times as long."""
-    import ahocorasick_rs
+    import ahocorasick_rs  # noqa: PLC0415  start-up: only for redaction
 
     return ahocorasick_rs.AhoCorasick(_anchors(), implementation=ahocorasick_rs.Implementation.DFA)
 
@@ -291,7 +291,7 @@ _PRIVATE_TAG = r"(?i)<(/?)private>"
 
 
 def _without_private(text: str, names: set[str]) -> str:
-    """Without what stands from an opening tag to the tag that balances it, or else to the last one."""
+    """Without the text from an opening tag to the tag that balances it, or else to the last one."""
     pieces: list[str] = []
     done = depth = start = end = 0
     for tag in compiled(_PRIVATE_TAG).finditer(text):

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from math import log2
 
-# Where a value ends. Everything from here to the functions stands under (?i).
+# Where a value ends. Everything from here to the functions is matched under (?i).
 END = r"""(?=[\s"'`<>,;&)\]}|\\]|[.:?](?:\s|\Z)|\Z)"""
 PLAIN = r"""[^\s"'`<>,;&)\]}|\\]"""
 
@@ -66,7 +66,7 @@ _PATH_SHAPES = "|".join(
     )
 )
 
-# One look says whether a slash or a colon stands where each of them needs one.
+# One look says whether a slash or a colon is where each of them needs one.
 _PATH = rf"(?=[\w.@~-]{{0,80}}+[/:])(?:{_PATH_SHAPES})"
 
 STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
@@ -106,12 +106,12 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def is_stand_in(text: str, place: int) -> bool:
-    """Whether what stands there takes a secret's place or talks of one."""
+    """Whether the text there takes a secret's place or talks of one."""
     return compiled("(?i)" + STAND_IN).match(text, place, place + GUARD_CHARS) is not None
 
 
 def is_code(text: str, place: int) -> bool:
-    """Whether an expression or a word stands there, where no quote says that it is a value."""
+    """Whether an expression or a word is there, where no quote says that it is a value."""
     return compiled("(?i)" + CODE).match(text, place, place + GUARD_CHARS) is not None
 
 

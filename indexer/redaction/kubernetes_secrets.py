@@ -1,4 +1,4 @@
-"""The values of a Kubernetes secret: what stands under `data:` of a manifest that says `kind: Secret`."""
+"""The values of a Kubernetes secret: the entries under `data:` of a manifest that says `kind: Secret`."""
 
 import re
 

@@ -21,7 +21,7 @@ from ctxrank.indexer.redaction.guards import (
 
 
 class NamedValue(NamedTuple):
-    """Where a value stands that its name calls secret, the rule that says so, and what takes its place."""
+    """The place of a value that its name calls secret, the rule that says so, and what takes its place."""
 
     start: int
     end: int

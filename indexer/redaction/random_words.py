@@ -1,8 +1,8 @@
-"""Words that look random, where a value or a part of a URL stands: what the entropy modes take out."""
+"""Words that look random, where a value or a part of a URL is expected: what the entropy modes take out."""
 
 from ctxrank.indexer.redaction.guards import compiled, looks_random
 
-# A word long enough to be a key, and what stands before the value of one: `name=`, `"name": "`.
+# A word long enough to be a key, and what precedes the value of one: `name=`, `"name": "`.
 _LONG_WORD = r"(?<![A-Za-z0-9+/_~.-])[A-Za-z0-9+/_~.-]{20,}+={0,2}"
 # Backwards, so that it is tried at one place: `=eman`, ` " : "eman"`.
 _NAMED = r"""(?:["'`]\\{0,7})?[ \t]{0,4}(?:=:|>=|=|:)[ \t]{0,4}(?:["']\\{0,7})?[\w.-]{0,60}[A-Za-z_]"""

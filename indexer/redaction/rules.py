@@ -17,9 +17,9 @@ from ctxrank.indexer.redaction.guards import CODE, STAND_IN
 class Rule(NamedTuple):
     """One kind of secret.
 
-    `anchors` are lower case. The pattern is tried where one of them stands, or `back` characters before it; it may
+    `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
     look behind. The label takes the place of the match, but for the group `head`. A match counts if one of the words
-    of `context` stands in the `CONTEXT_REACH` characters before it, and if its entropy is not below the least.
+    of `context` occurs in the `CONTEXT_REACH` characters before it, and if its entropy is not below the least.
     """
 
     name: str
@@ -224,7 +224,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-# What is known by a public format, and by where it stands: labelled with its name.
+# What is known by a public format, and by its position: labelled with its name.
 FORMAT_RULES: tuple[Rule, ...] = (
     *(
         Rule(

@@ -13,9 +13,9 @@ RULESET_VERSION: int = 3
 
 
 class RedactionMode:
-    """How secrets are recognised: by known forms, by looking random where a value stands, or by both.
+    """How secrets are recognised: by known forms, by looking random where a value is expected, or by both.
 
-    It carries the user's own rules, so that whoever is handed a mode redacts by them, too. Two modes are equal that
+    It carries the user's own rules, so that any code given a mode redacts by them, too. Two modes are equal that
     redact alike. An enum could carry nothing, so this is a value: it does not change, and compares by what it says.
     """
 
@@ -54,7 +54,7 @@ class RedactionMode:
         """The name, and a digest of the rules: equal where two modes redact alike, and fit to be stored."""
         if self._rules is None:
             return self._value
-        from ctxrank.indexer.text.digests import digest_of
+        from ctxrank.indexer.text.digests import digest_of  # noqa: PLC0415  start-up: only with user rules
 
         rules = [(rule.name, rule.pattern.pattern, rule.keywords, rule.label) for rule in self._rules.rules]
         allowed = sorted(self._rules.allowed_values), [one.pattern for one in self._rules.allowed_patterns]
@@ -97,7 +97,7 @@ RedactionMode.BOTH = RedactionMode("both")
 RedactionMode.OFF = RedactionMode("off")
 REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionMode.BOTH, RedactionMode.OFF)
 
-# What stands near a secret of few characters. Every other secret is a word of many, which no sentence has.
+# What is written near a secret of few characters. Every other secret is a word of many, which no sentence has.
 _NEAR_SECRETS = (
     "pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer", "sql",
     "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----",

@@ -30,7 +30,7 @@ _KEYS = ("name", "pattern", "keywords", "label")
 
 
 class UserRule(NamedTuple):
-    """A rule from a configuration file; it is tried where a keyword stands anywhere in the text, or always."""
+    """A rule from a configuration file; it is tried where a keyword occurs anywhere in the text, or always."""
 
     name: str
     pattern: "re.Pattern[str]"
@@ -94,7 +94,7 @@ class UserRules(NamedTuple):
 
     def digest(self) -> str:
         """The same for rules that redact alike, and for no others; '' for none."""
-        import hashlib
+        import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
 
         if not (self.rules or self.allowed_values or self.allowed_patterns):
             return ""
@@ -206,14 +206,14 @@ class _Tree:
     """A pattern's parse tree: `re` has it under a name that is not public, so it is used here alone."""
 
     def __init__(self, pattern: str) -> None:
-        from re import _constants, _parser  # type: ignore[attr-defined]
+        from re import _constants, _parser  # type: ignore[attr-defined]  # noqa: PLC0415  start-up: only with user rules
 
         self._code: Any = _constants
         parser: Any = cast("Any", _parser)  # pyright: ignore[reportUnknownArgumentType]  nothing says its types
         self._items: Any = parser.parse(pattern)
 
     def has_repeat_in_repeat(self) -> bool:
-        """Whether a repeat stands inside another so that the ways to match multiply beyond bounds."""
+        """Whether a repeat is nested in another so that the ways to match multiply beyond bounds."""
         try:
             self._ways(self._items)
         except OverflowError:

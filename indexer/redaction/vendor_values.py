@@ -12,7 +12,7 @@ from ctxrank.indexer.redaction.guards import are_many, compiled, entropy, looks_
 
 
 class VendorValue(NamedTuple):
-    """Where a vendor's secret stands, and the format it has."""
+    """The place of a vendor's secret, and the format it has."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ def vendors() -> dict[str, tuple[Value, ...]]:
 
 
 def find_vendor_values(text: str, vendor: str, places: list[int]) -> list[VendorValue]:
-    """The secrets behind a vendor's name, given where it stands."""
+    """The secrets behind a vendor's name, given the name's place."""
     found: list[VendorValue] = []
     seen: dict[str, VendorValue | None] | None = {} if are_many(places) else None
     for place in places:

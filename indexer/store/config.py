@@ -93,7 +93,7 @@ def load_config(store: Store) -> Config:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
     secrets = _blocked_secrets(store)
     if config.redaction_mode.rules is not None:
-        from ctxrank.indexer.store.rules_since import note_rules  # as above
+        from ctxrank.indexer.store.rules_since import note_rules  # noqa: PLC0415  start-up: only with user rules
 
         note_rules(store, config.redaction_mode.rules)
     if secrets:
@@ -105,14 +105,14 @@ def load_config(store: Store) -> Config:
 def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
     if store.primary.execute("SELECT 1 FROM blocklist WHERE kind = 'secret' LIMIT 1").fetchone() is None:
         return ()
-    from ctxrank.indexer.store.blocklist import blocked_secrets  # only a store that has purged one needs it
+    from ctxrank.indexer.store.blocklist import blocked_secrets  # noqa: PLC0415  start-up: after a purge
 
     return blocked_secrets(store.primary)
 
 
 def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Config:
     """The configuration whose redaction mode takes out what was purged, too: of rules that are off, that alone."""
-    from ctxrank.indexer.redaction.user_rules import UserRules
+    from ctxrank.indexer.redaction.user_rules import UserRules  # noqa: PLC0415  start-up: only with user rules
 
     mode = config.redaction_mode
     rules = UserRules() if mode.rules is None or mode.is_off else mode.rules
@@ -121,7 +121,7 @@ def _with_blocked(config: Config, secrets: "tuple[BlockedSecret, ...]") -> Confi
 
 def _with_rules(config: Config, user: object, user_path: str, project: object, project_path: str) -> Config:
     """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
-    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # patterns: only who has rules pays
+    from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # noqa: PLC0415  start-up: rules only
 
     added = parse_user_rules(project, project_path, is_tried_out=False)
     rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
@@ -158,7 +158,7 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "redaction":
             continue  # the two files' rules are read together, when all else is known
         elif key == "ranking":
-            from ctxrank.indexer.store.ranking_settings import checked_settings  # few change it
+            from ctxrank.indexer.store.ranking_settings import checked_settings  # noqa: PLC0415  start-up: few set it
 
             config = config._replace(ranking={**config.ranking, **checked_settings(value, source)})
         else:
@@ -265,7 +265,7 @@ def _imported(primary: apsw.Connection) -> object:
 
 
 def _parsed(text: str) -> object:
-    import json  # 1 ms that a store without configuration does not pay
+    import json  # noqa: PLC0415  start-up: 1 ms that a store without configuration does not pay
 
     return json.loads(text)
 
@@ -284,16 +284,16 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     ).fetchone()
     if row is not None and (row[0], row[1]) == (info.st_size, info.st_mtime_ns):
         return _parsed(row[2])
-    import json
+    import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
-    from ctxrank.indexer.store.config_file import read_config_file  # loads the YAML parser
+    from ctxrank.indexer.store.config_file import read_config_file  # noqa: PLC0415  start-up: loads the YAML parser
 
     value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
         _try_rules(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
-    # The cache is a convenience: a read-only or a locked store answers without it, and nobody waits for it.
+    # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
     wait_for_locks(store.primary, 0)
     try:
         with store.write() as change:
@@ -312,6 +312,6 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 def _try_rules(value: object, path: str) -> None:
     """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
     if is_dict(value) and "redaction" in value:
-        from ctxrank.indexer.redaction.user_rules import parse_user_rules
+        from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
 
         parse_user_rules(value["redaction"], path)

@@ -16,7 +16,7 @@ _MAX_BYTES = 256 * 1024
 
 
 class _SameKeyError(ValueError):
-    """A key that stands twice in one mapping, of which a parser would drop one."""
+    """A key that occurs twice in one mapping, of which a parser would drop one."""
 
     def __init__(self, key: object) -> None:
         super().__init__(key)
@@ -32,7 +32,7 @@ class _PlainLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """As YAML does, but for a key that stands there twice."""
+        """As YAML does, but for a key that occurs twice."""
         _check_keys([str(self._key(key)) for key, _ in node.value])
         return super().construct_mapping(node, deep=deep)
 

@@ -122,10 +122,10 @@ def _prepare(
 def wait_for_locks(connection: apsw.Connection, busy_ms: int) -> None:
     """How long a statement on this connection waits for a lock; 0 is not at all.
 
-    SQLite's own timeout sleeps ever longer, up to 100 ms, so whoever has waited long is the last to look again. Short
+    SQLite's own timeout sleeps ever longer, up to 100 ms, so the longest waiting process is the last to retry. Short
     pauses of random length let everybody have a turn: with 8 processes of 500 saves each the longest save fell from
     834 and 1,435 ms to 166 and 178, the p99 from 106 and 126 to 73 and 96, and the p50 stayed at 0.8 to 0.9 (two runs
-    each, 2 cores, 2026-11). Shorter pauses still make the p50 longer: whoever writes is disturbed more often.
+    each, 2 cores, 2026-11). Shorter pauses still make the p50 longer: the writer is disturbed more often.
     """
     if busy_ms <= 0:
         connection.set_busy_timeout(0)

@@ -71,8 +71,8 @@ def replace(change: Change, document_id: int, document: Document) -> None:
 
 
 def _write(change: Change, document: Document, document_id: int | None) -> int:
-    from ctxrank.indexer.text.identifiers import split_identifiers  # writing only
-    from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
     count = document.counted or TextCount(estimate_tokens(document.body), ESTIMATE)
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
@@ -113,7 +113,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
 
 
 def recount(change: Change, counts: Iterable[tuple[int, TextCount]]) -> None:
-    """Store exact token counts; no text changes, so nothing enters the feed."""
+    """Store exact token counts; no text changes, so nothing enters the change log."""
     change.connection.executemany(
         "UPDATE documents SET tokens = ?, token_counter = ? WHERE id = ?",
         [(count.tokens, count.counter, document_id) for document_id, count in counts],
@@ -150,7 +150,7 @@ def touch(change: Change, document_id: int, *, superseded_by: int | None) -> Non
 
 def move(change: Change, document_id: int, *, path: str, title: str) -> None:
     """Give a document another path and title, and number the change."""
-    from ctxrank.indexer.text.identifiers import split_identifiers  # writing only
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
 
     body = read_value(change.connection, "SELECT body FROM documents WHERE id = ?", (document_id,), str)
     assert body is not None, "only a document that was just found is moved"

@@ -19,7 +19,7 @@ class Location(NamedTuple):
     """The files of one store, all absolute.
 
     `root` is where this call's artifact paths start; `project` is the folder beside the store, which the stored root
-    '.' stands for, whatever this call's root is.
+    '.' means, whatever this call's root is.
     """
 
     folder: str

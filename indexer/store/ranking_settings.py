@@ -1,6 +1,6 @@
 """Settings of the ranking, as a configuration file gives them: `ranking:` with a number for each name.
 
-What each means and why it has the value it has stands with the formulas; `ctxrank eval sweep` finds values for labels
+The formulas' modules say what each means and why it has its value; `ctxrank eval sweep` finds values for labels
 of one's own. Here is only what is allowed: beyond these ranges a formula means nothing any more.
 """
 

@@ -1,6 +1,6 @@
 """Since when the user's own redaction rules hold: what was stored before them, they have not seen.
 
-    note_rules(store, rules)        a change of the rules is noted with the feed's number of that moment
+    note_rules(store, rules)        a change of the rules is noted with the change log's number of that moment
     rules_hold_since(store)         2317: documents up to that number are older than the rules
 
 `purge --redact` takes everything through them, and then they hold since 0.
@@ -20,7 +20,7 @@ _KEY = "user_rules"
 
 
 def note_rules(store: "Store", rules: "UserRules") -> None:
-    """Keep that these are the rules now, if others were; a store that cannot be written is told next time."""
+    """Keep that these are the rules now, if others were; a store that cannot be written is updated next time."""
     digest = rules.digest()
     if digest == _noted(store)[0]:
         return
@@ -41,7 +41,7 @@ def note_all_redacted(store: "Store", rules: "UserRules | None") -> None:
 
 
 def rules_hold_since(store: "Store") -> int:
-    """Up to which number of the feed documents are older than the user's rules; 0 where none is."""
+    """Up to which number of the change log documents are older than the user's rules; 0 where none is."""
     if store.user_rules is None:
         return 0
     digest, since = _noted(store)

@@ -145,7 +145,7 @@ class Store:
             change.finish()
 
     def blocklist(self) -> "Blocklist":
-        """What was purged, as it is now: whoever reads files asks it before a file is read."""
+        """What was purged, as it is now: a scan asks for it before a file is read."""
         from ctxrank.indexer.store.blocklist import Blocklist  # noqa: PLC0415  a search reads no files
 
         return Blocklist(self.primary)
@@ -163,7 +163,7 @@ class Store:
         return self._consumer
 
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
-        """Let the index catch up with the change log; returns how many changes it still lacks.
+        """Let the index catch up with the change log; returns how many changes are still missing.
 
         Never fails because of the index. With a bound it stops after about that time, and waits for the
         index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
@@ -246,7 +246,7 @@ def _refuse_emptied(location: Location) -> None:
 
 
 def _refuse_foreign(primary: apsw.Connection) -> None:
-    from ctxrank.indexer.store.migrations import checked_version  # only a new or a foreign file comes here
+    from ctxrank.indexer.store.migrations import checked_version  # noqa: PLC0415  start-up: old files only
 
     checked_version(primary, primary.filename)
 
@@ -271,7 +271,7 @@ def _bring_up_to_date(primary: apsw.Connection, path: str) -> None:
         _refuse_strange(primary, path)
         if (primary.pragma("user_version"), primary.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
             return
-        from ctxrank.indexer.store.migrations import migrate  # only a new or an old file needs it
+        from ctxrank.indexer.store.migrations import migrate  # noqa: PLC0415  start-up: old files only
 
         migrate(primary, path)
     except apsw.Error as error:

@@ -97,7 +97,7 @@ def sqlite_globs(pattern: str) -> list[str]:
     if not any(character in pattern for character in "*?["):
         return [f"*/{os.path.normpath(pattern).strip('/')}/*"] if pattern.strip("/") else ["*"]
     rooted = pattern if pattern.startswith(("/", "*")) else f"/{pattern}" if "/" in pattern else f"*/{pattern}"
-    # `**/` also stands for no folder at all.
+    # `**/` also matches no folder at all.
     return [f"{glob}/" for glob in dict.fromkeys((rooted, rooted.replace("/**/", "/")))]
 
 

@@ -100,7 +100,7 @@ def _key(heading: str, text: str, seen: dict[str, int]) -> str:
 
 
 def content_digest(heading: str, text: str) -> str:
-    """What a passage's key begins with: from heading and text it can be told whether a key is theirs."""
+    """What a passage's key begins with: heading and text suffice to check whether a key is theirs."""
     return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -174,7 +174,7 @@ def surcharge(text: str) -> float:
         + PER_LONE_DIGIT * len(patterns.lone_digit.findall(text))
     )
     if not text.isascii():
-        # Characters are told apart by the first byte of their UTF-8, which is counted at C speed.
+        # Characters are classified by the first byte of their UTF-8, which is counted at C speed.
         raw = text.encode("utf-8", "replace")
         tokens += PER_DENSE_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)))
         tokens += PER_ASTRAL_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)))

@@ -55,7 +55,7 @@ class TableLayout(NamedTuple):
         if not 0 < len(values) <= len(self.columns):
             return None
         if self.number_at >= 0:
-            if values[self.number_at] is not None:  # it is stored as NULL: the number stands before the record
+            if values[self.number_at] is not None:  # it is stored as NULL: the number precedes the record
                 return None
             values[self.number_at] = record.rowid
         if not all(column.takes(value) for column, value in zip(self.columns, values, strict=False)):

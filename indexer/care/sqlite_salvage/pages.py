@@ -118,7 +118,7 @@ class PageFile:
                 yield Unreadable(f"a row on page {number} cannot be decoded: {error}")
 
     def overflow(self, number: int) -> list[int]:
-        """The first overflow page of each cell of a page, and what follows it: for who wants to know whose they are."""
+        """The first overflow page of each cell of a page, and the pages after it: used to find which tree owns them."""
         found: list[int] = []
         kind = self.kind(number)
         for offset in () if kind is PageKind.TABLE_INTERIOR else self._cell_offsets(number):
@@ -165,7 +165,7 @@ class PageFile:
         return Record(_signed(rowid), _decoded(payload, number))
 
     def _local_bytes(self, length: int, kind: PageKind) -> int:
-        """How much of a payload stands on its own page: the rest is in overflow pages."""
+        """How much of a payload is on its own page: the rest is in overflow pages."""
         usable = self._usable
         most = usable - 35 if kind is PageKind.TABLE_LEAF else (usable - 12) * 64 // 255 - 23
         if length <= most:

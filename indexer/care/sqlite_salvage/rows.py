@@ -61,7 +61,7 @@ def copy_table(file: PageFile, owners: Ownership, table: TableLayout, new: apsw.
 
 
 def read_records(file: PageFile, pages: tuple[int, ...]) -> Iterator[Record | Unreadable]:
-    """What stands on these pages, in their order; what cannot be read is an error in its place."""
+    """The rows on these pages, in their order; what cannot be read is an error in its place."""
     for number in pages:
         try:
             yield from file.records(number)

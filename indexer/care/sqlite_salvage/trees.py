@@ -1,8 +1,8 @@
-"""Whose a page is: found from the roots down, and where a way is broken, by what stands on the page.
+"""Whose a page is: found from the roots down, and where a way is broken, by the content of the page.
 
 sqlite_schema ──► root of each table ──► interior pages ──► leaves
                          × damaged                           orphans: theirs is the damaged table whose
-                                                             columns fit every row that stands there
+                                                             columns fit every row that is there
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -70,7 +70,7 @@ def _rows_of(file: PageFile, pages: Collection[int], kind: PageKind) -> Iterator
 
 
 def _walk(file: PageFile, root: int, seen: set[int]) -> Tree:
-    """The pages below a root that hold rows, depth first; those that were seen before are somebody else's."""
+    """The pages below a root that hold rows, depth first; those that were seen before belong to another tree."""
     pages: list[int] = []
     problems: list[str] = []
     waiting = [root]
@@ -96,7 +96,7 @@ def _walk(file: PageFile, root: int, seen: set[int]) -> Tree:
 
 
 def _adopt(file: PageFile, tables: Collection[TableLayout], trees: dict[str, Tree], taken: set[int]) -> list[int]:
-    """Give each leaf that nobody has to the damaged table its rows fit; returns what fits none, or several."""
+    """Assign each leaf that no tree owns to the damaged table its rows fit; returns what fits none, or several."""
     damaged = [table for table in tables if trees[table.name].problems]
     unclaimed: list[int] = []
     if not damaged:

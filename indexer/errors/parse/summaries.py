@@ -3,7 +3,7 @@
     is_summary("*** [Makefile:2: all] Error 1")          ->  True
     is_summary("*** No rule to make target 'x'. Stop.")  ->  False
 
-What failed stands above them. Such a line is no error of its own where the output has another; alone it is the same for
+The failures are above them. Such a line is no error of its own where the output has another; alone it is the same for
 every cause, so that nothing is recognised by it.
 """
 

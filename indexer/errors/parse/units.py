@@ -53,7 +53,7 @@ class ErrorUnit(NamedTuple):
     text: str = ""  # the lines it was read from, bounded
     line: int = 0  # of the output, from 0
     rank: int = 0  # smaller explains more
-    why: str = ""  # a sentence: why it stands where it does
+    why: str = ""  # a sentence: why it is at this position
 
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
@@ -108,7 +108,7 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
 
 
 def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | None, int]:
-    """A traceback from its first line to the exception's message; the margin is what stands before each line."""
+    """A traceback from its first line to the exception's message; the margin is the prefix of each line."""
     frames: list[Frame] = []
     at = start + 1
     while at < len(lines):
@@ -279,5 +279,5 @@ def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
 
 def _bounded(lines: list[str]) -> str:
     text = "\n".join(lines[: _MAX_DETAIL_LINES + _MAX_FRAMES])
-    # The message stands at one of the two ends, whatever the tool.
+    # The message is at one of the two ends, whatever the tool.
     return text if len(text) <= _MAX_UNIT_TEXT else text[: _MAX_UNIT_TEXT // 2] + "\n…\n" + text[-_MAX_UNIT_TEXT // 2 :]

@@ -1,6 +1,6 @@
 """Imported passages: what can be found of a file that is not here.
 
-A passage's key stands for its content, and a scan leaves a passage alone whose key the file has, too. So
+A passage's key identifies its content, and a scan leaves a passage alone whose key the file has, too. So
 a key is taken over only where it is the content's own; in a file that was edited by hand it need not be.
 """
 

@@ -127,7 +127,7 @@ class SessionImport:
         session_id = self._arrivals.session_id(change, row.session)
         found = sessions.find_group(change.connection, session_id, row.name)
         if found is not None:
-            # Perhaps made on the way for a record that names it: only what it lacks is filled in.
+            # Perhaps made on the way for a record that names it: only missing values are filled in.
             change.connection.execute(
                 "UPDATE groups SET title = ?, status = ?, metadata = ?"
                 " WHERE id = ? AND title = '' AND status = 'pending' AND metadata = '{}'",
