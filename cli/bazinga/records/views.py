@@ -148,7 +148,7 @@ def rows(primary: apsw.Connection, query: str, values: tuple[Value, ...] = ()) -
 
 def scope_id(session: str, group: str, agent: str, iteration: int, package_id: int) -> str:
     """The id of one consumption: the same whoever computes it. A session-wide group is ''."""
-    import hashlib
+    import hashlib  # noqa: PLC0415  loads OpenSSL; few callers hash
 
     return hashlib.sha256(f"{session}:{group}:{agent}:{iteration}:{package_id}".encode()).hexdigest()[:32]
 
