@@ -1,4 +1,4 @@
-"""Stands in for the predecessor's bazinga_db.py: a script that calls that one works with its path replaced.
+"""A replacement of the predecessor's bazinga_db.py: a script that calls that one works with its path replaced.
 
     python3 "$(ctxrank bazinga --script)" --quiet get-session SESSION
 

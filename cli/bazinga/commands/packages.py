@@ -15,7 +15,7 @@ from ctxrank.indexer.records.packages import NewPackage, consume, consumers_of, 
 _MAX_LIMIT = 50
 _DEFAULT_LIMIT = 3
 _MAX_CONSUMPTIONS = 1000
-# Whom a consumption can be of: a constraint there, whose refusals nobody saw.
+# The agents of a consumption: there a constraint, whose refusals were never reported.
 _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer", "investigator")
 
 

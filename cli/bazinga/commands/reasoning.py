@@ -182,7 +182,7 @@ def _timeline(entries: "list[ReasoningEntry]") -> str:
         content = printable(entry.content)
         if len(content) > _SHOWN_CHARS:
             content = content[:_SHOWN_CHARS] + "..."
-        # A fence that the content cannot close: a space of no width stands between its backticks.
+        # A fence that the content cannot close: a zero-width space is between its backticks.
         lines += ["```text", content.replace("```", "`\u200b`\u200b`"), "```", "", "---", ""]
     return "\n".join(lines)
 

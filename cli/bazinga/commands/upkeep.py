@@ -45,7 +45,7 @@ def _problems(call: BazingaCall) -> str:
 
 
 def recover_db(call: BazingaCall) -> int:
-    """Check the store, and make its index anew where that cannot answer. The store itself is never rewritten."""
+    """Check the store, and rebuild its index where that cannot answer. The store itself is never rewritten."""
     try:
         problems = _problems(call)
     except DamagedError as error:

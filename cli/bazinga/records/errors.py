@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 START_CONFIDENCE = 0.5
 TTL_DAYS = 90
-INJECTABLE_FROM = 0.3  # below it a pattern is kept and watched, but shown to nobody
+INJECTABLE_FROM = 0.3  # below it a pattern is kept and counted, but never shown
 
 # By days, as there: a pattern lives through the last day of its time.
 _IS_ALIVE = "date(e.last_seen / 1000000, 'unixepoch', '+' || e.ttl_days || ' days') >= date({0} / 1000000, 'unixepoch')"
@@ -40,7 +40,7 @@ class NewError(NamedTuple):
 
 
 class SavedError(NamedTuple):
-    """What saving did; `is_new` if nobody had met this error in the project before."""
+    """What saving did; `is_new` if this error is the first of its kind in the project."""
 
     pattern_hash: str
     is_new: bool
