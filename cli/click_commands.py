@@ -149,7 +149,7 @@ class RawCommand(StoreCommand):
         self.params = []
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Everything as it stands."""
+        """Keep all arguments as they are."""
         if args[:1] in (["--help"], ["-h"]):
             click.echo(ctx.get_help())
             ctx.exit()
@@ -157,7 +157,7 @@ class RawCommand(StoreCommand):
         return []
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """What stands behind the name in the usage line."""
+        """What follows the name in the usage line."""
         return list(self.usage)
 
 

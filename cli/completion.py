@@ -141,7 +141,7 @@ def _bash_levels(levels: tuple[Level, ...]) -> Iterator[str]:
 
 
 def _bash_values(levels: tuple[Level, ...]) -> Iterator[str]:
-    """What stands behind an option whose values are known."""
+    """The values after an option whose values are known."""
     for level in levels:
         for one in level.options:
             names = "|".join(f"'{' '.join(level.words)} {word}'" for word in one.on_words)

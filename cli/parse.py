@@ -35,7 +35,7 @@ class _Split(NamedTuple):
 
 
 def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainCall | None:
-    """The call that these words mean, or None where click has to say; `find` gives what a command's name stands for."""
+    """The call that these words mean, or None where click has to say; `find` gives the command of a name."""
     before = _split(arguments, GLOBALS, is_interspersed=False)
     if before is None or not before.rest:
         return None

@@ -1,4 +1,4 @@
-"""What nobody foresaw, as a sentence: for the outermost edge of a call."""
+"""An unexpected exception as a sentence: for the outermost edge of a call."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, translate
 from ctxrank.indexer.store.location import find_store
 
-# What comes of a value that is of another type than its column: SQLite hands out whatever stands on a page.
+# Raised for a value of another type than its column: SQLite returns whatever is on a page.
 _OF_WRONG_VALUES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 

@@ -30,6 +30,6 @@ _HOMES = {
 def __getattr__(name: str) -> "Any":
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # noqa: PLC0415  imports of submodules must not load importlib
 
     return getattr(import_module(_HOMES[name]), name)

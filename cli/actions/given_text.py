@@ -11,7 +11,7 @@ Say = Callable[[str], None]
 def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
     """The argument or option, or for '-' all of stdin, or a file's whole text. Raises UsageError for none or two.
 
-    `say` is told of bytes that are no text: see `readable`.
+    `say` is called for bytes that are no text: see `readable`.
     """
     if sum(one is not None for one in (argument, file, option)) > 1:
         raise UsageError("The text is given more than once.", "Give it once: as an argument, an option or a file.")
@@ -38,7 +38,7 @@ def decoded(data: bytes, say: Say) -> str:
 
 
 def readable(text: str, say: Say) -> str:
-    """The text with � for each byte that was not UTF-8 and for each zero; `say` is told how many there were."""
+    """The text with � for each byte that was not UTF-8 and for each zero; `say` gets their number."""
     if text.isascii() and "\0" not in text:
         return text
     import re  # noqa: PLC0415  most texts are ASCII

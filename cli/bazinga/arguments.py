@@ -14,12 +14,12 @@ from ctxrank.indexer.light_typing import NamedTuple, is_list
 
 
 class Unknown(Enum):
-    """What becomes of a flag that a command has not, and of what stands after its positionals."""
+    """What becomes of a flag that a command has not, and of arguments after its positionals."""
 
     REFUSED = "refused"
     IGNORED = "ignored"
-    POSITIONAL = "positional"  # flags may stand anywhere, and what is none is a positional
-    DROPPED = "dropped"  # the same, and positionals that nobody asked for are nothing
+    POSITIONAL = "positional"  # flags may be anywhere, and all else is a positional
+    DROPPED = "dropped"  # the same, and surplus positionals are dropped
 
 
 class Declaration(NamedTuple):

@@ -1,4 +1,4 @@
-"""Stands in for the predecessor's bazinga_db.py: a script that calls that one works with its path replaced.
+"""A replacement of the predecessor's bazinga_db.py: a script that calls that one works with its path replaced.
 
     python3 "$(ctxrank bazinga --script)" --quiet get-session SESSION
 
@@ -19,7 +19,7 @@ def main() -> None:
     try:
         for needed in ("apsw", "click"):  # not every python3 that finds ctxrank's files has what it needs
             import_module(needed)
-        from ctxrank.cli.entry import main as run_and_exit
+        from ctxrank.cli.entry import main as run_and_exit  # noqa: PLC0415  this python may not have the package
     except ImportError:
         _run_command(here, arguments)
     else:

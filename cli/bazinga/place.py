@@ -9,10 +9,12 @@ Where the predecessor would make its database on the way, a store is made, and s
 import os
 from collections.abc import Callable
 
+import apsw
+
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store, open_store
-from ctxrank.indexer.store.connection import APPLICATION_ID
+from ctxrank.indexer.store.connection import APPLICATION_ID, file_uri
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
 
@@ -146,10 +148,6 @@ def _is_ours(path: str) -> bool:
 
 
 def _is_predecessors(path: str) -> bool:
-    import apsw
-
-    from ctxrank.indexer.store.connection import file_uri
-
     try:
         uri = file_uri(path, "mode=ro")
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

@@ -93,7 +93,7 @@ def _complain(error: CtxrankError, code: int) -> int:
 
 
 def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple[str, ...]]:
-    """What stands before the command's name, over what stands before `bazinga`."""
+    """The options before the command's name; they win over the options before `bazinga`."""
     place = Place(call.db, None, call.root)
     is_quiet = call.verbosity < 0
     at = 0

@@ -34,8 +34,8 @@ def emit_error(error: CtxrankError) -> None:
 
 
 def _print(value: object) -> None:
-    # What a terminal would obey or nobody would see, lone surrogates (a path's undecodable bytes) too, is escaped;
-    # everything else stays readable.
+    # Escaped: control characters, invisible characters and lone surrogates (a path's undecodable bytes).
+    # All else stays readable.
     try:
         text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
     except ValueError:

@@ -9,7 +9,7 @@ from ctxrank.cli.call import Call
 
 @contextlib.contextmanager
 def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None] | None, None, None]:
-    """What to call with (done, total) as work goes on; None where nobody watches."""
+    """What to call with (done, total) as work goes on; None where stderr is no terminal or output is quiet."""
     if not sys.stderr.isatty() or call.verbosity < 0:
         yield None
         return

@@ -1,10 +1,10 @@
 """How alike two signatures are, and what speaks against their being one error. Pure functions of two signatures.
 
-    compare(asked, known).text       0.93: the share of the headlines' weight that stands in the same order in both
+    compare(asked, known).text       0.93: the share of the headlines' weight that is in the same order in both
     compare(asked, known).vetoes     ("another code: TS2304, not TS2305",): no likeness outweighs these
 
 Words are weighed, not counted: a placeholder or an article says little, a word that messages are made of says all, a
-word that may be somebody's name lies between. A changed word of the second kind (started, paused) is a veto, a changed
+word that may be a name is in between. A changed word of the second kind (started, paused) is a veto, a changed
 name is not.
 """
 
@@ -73,7 +73,7 @@ class Likeness(NamedTuple):
     changed_word: str  # that changes the meaning; '' where none does
     is_added_to: bool  # one says more than the other, in words that carry meaning
     is_of_another_kind: bool  # "struct <v> is private", not "function <v> is private": said of another kind of thing
-    is_worded_alike: bool  # where they differ, a quoted keyword stands for a value
+    is_worded_alike: bool  # where they differ, a quoted keyword is in the place of a value
     differences: tuple[str, ...]  # words that changed, for the reason
 
 
@@ -201,7 +201,7 @@ def weight_of(word: str) -> float:
 def _is_decisive(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
     """Whether the change of these words changes the meaning.
 
-    It does where an ordinary word or a negation stands on one side only, or another one on the other. One word in
+    It does where an ordinary word or a negation is on one side only, or differs between the sides. One word in
     the place of a name or a value does not: it may be a name itself.
     """
     mine, theirs = _meaning(here), _meaning(there)
@@ -219,7 +219,7 @@ def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -
 
 
 def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    """Whether one word stands against one, and one is a value and the other a quoted keyword: a name like any other."""
+    """Whether each side is one word, one a value and the other a quoted keyword: a name like any other."""
     return len(here) == len(there) == 1 and {here[0][0], there[0][0]} == {"<", "'"}
 
 

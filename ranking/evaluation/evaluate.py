@@ -74,7 +74,7 @@ def indexed(collection: Collection, config: Config) -> Generator[Indexed, None, 
 
 
 def evaluate(collections: Sequence[Collection], config: Config, progress: Progress | None = None) -> Evaluation:
-    """Index each collection and ask all its queries. `progress` is told how many queries of how many are done."""
+    """Index each collection and ask all its queries. `progress(done, total)` counts queries."""
     total = sum(len(collection.queries) for collection in collections)
     qualities: list[QueryQuality] = []
     latencies: list[float] = []

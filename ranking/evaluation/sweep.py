@@ -74,7 +74,7 @@ class _Bench:
 
 
 def sweep(collections: Sequence[Collection], config: Config, seed: int = 0, progress: Progress | None = None) -> Sweep:
-    """Tune. `progress` is told how many of at most how many settings were tried. Raises UsageError for few queries."""
+    """Tune. `progress(tried, most)` counts settings. Raises UsageError for few queries."""
     count = sum(len(collection.queries) for collection in collections)
     if count < _MIN_QUERIES:
         raise UsageError(

@@ -5,7 +5,7 @@
     near(a, b)  = n · q · ½(idf(a) + idf(b)) · sat(m)       a, b: neighbours in the query
     exact(w)    = e · q · idf(w) · sat(tf of w as written)
 
-    m     occurrences of a: 1 where b follows at once, ½ where it stands within WINDOW tokens on either side
+    m     occurrences of a: 1 where b follows at once, ½ where it is within WINDOW tokens on either side
     q     how often the query asks for the pair or the form       n, e   weights (NEAR_WEIGHT, EXACT_WEIGHT)
     sat   BM25's saturation (bm25.py)                             idf(w) of the stem, its df scaled to the form
 

@@ -63,7 +63,7 @@ class SearchResult(NamedTuple):
 
     `total` counts what matched; where `is_capped` it is a lower bound. Where `is_exact`, these are the hits that
     scoring every matching row would give; else that is likely but not proven (exactness.py). `stale` counts
-    changes that the index still lacks. `suggestions` are near words where nothing matched.
+    changes that are not in the index yet. `suggestions` are similar words where nothing matched.
     """
 
     query: str

@@ -6,8 +6,8 @@
     whole          BM25 of all passages of the file together, as if they were one text
     before, after  the scores of its neighbours in the file
 
-A turn of a conversation, or a paragraph, often lacks the words that say what it is about; the rest of the conversation
-has them. Finding turns of ten long conversations (nDCG@10, recall@100): alone 0.50, 0.81; with 0.6·whole 0.527, 0.896;
+A turn of a conversation, or a paragraph, often does not contain the words of its topic; the rest of the conversation
+does. Finding turns of ten long conversations (nDCG@10, recall@100): alone 0.50, 0.81; with 0.6·whole 0.527, 0.896;
 with 1·whole 0.533, 0.901; with the neighbours 0.544, 0.907 (2026-11, locomo_turn).
 """
 

@@ -25,7 +25,7 @@ from ctxrank.ranking.retrieval.query import Query, Term
 from ctxrank.ranking.retrieval.stopwords import STOPWORDS
 
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
-MAX_EXPANSIONS = 64  # terms a prefix stands for, the most frequent first
+MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
 # What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
 # begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
 _COMPLETIONS = (
@@ -40,7 +40,7 @@ PART_WEIGHT = 0.5
 
 
 class QueryTerm(NamedTuple):
-    """One term to score; `ids` are the index's terms it stands for (several for a prefix)."""
+    """One term to score; `ids` are the index's terms it matches (several for a prefix)."""
 
     text: str  # as typed
     ids: tuple[int, ...]
@@ -99,7 +99,7 @@ class _TermKey(NamedTuple):
 
 
 class _Token(NamedTuple):
-    """A token where it stands in the query."""
+    """A token and its position in the query."""
 
     surface: str
     key: _TermKey
@@ -107,7 +107,7 @@ class _Token(NamedTuple):
 
 
 class _Lookup(NamedTuple):
-    """What a token stands for in the index; no terms where no document holds it."""
+    """The index's terms that a token matches; no terms where no document holds it."""
 
     ids: tuple[int, ...]
     terms: tuple[str, ...]
@@ -261,7 +261,7 @@ def _phrase(term: Term, engine: Engine) -> Clause | None:
 
 
 def _look_up(engine: Engine, token: _Token) -> _Lookup:
-    """The index's terms that a token stands for."""
+    """The index's terms that a token matches."""
     if token.key.is_prefix:
         return _look_up_prefix(engine, token.surface)
     found = engine.look_up(token.key.term)

@@ -82,7 +82,7 @@ class Query(NamedTuple):
 
 
 def parse_query(text: str) -> Query:
-    """The tree that any text stands for; linear in its length, and it never raises."""
+    """Parse any text into its tree; linear in its length, and it never raises."""
     if not text.isprintable():
         text = re.sub(_UNPRINTABLE, " ", text)
     terms: list[Term] = []
@@ -133,7 +133,7 @@ def plain_query(text: str, max_words: int = -1) -> Query:
 
 
 def _is_minus(text: str, at: int) -> bool:
-    """Whether a minus that excludes stands here: no dash, no `--flag`, no arrow and no operator."""
+    """Whether an excluding minus is at this position: no dash, no `--flag`, no arrow and no operator."""
     following = text[at + 1 : at + 2]
     return text.startswith("-", at) and following not in ("", "-", ">", "=") and not following.isspace()
 

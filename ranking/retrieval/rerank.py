@@ -22,7 +22,7 @@ _NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is 
 
 
 class _Read(NamedTuple):
-    """What one row's text says: where each of the query's terms stands, and how often it is written as typed."""
+    """What one row's text holds: the positions of each query term, and how often the term is written as typed."""
 
     candidate: Candidate
     length: int

@@ -1,4 +1,4 @@
-"""The failure that a command is given: what a file or stdin holds, or what is told in words."""
+"""The failure that a command is given: the text of a file or stdin, or a description in words."""
 
 import sys
 

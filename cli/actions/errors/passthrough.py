@@ -1,4 +1,4 @@
-"""Running a command as if nobody watched: its streams go where ours go, and a bounded copy stays here.
+"""Run a command transparently: its streams pass through to ours, and a bounded copy is kept.
 
     finished = run_through(("make", "test"))
     finished.code, finished.output()
@@ -39,7 +39,7 @@ class Finished(NamedTuple):
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether somebody stopped it, which is no failure of its own."""
+        """Whether a user or another process stopped it, which is no failure of its own."""
         return self.code in (BY_SIGNAL + signal.SIGINT, BY_SIGNAL + signal.SIGTERM, BY_SIGNAL + signal.SIGHUP)
 
 
@@ -86,7 +86,7 @@ class _Stream:
 
 
 def _write_all(target: int, rest: memoryview) -> None:
-    """Write to a stream that somebody has set to return at once."""
+    """Write to a stream that another process has made non-blocking."""
     while rest:
         select.select([], [target], [])
         with contextlib.suppress(BlockingIOError):

@@ -86,7 +86,7 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
     try:
         with call.open() as store:
             _learn(call, store, command, place, finished, span)
-    except Exception as error:  # the command's result stands, whatever breaks here
+    except Exception as error:  # a failure here must not change the command's result
         from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         told = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
@@ -162,7 +162,7 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
         call.note("its output said only that something failed. 'ctxrank error save' keeps what failed and what helped.")
     else:
         _save_proposal(call, store, run, failed.unit, changes)
-    # At last: whoever is killed before has the failure still, and learns from the next success.
+    # Last: a process that is killed earlier still has the failure, and learns from the next success.
     with store.write() as change:
         failed_commands.forget(change, run.key)
         _resolve(change, run, answer)

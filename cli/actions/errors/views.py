@@ -11,7 +11,7 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import printable
 from ctxrank.ranking.errors.calibration import confidence
 
-# Nothing speaks for or against a solution that nobody has tried.
+# There is no evidence for or against a solution that was never tried.
 _UNTRIED = 0.5
 _SHOWN_CHARACTERS = 300
 

@@ -3,7 +3,7 @@
     report = run_crowd("/data/shop/.ctxrank/.stress-4711", processes=8, seconds=5)
     report.failed, report.lost, report.save_p95_ms
 
-Every process opens the store anew for each call, as commands do, and searches three times for each package that it
+Every process opens the store again for each call, as commands do, and searches three times for each package that it
 saves. Afterwards each package that was acknowledged has to be there and to be found, and the index is proved.
 """
 
@@ -46,7 +46,7 @@ class CrowdReport(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What one process did: numbers of the packages it was told are saved, and how long its calls took."""
+    """What one process did: numbers of the packages whose save was acknowledged, and how long its calls took."""
 
     saved: list[int]
     save_ms: list[float]
@@ -139,7 +139,7 @@ def _save(folder: str, worker: int, number: int) -> None:
 
 
 def _search(folder: str, worker: int, number: int) -> None:
-    """Whoever was told that a package is saved finds it. Raises LookupError."""
+    """Find a package whose save was acknowledged. Raises LookupError where it is missing."""
     with create_store(folder) as store:
         found = search(store, SearchRequest(_word(worker, number)))
     if len(found.hits) != 1 and found.outcome not in ("stale", "degraded"):

@@ -49,7 +49,7 @@ def purge(
             return _kept_out(store, allow)
         if backups and not dry_run:
             delete_backups(store)
-        # Its rules are in the configuration, so that nobody has to say again what is to be ended.
+        # The rules of a redaction are in the configuration, so an unfinished one needs no arguments to be ended.
         if redact or (is_alone and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
             return _redact(call, store, dry_run=dry_run)
         forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)

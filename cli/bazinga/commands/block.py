@@ -7,13 +7,24 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall
+from ctxrank.cli.bazinga.place import open_existing
+from ctxrank.cli.bazinga.records.context_block import (
+    DEFAULT_MODEL,
+    MAX_PACKAGES,
+    MODELS,
+    context_budget,
+    render,
+)
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
+from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
+from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
+from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
+from ctxrank.ranking.context.assembly.request import AssembleRequest
 
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.records.context_block import ContextBlock
     from ctxrank.indexer.store.store import Store
-    from ctxrank.ranking.context.assembly.request import AssembleRequest
 
 AGENTS = (
     "developer", "senior_software_engineer", "qa_expert", "tech_lead", "project_manager", "investigator",
@@ -84,7 +95,7 @@ def _values(call: BazingaCall) -> dict[str, str]:
 
 
 def _params(path: str) -> dict[str, str]:
-    import json
+    import json  # noqa: PLC0415  only a parameter file needs it
 
     try:
         with open(path, encoding="utf-8") as file:
@@ -118,8 +129,6 @@ def _needed(values: dict[str, str]) -> tuple[str, str]:
 
 
 def _open(call: BazingaCall, values: dict[str, str]) -> "Store":
-    from ctxrank.cli.bazinga.place import open_existing
-
     place = call.place._replace(
         db=values.get("--db") or call.place.db,
         project_root=values.get("--project-root") or call.place.project_root,
@@ -128,16 +137,6 @@ def _open(call: BazingaCall, values: dict[str, str]) -> "Store":
 
 
 def _block(store: "Store", agent: str, session: str, values: dict[str, str]) -> str:
-    from ctxrank.cli.bazinga.records.context_block import (
-        DEFAULT_MODEL,
-        MAX_PACKAGES,
-        MODELS,
-        context_budget,
-        render,
-    )
-    from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
-    from ctxrank.ranking.context.assembly.request import AssembleRequest
-
     store.primary.set_busy_timeout(LOCK_WAIT_MS)
     model = values.get("--model") or DEFAULT_MODEL
     if model not in MODELS:
@@ -170,11 +169,8 @@ def _iteration(values: dict[str, str]) -> int:
         return 0
 
 
-def _record(store: "Store", request: "AssembleRequest", shown: "ContextBlock") -> str:
+def _record(store: "Store", request: AssembleRequest, shown: "ContextBlock") -> str:
     """Record what was delivered: what the block shows, not what it could have."""
-    from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
-    from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
-
     session = find_session(store.primary, request.session)
     group_id: int | None = None
     if request.group is not None and not is_session_wide(request.group):

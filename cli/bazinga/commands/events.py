@@ -1,18 +1,19 @@
 """The predecessor's commands for events and tokens: both are events here."""
 
+import json
+
 from ctxrank.cli.bazinga.arguments import group_name, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import TOKEN_USAGE, VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.records.sessions import require_group, require_session
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 
 def save_event(call: BazingaCall) -> int:
     """Save an event once: a known key gives the first one again."""
-    from ctxrank.indexer.records.events import record_event
-    from ctxrank.indexer.records.sessions import require_group, require_session
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-    from ctxrank.indexer.redaction.ruleset import RedactionMode
-
     given = call.read()
     session, subtype = given[0], given[1]
     if not session.strip() or not subtype.strip():
@@ -45,8 +46,6 @@ def save_event(call: BazingaCall) -> int:
 
 
 def _payload(call: BazingaCall, path: str | None, text: str | None) -> str:
-    import json
-
     if path is None:
         if text is None:
             raise UsageError("There is no payload.", "Give it as the third argument or in --payload-file FILE.")
@@ -78,12 +77,6 @@ def get_events(call: BazingaCall) -> int:
 
 def log_tokens(call: BazingaCall) -> int:
     """Note what an agent has used, as an event."""
-    import json
-
-    from ctxrank.indexer.records.events import record_event
-    from ctxrank.indexer.records.sessions import require_session
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-
     given = call.read()
     tokens = whole_number(given[2], "tokens")
     texts = IncomingTexts(call.mode)

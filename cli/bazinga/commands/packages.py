@@ -5,19 +5,22 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import group_name, json_list, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.records.groups import set_references
+from ctxrank.cli.bazinga.records.packages import Consumption, consumptions, pending_packages, record_consumption
+from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.records.packages import NewPackage, consume, consumers_of, save_package, set_size
 
 _MAX_LIMIT = 50
 _DEFAULT_LIMIT = 3
 _MAX_CONSUMPTIONS = 1000
-# Whom a consumption can be of: a constraint there, whose refusals nobody saw.
+# The agents of a consumption: there a constraint, whose refusals were never reported.
 _CONSUMERS = ("developer", "qa_expert", "tech_lead", "senior_software_engineer", "investigator")
 
 
 def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
-    from ctxrank.indexer.records.packages import NewPackage, save_package, set_size
-
     given = call.read()
     session, group, type_, path, producer, consumers_json, priority, summary = given.positionals
     consumers = _consumers(consumers_json)
@@ -60,8 +63,6 @@ def _consumers(text: str) -> tuple[str, ...] | None:
 
 def _artifact(call: BazingaCall, session: str, path: str) -> str:
     """The path from the root, which must lie below the session's artifacts once links are followed."""
-    from ctxrank.indexer.beneath import is_inside
-
     folder = f"bazinga/artifacts/{session}"
     if "\0" in path + session:
         raise UsageError("Invalid file_path: it has a zero character in it.")
@@ -74,9 +75,6 @@ def _artifact(call: BazingaCall, session: str, path: str) -> str:
 
 def get_context_packages(call: BazingaCall) -> int:
     """What waits for an agent, the most important first."""
-    from ctxrank.cli.bazinga.records.packages import pending_packages
-    from ctxrank.indexer.agents import fold_agent
-
     given = call.read()
     text = given.optional(3)
     limit = _DEFAULT_LIMIT if text is None else whole_number(text, "limit")
@@ -89,9 +87,6 @@ def get_context_packages(call: BazingaCall) -> int:
 
 def mark_context_consumed(call: BazingaCall) -> int:
     """Record that a designated agent has taken a package."""
-    from ctxrank.indexer.agents import AGENTS, fold_agent
-    from ctxrank.indexer.records.packages import consume, consumers_of
-
     given = call.read()
     package_id = whole_number(given[0], "package_id")
     iteration = whole_number(given.optional(2) or "1", "iteration")
@@ -109,8 +104,6 @@ def mark_context_consumed(call: BazingaCall) -> int:
 
 def update_context_references(call: BazingaCall) -> int:
     """Name the packages that a group may see beside its own."""
-    from ctxrank.cli.bazinga.records.groups import set_references
-
     given = call.read()
     try:
         items = json_list(given[2], "package_ids")
@@ -133,9 +126,6 @@ def update_context_references(call: BazingaCall) -> int:
 
 def save_consumption(call: BazingaCall) -> int:
     """Record that an agent was given a package at an iteration, once."""
-    from ctxrank.cli.bazinga.records.packages import Consumption, record_consumption
-    from ctxrank.indexer.agents import fold_agent
-
     given = call.read()
     group = group_name(given[1], may_be_global=False) or ""
     iteration, package_id = whole_number(given[3], "iteration"), whole_number(given[4], "package_id")
@@ -170,9 +160,6 @@ def _not_saved(call: BazingaCall, message: str) -> int:
 
 def get_consumption(call: BazingaCall) -> int:
     """What a session's agents were given, the newest first."""
-    from ctxrank.cli.bazinga.records.packages import consumptions
-    from ctxrank.indexer.agents import fold_agent
-
     given = call.read()
     agent = given.text("--agent_type")
     limit = max(1, min(given.number("--limit", 50), _MAX_CONSUMPTIONS))

@@ -2,11 +2,14 @@
 
 import json
 
+from ctxrank.cli.actions.given_text import decoded, readable
 from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.reasoning import CONFIDENCES, PHASES, check_phases, list_reasoning
+from ctxrank.indexer.records.reasoning import CONFIDENCES, PHASES, NewReasoning, check_phases, list_reasoning
+from ctxrank.indexer.records.reasoning import save_reasoning as save
+from ctxrank.indexer.text.lines import one_line, printable
 
 if TYPE_CHECKING:
     from ctxrank.indexer.records.reasoning import ReasoningEntry
@@ -18,9 +21,6 @@ _SHOWN_CHARS = 300
 
 def save_reasoning(call: BazingaCall) -> int:
     """Save what an agent thought in one phase; agents of any name."""
-    from ctxrank.indexer.records.reasoning import NewReasoning
-    from ctxrank.indexer.records.reasoning import save_reasoning as save
-
     given = call.read()
     session, group, agent, phase = given.positionals[:4]
     content = _content(call, given.text("--content-file"), given.optional(4))
@@ -54,8 +54,6 @@ def save_reasoning(call: BazingaCall) -> int:
 
 
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
-    from ctxrank.cli.actions.given_text import decoded, readable
-
     if path is not None:
         try:
             with open(call.path_of(path), "rb") as file:
@@ -117,8 +115,6 @@ def _entry_json(entry: "ReasoningEntry") -> dict[str, object]:
 
 def _summary(entries: "list[ReasoningEntry]") -> str:
     """A table of the newest entries for a prompt, each on one line."""
-    from ctxrank.indexer.text.lines import one_line
-
     if not entries:
         return "No previous reasoning found for this context."
     lines = [
@@ -171,8 +167,6 @@ def reasoning_timeline(call: BazingaCall) -> int:
 
 
 def _timeline(entries: "list[ReasoningEntry]") -> str:
-    from ctxrank.indexer.text.lines import one_line, printable
-
     if not entries:
         return "# Reasoning Timeline\n\nNo reasoning entries found."
     lines = ["# Reasoning Timeline", ""]
@@ -188,7 +182,7 @@ def _timeline(entries: "list[ReasoningEntry]") -> str:
         content = printable(entry.content)
         if len(content) > _SHOWN_CHARS:
             content = content[:_SHOWN_CHARS] + "..."
-        # A fence that the content cannot close: a space of no width stands between its backticks.
+        # A fence that the content cannot close: a zero-width space is between its backticks.
         lines += ["```text", content.replace("```", "`\u200b`\u200b`"), "```", "", "---", ""]
     return "\n".join(lines)
 

@@ -1,13 +1,18 @@
 """The predecessor's commands for sessions and task groups."""
 
+import json
+import sys
+
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
+from ctxrank.cli.bazinga.commands.events import tokens_by
+from ctxrank.cli.bazinga.records.groups import TIERS, NewGroup, save_group
 from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
-
-if TYPE_CHECKING:
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, MODES, NewSession, has_session
+from ctxrank.indexer.records.sessions import create_session as create
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
 _CREATED = ("session_id", "mode", "status", "start_time", "created_at")
 _RECENT_LOGS = 10
@@ -15,9 +20,6 @@ _RECENT_LOGS = 10
 
 def create_session(call: BazingaCall) -> int:
     """Make a session, or answer with the one of this name."""
-    from ctxrank.indexer.records.sessions import MODES, NewSession, has_session
-    from ctxrank.indexer.records.sessions import create_session as create
-
     given = call.read()
     name, mode, requirements = given.positionals
     if not name.strip():
@@ -45,13 +47,8 @@ def create_session(call: BazingaCall) -> int:
     return 0
 
 
-def _session_texts(call: BazingaCall, metadata: str | None) -> "tuple[str, str, IncomingTexts]":
+def _session_texts(call: BazingaCall, metadata: str | None) -> tuple[str, str, IncomingTexts]:
     """(the project that the metadata name, the metadata redacted, what redacts)."""
-    import json
-
-    from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-
     texts = IncomingTexts(call.mode)
     clean = texts.json(metadata or "", empty="{}")
     value: object = json.loads(clean)
@@ -71,9 +68,6 @@ def get_session(call: BazingaCall) -> int:
     given = call.read()
     session = _session(call, given[0])
     if session is None:
-        import json
-        import sys
-
         print(json.dumps({"success": False, "error": f"Session not found: {given[0]}"}, indent=2), file=sys.stderr)
         return 1
     call.answer(session)
@@ -91,8 +85,6 @@ def list_sessions(call: BazingaCall) -> int:
 
 def create_task_group(call: BazingaCall) -> int:
     """Make a task group, or change the one of this name."""
-    from ctxrank.cli.bazinga.records.groups import TIERS, NewGroup, save_group
-
     given = call.read()
     tier = given.text("--initial_tier")
     if tier is not None and tier not in TIERS:
@@ -128,8 +120,6 @@ def _within(flag: str, text: str | None, least: int, most: int) -> int | None:
 
 def dashboard_snapshot(call: BazingaCall) -> int:
     """A session with its groups, tokens and last log entries; states are not kept here."""
-    from ctxrank.cli.bazinga.commands.events import tokens_by
-
     given = call.read()
     groups = f"{VIEWS['task_groups']} WHERE s.name = ? ORDER BY g.created_at, g.id"
     logs = f"""

@@ -5,9 +5,13 @@ import sys
 
 from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
+from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.records.skill_evidence import check_evidence
 from ctxrank.indexer.records.skill_outputs import latest_skill_output, list_skill_outputs
+from ctxrank.indexer.records.skill_outputs import save_skill_output as save
 
 if TYPE_CHECKING:
     from ctxrank.indexer.records.skill_outputs import StoredSkillOutput
@@ -18,8 +22,6 @@ _RECENT_MINUTES = 30
 
 def save_skill_output(call: BazingaCall) -> int:
     """Save what a skill reported; each invocation has a number of its own."""
-    from ctxrank.indexer.records.skill_outputs import save_skill_output as save
-
     try:
         given = call.read()
         group = group_name(given.text("--group") or "")
@@ -81,10 +83,6 @@ def _output_json(output: "StoredSkillOutput") -> dict[str, object]:
 
 def check_skill_evidence(call: BazingaCall) -> int:
     """Which of some skills have an output of late; 0 whatever is missing."""
-    from ctxrank.indexer.clock import now_us
-    from ctxrank.indexer.records.sessions import find_session
-    from ctxrank.indexer.records.skill_evidence import check_evidence
-
     try:
         given = call.read()
         minutes = given.number("--since", _RECENT_MINUTES)

@@ -4,7 +4,10 @@ from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import VIEWS, rows
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.records.strategies import TOPICS
+from ctxrank.indexer.records.strategies import TOPICS, NewStrategy, add_helpfulness, strategy_name
+from ctxrank.indexer.records.strategies import extract_strategies as extract
+from ctxrank.indexer.records.strategies import save_strategy as save
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 
 _MAX_INSIGHT_CHARS = 500
 _MAX_LISTED = 100
@@ -13,10 +16,6 @@ _MAX_INCREMENT = 100
 
 def save_strategy(call: BazingaCall) -> int:
     """Save what worked, or count it once more; an unknown topic is 'general'."""
-    from ctxrank.indexer.records.strategies import NewStrategy, strategy_name
-    from ctxrank.indexer.records.strategies import save_strategy as save
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-
     given = call.read()
     topic = given[1].strip().lower()
     if topic not in TOPICS:
@@ -57,8 +56,6 @@ def get_strategies(call: BazingaCall) -> int:
 
 def update_strategy_helpfulness(call: BazingaCall) -> int:
     """Count a strategy up."""
-    from ctxrank.indexer.records.strategies import add_helpfulness
-
     given = call.read()
     increment = max(0, min(whole_number(given.optional(1) or "1", "increment"), _MAX_INCREMENT))
     try:
@@ -77,8 +74,6 @@ def update_strategy_helpfulness(call: BazingaCall) -> int:
 
 def extract_strategies(call: BazingaCall) -> int:
     """Turn what agents thought in a group that succeeded into strategies."""
-    from ctxrank.indexer.records.strategies import extract_strategies as extract
-
     given = call.read()
     session, group, project = given.positionals
     try:

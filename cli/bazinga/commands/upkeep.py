@@ -4,21 +4,21 @@ import os
 import sys
 
 from ctxrank.cli.bazinga.call import BazingaCall, objects
-from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.cli.bazinga.place import open_existing, project_folder
+from ctxrank.cli.bazinga.records import views
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.store.connection import sqlite_errors
 
 _SHOWN_PROBLEMS = 3
 
 
 def query(call: BazingaCall) -> int:
     """Run one SELECT over the predecessor's tables, which are views here."""
-    from ctxrank.cli.bazinga.records.views import MAX_ROWS, select
-    from ctxrank.indexer.exceptions import UsageError
-
     if not call.arguments:
         raise UsageError("query requires an SQL statement.", "Give one SELECT.")
-    found = select(call.store, " ".join(call.arguments))
+    found = views.select(call.store, " ".join(call.arguments))
     if found.is_cut:
-        call.complain(f"Only the first {MAX_ROWS:,} rows are shown: narrow the query, or give it a LIMIT.")
+        call.complain(f"Only the first {views.MAX_ROWS:,} rows are shown: narrow the query, or give it a LIMIT.")
     call.answer(objects(found))
     return 0
 
@@ -39,15 +39,13 @@ def integrity_check(call: BazingaCall) -> int:
 
 def _problems(call: BazingaCall) -> str:
     """What SQLite finds wrong with the primary database; '' for nothing. Raises DamagedError."""
-    from ctxrank.indexer.store.connection import sqlite_errors
-
     with sqlite_errors(call.store.location.primary):
         lines = [str(row[0]) for row in call.store.primary.execute("PRAGMA integrity_check")]
     return "" if lines == ["ok"] else "; ".join(lines[:_SHOWN_PROBLEMS])
 
 
 def recover_db(call: BazingaCall) -> int:
-    """Check the store, and make its index anew where that cannot answer. The store itself is never rewritten."""
+    """Check the store, and rebuild its index where that cannot answer. The store itself is never rewritten."""
     try:
         problems = _problems(call)
     except DamagedError as error:
@@ -67,9 +65,9 @@ def recover_db(call: BazingaCall) -> int:
 
 
 def _recover_index(call: BazingaCall) -> int:
-    from ctxrank.indexer.care.status import read_status
-    from ctxrank.indexer.fulltext.catch_up import rebuild
-    from ctxrank.indexer.fulltext.fts5_engine import fts5_of
+    from ctxrank.indexer.care.status import read_status  # noqa: PLC0415  query must not load it
+    from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  query must not load it
+    from ctxrank.indexer.fulltext.fts5_engine import fts5_of  # noqa: PLC0415  query must not load it
 
     before = read_status(call.store)
     if not before.index_trouble and not before.stale:
@@ -86,8 +84,7 @@ def _recover_index(call: BazingaCall) -> int:
 
 def diagnose_group_ids(call: BazingaCall) -> int:
     """Groups whose names the predecessor's rules refuse; 1 while there are any. --fix renames them."""
-    from ctxrank.cli.bazinga.records.groups import bad_groups, rename_bad_groups
-    from ctxrank.indexer.exceptions import UsageError
+    from ctxrank.cli.bazinga.records.groups import bad_groups, rename_bad_groups  # noqa: PLC0415  not for query
 
     if call.arguments not in ((), ("--fix",)):
         raise UsageError(f"Unexpected argument {call.arguments[-1]!a}.", "The only flag is --fix.")
@@ -111,8 +108,6 @@ def diagnose_group_ids(call: BazingaCall) -> int:
 
 def detect_paths(call: BazingaCall) -> int:
     """Where this call looks, without making anything."""
-    from ctxrank.cli.bazinga.place import open_existing, project_folder
-
     call.read()
     answer: dict[str, object] = {
         "cwd": os.getcwd(),

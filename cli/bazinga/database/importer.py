@@ -39,7 +39,7 @@ def import_bazinga(
 ) -> ImportReport:
     """Bring in what is new or changed in a database of the predecessor, redacted on the way.
 
-    `progress` is told after each chunk how many packages of how many are in. Raises UsageError where
+    `progress(done, total)` counts packages after each chunk. Raises UsageError where
     there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
     """
     source = read_predecessor(db_path, busy_ms=store.busy_ms)

@@ -232,7 +232,7 @@ def _errors(tables: Tables) -> Iterator[_Row]:
 
 
 def _signature(text: Value) -> Fields:
-    """What an error is recognised by; a signature that cannot be read is a message as it stands."""
+    """What an error is recognised by; a signature that cannot be read is used as the message."""
     value = _json(text)
     parts = {str(key): part for key, part in value.items()} if is_dict(value) else {"message_pattern": text}
     return {

@@ -35,9 +35,9 @@ def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
         raise UsageError(f"There is no file {path}.", HINT)
     for attempt in range(_MAX_TRIES):
         before = _state(path)
-        # SQLite leaves -wal and -shm beside a WAL database that it opens read-only. While nothing waits to
-        # be merged or rolled back the file alone is the primary database, and can be read as if nobody ever wrote to
-        # it, provided that nobody did: that is looked at afterwards.
+        # SQLite leaves -wal and -shm next to a WAL database that it opens read-only. While nothing waits to
+        # be merged or rolled back, the file alone is the primary database and can be read as immutable,
+        # provided that no process writes to it meanwhile: that is checked afterwards.
         is_settled = before[1:] == (0, 0) and attempt < _MAX_TRIES - 1
         try:
             read = _read(path, "immutable=1" if is_settled else "mode=ro", busy_ms)
@@ -55,7 +55,7 @@ def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
 
 
 def _state(path: str) -> tuple[tuple[int, int, int], int, int]:
-    """What tells whether somebody wrote, and the sizes of the write-ahead log and the rollback journal."""
+    """What changes when a process writes, and the sizes of the write-ahead log and the rollback journal."""
     info = os.stat(path)
     wal, journal = (
         os.path.getsize(path + suffix) if os.path.exists(path + suffix) else 0 for suffix in ("-wal", "-journal")

@@ -2,7 +2,7 @@
 
     tables.rows("sessions", "session_id TEXT, created_at TEXT")      ("shop", "2025-12-01 09:00:00"), …
 
-A column that an old schema lacks is NULL. Every column is cast, because SQLite would hold anything in any of them.
+A column that an old schema has not is NULL. Every column is cast, because SQLite would hold anything in any of them.
 """
 
 import os
@@ -62,7 +62,7 @@ class Tables:
         return {str(row[1]): str(row[2]).upper() for row in rows}
 
     def rows(self, table: str, columns: str, where: str = "") -> Iterator[tuple[Value, ...]]:
-        """The columns, each `name TYPE`, of every row; NULL for those that this schema lacks."""
+        """The columns, each `name TYPE`, of every row; NULL for those that are missing in this schema."""
         if table not in self._tables:
             return
         present = self.columns(table)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 START_CONFIDENCE = 0.5
 TTL_DAYS = 90
-INJECTABLE_FROM = 0.3  # below it a pattern is kept and watched, but shown to nobody
+INJECTABLE_FROM = 0.3  # below it a pattern is kept and counted, but never shown
 
 # By days, as there: a pattern lives through the last day of its time.
 _IS_ALIVE = "date(e.last_seen / 1000000, 'unixepoch', '+' || e.ttl_days || ' days') >= date({0} / 1000000, 'unixepoch')"
@@ -40,7 +40,7 @@ class NewError(NamedTuple):
 
 
 class SavedError(NamedTuple):
-    """What saving did; `is_new` if nobody had met this error in the project before."""
+    """What saving did; `is_new` if this error is the first of its kind in the project."""
 
     pattern_hash: str
     is_new: bool
@@ -68,7 +68,7 @@ def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMo
     with store.write() as change:
         counted = patterns.count(change, _pattern(clean, signed, pattern_hash))
         if counted.is_new:
-            from ctxrank.indexer.errors.solutions import put_signature  # cuts and signs: only a new one needs it
+            from ctxrank.indexer.errors.solutions import put_signature  # noqa: PLC0415  for new ones
 
             # Signed as it was met, not masked, so that 'ctxrank error match' recognises it.
             put_signature(change, counted.id, clean.project, patterns.title_of(clean.error_type, clean.message))
@@ -77,7 +77,7 @@ def save_error(store: Store, new: NewError, *, mode: RedactionMode = RedactionMo
 
 
 def _pattern(clean: NewError, signed: Signature, pattern_hash: str) -> patterns.ErrorPattern:
-    import json  # writing only
+    import json  # noqa: PLC0415  writing only
 
     now = now_us()
     return patterns.ErrorPattern(
@@ -102,7 +102,7 @@ def _redacted(new: NewError, mode: RedactionMode) -> tuple[NewError, bool]:
     Before masking and never as JSON: a secret at a field's end would take the quote with it, and a masked
     path can hide half a secret from the rules.
     """
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # the redaction rules: writing only
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  writing only
 
     plain, clean = (_texts(new, IncomingTexts(which)) for which in (RedactionMode.OFF, mode))
     return clean, clean != plain
@@ -150,7 +150,7 @@ def move_confidence(store: Store, pattern_hash: str, project: str, *, has_helped
 
 def remove_expired(store: Store, project: str | None = None) -> int:
     """Remove the patterns (of one project, or all) whose time is over; returns how many there were."""
-    from ctxrank.indexer.privacy.removal import remove_records  # rare
+    from ctxrank.indexer.privacy.removal import remove_records  # noqa: PLC0415  rarely needed
 
     query = f"SELECT e.id FROM main.error_patterns AS e WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE})"
     with store.write() as change:

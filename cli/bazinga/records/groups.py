@@ -4,6 +4,7 @@ save_group(store, NewGroup("AUTH", "shop-2026-11", "Token refresh", status="in_p
 """
 
 import re
+import time
 
 import apsw
 
@@ -86,9 +87,9 @@ def save_group(store: Store, new: NewGroup, *, mode: RedactionMode = RedactionMo
 
 def _texts(new: NewGroup, mode: RedactionMode) -> tuple[str, str]:
     """(title, metadata as JSON), redacted."""
-    import json
+    import json  # noqa: PLC0415  writing only
 
-    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  writing only
 
     texts = IncomingTexts(mode)
     others: dict[str, object] = {
@@ -107,8 +108,6 @@ def _texts(new: NewGroup, mode: RedactionMode) -> tuple[str, str]:
 
 
 def _now_text() -> str:
-    import time
-
     return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now_us() // SECOND_US))
 
 
@@ -129,7 +128,7 @@ def set_references(store: Store, session: str, group: str, package_ids: tuple[in
 
     None where there is no such group.
     """
-    from ctxrank.indexer.records.packages import list_packages  # loads what indexes files
+    from ctxrank.indexer.records.packages import list_packages  # noqa: PLC0415  loads the file indexing
 
     with store.write() as change:
         if not has_session(change.connection, session):

@@ -64,8 +64,7 @@ def record_consumption(store: Store, new: Consumption) -> bool:
 
     Raises NotFoundError for a session or a package of it that is not there, LockedError.
     """
-    # With what indexes files: the readers need none of it.
-    from ctxrank.indexer.records.packages import get_package, record_delivery
+    from ctxrank.indexer.records.packages import get_package, record_delivery  # noqa: PLC0415  readers do not need it
 
     with store.write() as change:
         session = require_session(change, new.session, create=False)

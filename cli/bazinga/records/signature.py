@@ -48,7 +48,7 @@ def masked(message: str) -> str:
 
 def signature_hash(signed: Signature) -> str:
     """SHA-256 in hex; neither the stack nor the order of the hints counts."""
-    import hashlib
+    import hashlib  # noqa: PLC0415  loads OpenSSL; few callers hash
 
     parts = f"{signed.error_type}:{signed.message}:{','.join(sorted(signed.context_hints))}"
     return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()

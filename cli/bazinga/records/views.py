@@ -4,7 +4,7 @@
     select(store, "SELECT count(*) AS n FROM context_packages")
 
 A view's text ends in its FROM and JOINs, so that a reader adds a WHERE in our names and an order that has no
-ties. `select` runs whatever SELECT somebody brings, on a connection that cannot do anything else.
+ties. `select` runs any SELECT of the caller, on a connection that cannot do anything else.
 """
 
 import time
@@ -147,14 +147,14 @@ def rows(primary: apsw.Connection, query: str, values: tuple[Value, ...] = ()) -
 
 
 def scope_id(session: str, group: str, agent: str, iteration: int, package_id: int) -> str:
-    """The id of one consumption: the same whoever computes it. A session-wide group is ''."""
-    import hashlib
+    """The id of one consumption: the same in every process. A session-wide group is ''."""
+    import hashlib  # noqa: PLC0415  loads OpenSSL; few callers hash
 
     return hashlib.sha256(f"{session}:{group}:{agent}:{iteration}:{package_id}".encode()).hexdigest()[:32]
 
 
 def select(store: Store, query: str) -> Rows:
-    """The answer to somebody's SELECT over the views, at most MAX_ROWS rows in at most MAX_SECONDS.
+    """The answer to the caller's SELECT over the views, at most MAX_ROWS rows in at most MAX_SECONDS.
 
     Raises UsageError for what is no single SELECT, what is refused, what SQLite does not understand or what
     takes too long.

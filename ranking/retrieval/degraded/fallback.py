@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 
 
 class _Match(NamedTuple):
-    """How much of the query a document holds, and where most of it stands: None is its own title and body."""
+    """How much of the query a document holds, and which passage holds most: None is its own title and body."""
 
     text: float
     passage: StoredPassage | None
