@@ -15,7 +15,7 @@ _SIGNAL = re.compile(
     r"|unrecognized|missing|ORA-|^E  |ERR!|\*\*\* |Msg \d|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,
 )
-# What announces an error comes early in a line; expressions are not run over more than this.
+# What announces an error comes early; expressions are not run over more than this.
 _LONGEST = 800
 
 
