@@ -156,7 +156,7 @@ def _bash_values(levels: tuple[Level, ...]) -> Iterator[str]:
 
 
 def _zsh(levels: tuple[Level, ...]) -> str:
-    """The same walk in zsh's own words, with the help of each option beside it."""
+    """The same walk in zsh's own words, with the help of each option."""
     lines = [
         "#compdef ctxrank",
         "# zsh completion of ctxrank, written by 'ctxrank completion zsh'",

@@ -127,7 +127,7 @@ def _who(entry: ReasoningEntry) -> str:
 
 
 def _circumstances(entry: ReasoningEntry) -> list[str]:
-    """What is said only where there is something to say."""
+    """The lines that are printed only where they have content."""
     return [
         *([f"iteration {entry.iteration}"] if entry.iteration else []),
         *([f"{entry.confidence} confidence"] if entry.confidence else []),

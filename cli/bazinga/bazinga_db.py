@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _run_command(here: str, arguments: list[str]) -> None:
-    """Become the command `ctxrank`: the one installed beside these files, else the one on PATH."""
+    """Become the command `ctxrank`: the one installed with these files, else the one on PATH."""
     # PREFIX/lib/python3.11/site-packages/ctxrank/cli/bazinga
     prefix = here
     for _ in range(6):

@@ -2,7 +2,7 @@
 
     price = cautious count of o200k_base tokens × the model family's factor, rounded up
 
-A text that an exact counter has counted costs that; how all others are counted is said in indexer/text/tokens.py.
+A text that an exact counter has counted costs that; indexer/text/tokens.py describes how all others are counted.
 """
 
 from math import ceil

@@ -5,7 +5,7 @@
     s   the text score (bm25.py, proximity.py)        H   the heuristic (static_features.py), as blended
     h   what a document scores that holds half of what the query's eight rarest terms are worth once each
 
-T is in [0, 1): ½ for that document, whichever other documents are found beside it. Eight,
+T is in [0, 1): ½ for that document, whichever other documents are found with it. Eight,
 because no document holds all terms of a long task text, and a sum over all of them would push every T
 towards 0, where the heuristic decides alone.
 

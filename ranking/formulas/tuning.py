@@ -1,4 +1,4 @@
-"""The constants of the ranking that a configuration may change, under `ranking:`; each has its reason beside it."""
+"""The constants of the ranking that a configuration may change, under `ranking:`; each has its reason next to it."""
 
 from collections.abc import Mapping
 

@@ -3,7 +3,7 @@
     s = best + 0.4·second + 0.1·(other passages shown)
 
 `best` and `second` are the best passage and the file's own row (title, summary, path), whichever scores
-higher first: a file is found by its best passage, and what is said of the file as a whole supports it.
+higher first: a file is found by its best passage, and the score of the whole file supports it.
 """
 
 from collections.abc import Iterable

@@ -5,7 +5,7 @@ from ctxrank.ranking.formulas.explanation import Explanation
 
 
 class SearchRequest(NamedTuple):
-    """A query as typed, and filters beside it; moments are microseconds since 1970, UTC."""
+    """A query as typed, and its filters; moments are microseconds since 1970, UTC."""
 
     text: str
     limit: int = 10

@@ -39,7 +39,7 @@ def make_hit(
 
 
 def corrupt_row_notes(corrupt: Collection[int]) -> tuple[str, ...]:
-    """What is said where rows were left out."""
+    """The note where rows were left out."""
     if not corrupt:
         return ()
     rows = "1 row of the store is" if len(corrupt) == 1 else f"{len(corrupt)} rows of the store are"

@@ -103,7 +103,7 @@ def mark_context_consumed(call: BazingaCall) -> int:
 
 
 def update_context_references(call: BazingaCall) -> int:
-    """Name the packages that a group may see beside its own."""
+    """Name the packages that a group may see in addition to its own."""
     given = call.read()
     try:
         items = json_list(given[2], "package_ids")

@@ -60,7 +60,7 @@ def import_bazinga(
 
 
 def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]:
-    """The lines of the tables, and one of the settings beside them; what a report calls them holds no secret."""
+    """The lines of the tables, and one of the settings; what a report calls them holds no secret."""
     texts = run.texts
     for line in rows:
         name = line.name if line.name.isdecimal() else texts.line(line.name)
@@ -73,7 +73,7 @@ def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]
 
 
 def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
-    """The predecessor's settings, a file beside its database; one that cannot be read is only noted."""
+    """The predecessor's settings, a file next to its database; one that cannot be read is only noted."""
     path = os.path.join(os.path.dirname(os.path.abspath(db_path)), SKILLS_CONFIG_FILE)
     try:
         with open(path, "rb") as file:

@@ -124,7 +124,7 @@ def _specialization(path: str) -> str:
 
 
 def set_references(store: Store, session: str, group: str, package_ids: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Name the packages that a group may see beside its own; those among them that the session has not.
+    """Name the packages that a group may see in addition to its own; those among them that the session has not.
 
     None where there is no such group.
     """

@@ -1,6 +1,6 @@
 """Shares: how many tokens the block of an agent may have, and how much of them each class is due.
 
-What it means to be due a share is said in ranking/context/budget.py (`fair_queue`).
+ranking/context/budget.py defines when a share is due (`fair_queue`).
 """
 
 from ctxrank.indexer.light_typing import NamedTuple

@@ -13,7 +13,7 @@ from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
 
-# A passage below this share of the package's best one says too little to be shown beside it.
+# A passage below this share of the package's best one says too little to be shown with it.
 _MIN_SHARE = 0.5
 _MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
 _NAMED_WORDS = 3

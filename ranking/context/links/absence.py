@@ -4,7 +4,7 @@
         "linked by no artifact that TASK-042 reaches", "SPEC-API-001 lists it, but TASK-042 does not reach SPEC-API-001"
 
 An artifact is missing for one of these: no link of the task's leads there, a spec that is reached does not list it, or
-the budget dropped it (which the receipt says). What changed since the receipt is said, too.
+the budget dropped it (which the receipt says). Changes since the receipt are listed, too.
 """
 
 import re

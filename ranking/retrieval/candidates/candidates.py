@@ -27,7 +27,7 @@ _ENOUGH_SCOPED = 50
 
 
 class Bonus(NamedTuple):
-    """What a row got beside BM25: for two words near each other or, without a second, for one as it was typed."""
+    """A row's proximity bonus on top of BM25: for two words near each other or, for one word, its typed form."""
 
     first: str
     second: str
