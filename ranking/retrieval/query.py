@@ -28,8 +28,9 @@ _LONGEST_FIELD = max(map(len, _FIELDS))
 # by the few texts that have one.
 _UNPRINTABLE = "[\x00-\x1f\x7f\ud800-\udfff]"
 
-_VISIBLE = re.compile(r"\S")
-_SPACE = re.compile(r"\s")
+# Compiled by the first query that is parsed: an assembly parses none.
+_VISIBLE = r"\S"
+_SPACE = r"\s"
 
 # A term made of these alone says nothing.
 _MARKS = '-*"'
@@ -60,7 +61,7 @@ class Filter(NamedTuple):
     value: str
 
     def __str__(self) -> str:
-        is_bare = not _SPACE.search(self.value) and not self.value.startswith(('"', ":", "//"))
+        is_bare = not re.search(_SPACE, self.value) and not self.value.startswith(('"', ":", "//"))
         return f"{self.field}:{self.value if is_bare else _quoted(self.value)}"
 
 
@@ -89,7 +90,8 @@ def parse_query(text: str) -> Query:
     excluded: list[Term] = []
     filters: list[Filter] = []
     at = 0
-    while visible := _VISIBLE.search(text, at):
+    visible_at, space_at = re.compile(_VISIBLE), re.compile(_SPACE)
+    while visible := visible_at.search(text, at):
         at = start = visible.start()
         is_excluded = _is_minus(text, start)
         start += is_excluded
@@ -109,7 +111,7 @@ def parse_query(text: str) -> Query:
             body = text[start + 1 : end].replace('""', '"')
             end += 1
         else:
-            space = _SPACE.search(text, start)
+            space = space_at.search(text, start)
             end = space.start() if space else len(text)
             body = text[start:end]
         at = end

@@ -18,7 +18,7 @@ WINDOW_TOKENS = 32
 MARK = "**"
 ELLIPSIS = "…"
 _MAX_SEARCHED_CHARS = 20_000
-_BOLD = re.compile(r"\*\*(\S(?:[^*\n]*\S)?)\*\*")
+_BOLD = r"\*\*(\S(?:[^*\n]*\S)?)\*\*"  # compiled by the first text that has a mark
 
 
 class _Match(NamedTuple):
@@ -63,7 +63,7 @@ def without_marks(text: str) -> str:
     """The text without anything that could be taken for a mark."""
     if MARK not in text:
         return text
-    return _BOLD.sub(r"\1", text).replace(MARK, "* *").replace(MARK, "* *")
+    return re.sub(_BOLD, r"\1", text).replace(MARK, "* *").replace(MARK, "* *")
 
 
 def _matches(
