@@ -76,5 +76,5 @@ def for_anyone() -> Iterator[Path]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """One option rewrites the golden rankings; their diff is what gets reviewed."""
-    parser.addoption("--rewrite-golden", action="store_true", help="Write tests/golden/ as the ranking is now.")
+    """One option rewrites the golden and frozen files; their diff is what gets reviewed."""
+    parser.addoption("--rewrite-golden", action="store_true", help="Write the golden files as the answers are now.")

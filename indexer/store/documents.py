@@ -14,8 +14,6 @@ from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
-MAX_QUERY_VARIABLES = 500  # ids bound in one statement; far below SQLite's limit
-
 
 class TextCount(NamedTuple):
     """How many tokens a text has, and who counted."""
