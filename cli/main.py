@@ -4,7 +4,6 @@
 5 damaged         6 the system refused             7 locked     130 Ctrl-C
 """
 
-import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -53,9 +52,11 @@ def main() -> None:
     Stores are closed and streams flushed by then; freeing every module would cost a fifth of a query.
     """
     code = run(sys.argv[1:])
-    with contextlib.suppress(OSError, ValueError):
+    try:
         sys.stdout.flush()
         sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
     os._exit(code)
 
 
@@ -103,8 +104,10 @@ def declared_commands() -> dict[str, Declared]:
     """All declarations; a room that is not installed has none."""
     found: dict[str, Declared] = {}
     for name, (module, _) in COMMANDS.items():
-        with contextlib.suppress(UsageError):
+        try:
             found[name] = load_command(name, module)
+        except UsageError:
+            continue
     return found
 
 

@@ -4,7 +4,6 @@ FTS5 enumerates rows; what no facet can say is checked by SQLite meanwhile, on t
 there. Filters are part of each question: none is applied to what was picked already.
 """
 
-import contextlib
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 
 import apsw
@@ -39,7 +38,7 @@ from ctxrank.indexer.fulltext.index_file import (
     health_with_store,
     open_index,
 )
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast, contextmanager
 from ctxrank.indexer.store.connection import snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
@@ -164,7 +163,7 @@ class Fts5Engine:
 
         return missing > _MAX_MISSING_SHARE * count_documents(self.primary)
 
-    @contextlib.contextmanager
+    @contextmanager
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Pin the index, then by the next read the primary database."""
         index = self.index()

@@ -5,7 +5,6 @@ read_row(connection, "SELECT name, size_bytes FROM files WHERE id = ?", (3,), Fi
 read_value(connection, "SELECT name FROM files WHERE id = ?", (3,), str)                  its first column, or None
 """
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from itertools import starmap
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 
 if TYPE_CHECKING:
     from typing import TypeVar
@@ -182,7 +181,7 @@ def _create_private(path: str) -> None:
         ) from error
 
 
-@contextlib.contextmanager
+@contextmanager
 def immediate(connection: apsw.Connection) -> Generator[None, None, None]:
     """One short writing transaction: the lock is taken first, so it never upgrades half-way.
 
@@ -199,7 +198,7 @@ def immediate(connection: apsw.Connection) -> Generator[None, None, None]:
         raise
 
 
-@contextlib.contextmanager
+@contextmanager
 def snapshot(connection: apsw.Connection) -> Generator[None, None, None]:
     """One reading transaction; its view is fixed at the first read of each file."""
     connection.execute("BEGIN")
@@ -279,7 +278,7 @@ def _checked(found: object, type_: "type[Value]") -> "Value":
     return found
 
 
-@contextlib.contextmanager
+@contextmanager
 def sqlite_errors(what: str) -> Generator[None, None, None]:
     """Turn SQLite's errors into ours, naming the file they came from."""
     try:

@@ -10,7 +10,6 @@ read-only, because BEGIN IMMEDIATE locks every attached file that can be written
 thread; open one for each.
 """
 
-import contextlib
 import functools
 import os
 from collections.abc import Callable, Generator
@@ -18,7 +17,7 @@ from collections.abc import Callable, Generator
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 from ctxrank.indexer.store.connection import (
     APPLICATION_ID,
     DAMAGED_STEP,
@@ -133,7 +132,7 @@ class Store:
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
-    @contextlib.contextmanager
+    @contextmanager
     def write(self) -> Generator[Change, None, None]:
         """One short transaction on the primary database; its changes enter the log when it ends.
 
@@ -197,8 +196,11 @@ def make_folder(folder: str, root: str | None) -> Location:
         if not os.path.exists(os.path.join(home, PRIMARY_FILE)):
             os.chmod(home, 0o700)  # git made it, with a configuration
         ignore = os.path.join(home, ".gitignore")
-        with contextlib.suppress(FileExistsError):  # also of another process that begins at the same moment
+        try:
             descriptor = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        except FileExistsError:  # also of another process that begins at the same moment
+            pass
+        else:
             with open(descriptor, "w", encoding="utf-8") as file:
                 file.write(_GITIGNORE)
     except OSError as error:
@@ -208,12 +210,14 @@ def make_folder(folder: str, root: str | None) -> Location:
 
 def _sync_folder(folder: str) -> None:
     """Wait until the names in a folder are on the disk: SQLite does so for its own files, in their folder."""
-    with contextlib.suppress(OSError):  # some systems cannot; one may write into a folder that one may not read
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except OSError:
+        pass  # some systems cannot; one may write into a folder that one may not read
 
 
 def open_at(

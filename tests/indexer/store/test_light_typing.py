@@ -1,11 +1,14 @@
-"""Records behave as typing.NamedTuple does."""
+"""Records behave as typing.NamedTuple does, and contexts as those of contextlib."""
 
+import contextlib
 import copy
 import pickle
 import typing
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from ctxrank.indexer import light_typing
 from ctxrank.indexer.light_typing import NamedTuple
 
 
@@ -55,3 +58,47 @@ def test_a_record_can_be_copied_hashed_and_matched() -> None:
     match Point(7, 8):
         case Point(x, y):
             assert (x, y) == (7, 8)
+
+
+@pytest.mark.parametrize("make", [light_typing.contextmanager, contextlib.contextmanager], ids=["light", "contextlib"])
+def test_a_context_ends_and_fails_as_that_of_contextlib_does(
+    make: Callable[[Callable[[str], Iterator[str]]], Callable[[str], contextlib.AbstractContextManager[str]]],
+) -> None:
+    done: list[str] = []
+
+    @make
+    def context(name: str) -> Iterator[str]:
+        """Its docstring."""
+        try:
+            yield name
+        except KeyError:
+            done.append("swallowed")
+        except ValueError as error:
+            raise TypeError("translated") from error
+        finally:
+            done.append(name)
+
+    @make
+    def yields_twice(name: str) -> Iterator[str]:
+        with contextlib.suppress(KeyError):
+            yield name
+        yield name
+
+    assert (context.__name__, context.__doc__) == ("context", "Its docstring.")
+    with context("a") as value:
+        assert value == "a"
+    with context("b"):
+        raise KeyError
+    with pytest.raises(TypeError, match="translated"), context("c"):
+        raise ValueError
+    error = OSError("as it was")
+    with pytest.raises(OSError, match="as it was") as caught, context("d"):
+        raise error
+    assert caught.value is error
+    with pytest.raises(StopIteration), context("e"):
+        raise StopIteration
+    with pytest.raises(RuntimeError), yields_twice("f"):
+        pass
+    with pytest.raises(RuntimeError), yields_twice("g"):
+        raise KeyError
+    assert done == ["a", "swallowed", "b", "c", "d", "e"]
