@@ -58,7 +58,7 @@ _MATCH = Command(
     ),
     answer={
         "signature": Nullable(_SIGNATURE_FIELDS),
-        "matches": [_FIX_FIELDS],
+        **page("matches", _FIX_FIELDS),
         "reason": "string",
         "errors": "integer",
         "unsure": [_MATCH_FIELDS],

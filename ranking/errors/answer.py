@@ -55,6 +55,7 @@ class ErrorAnswer(NamedTuple):
     unit: str
     errors: int  # in the output
     unsure: tuple[ErrorMatch, ...] = ()
+    total: int = 0  # fixes, those that the limit left out counted
 
 
 def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
@@ -80,7 +81,8 @@ def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int)
         return ErrorAnswer("no_match", reason, (), signature, unit.text, count, found.unsure[: asked.limit])
     # The matcher puts the likeliest first; of equally sure ones what is refuted comes last.
     fixes.sort(key=lambda fix: (-round(fix.match.recognition, 2), fix.match.state == "refuted"))
-    return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count)
+    total = found.total - len(found.matches) + len(fixes)
+    return ErrorAnswer("matched", fixes[0].match.why[0], tuple(fixes), signature, unit.text, count, total=total)
 
 
 def _fix(primary: apsw.Connection, match: ErrorMatch, mode: RedactionMode) -> Fix | None:

@@ -100,6 +100,7 @@ class MatchAnswer(NamedTuple):
     reason: str
     signature: Signature | None  # the one that was answered, or the primary one
     unsure: tuple[ErrorMatch, ...] = ()  # what came close and was not answered
+    total: int = 0  # matches, those that the limit left out counted
 
 
 class Candidate(NamedTuple):
@@ -149,10 +150,12 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
     considered = consider(connection, asked, whose)
     if not considered.eligible:
         return MatchAnswer((), "no_match", considered.objection, asked)
-    rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[: max(limit, 1)])
+    shown = max(limit, 1)
+    rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
     sure = tuple(one for one in rated if one.recognition >= LEAST_RECOGNITION)
     if sure:
-        return MatchAnswer(sure, "matched", sure[0].why[0], asked)
+        left_out = sum(_recognition(candidate) >= LEAST_RECOGNITION for candidate in considered.eligible[shown:])
+        return MatchAnswer(sure, "matched", sure[0].why[0], asked, total=len(sure) + left_out)
     reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {LEAST_RECOGNITION:.2f})."
     if is_tie(considered.eligible[0].margin):
         reason += " Others fit as well."
@@ -261,7 +264,7 @@ def _is_local(asked: Signature) -> bool:
 
 def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
-    recognised = recognition(family_of(likeness), evidence_of(candidate))
+    recognised = _recognition(candidate)
     grade: Grade = "near"
     if likeness.is_template:
         is_here = (
@@ -273,6 +276,10 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
         recognised, known.state, known.confirmations, known.refutations, asked.values, likeness.differences,
         tuple(_reasons(asked, known.signature, likeness, grade)),
     )  # fmt: skip
+
+
+def _recognition(candidate: Candidate) -> float:
+    return recognition(family_of(candidate.likeness), evidence_of(candidate))
 
 
 def family_of(likeness: Likeness) -> CalibrationFamily:

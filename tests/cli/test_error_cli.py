@@ -9,7 +9,7 @@ from builders import Answer, answer_of
 from tables import each_row
 
 from ctxrank.cli.main import run
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_store, open_store
 
 MODULE = "ModuleNotFoundError: No module named 'yaml'\n"
 
@@ -57,6 +57,18 @@ def test_the_json_of_a_match_has_what_is_promised(error: Shell) -> None:
     assert set(promised.split()) <= set(match)
     assert (match["id"], match["grade"], match["state"], match["occurrences"]) == ("error:1", "exact", "sighted", 1)
     assert (answer["outcome"], answer["reason"], answer["errors"]) == ("matched", match["why"][0], 1)
+
+
+def test_a_match_that_a_limit_cuts_says_how_many_there_are(error: Shell) -> None:
+    for project in ("default", "other"):
+        error("save", "--solution", "pip install pyyaml", "--project", project, given=MODULE.encode())
+    with open_store(str(error.folder / ".ctxrank" / "ctxrank.db")) as store, store.write() as change:
+        # As an import may leave it: two patterns of one error in one project.
+        change.connection.execute("UPDATE error_patterns SET pattern_hash = 'other', project = 'default' WHERE id = 2")
+    cut, whole = (error("match", "--json", "-n", limit, given=MODULE.encode()).json() for limit in ("1", "2"))
+    assert (len(cut["matches"]), cut["total"], cut["has_more"]) == (1, 2, True)
+    assert (len(whole["matches"]), whole["total"], whole["has_more"]) == (2, 2, False)
+    assert error("match", "-n", "1", given=MODULE.encode()).err == "ctxrank: 1 of 2; -n shows more at once.\n"
 
 
 def test_the_json_of_silence_says_why_and_what_came_near(error: Shell) -> None:

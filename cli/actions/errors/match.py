@@ -50,8 +50,13 @@ def match(
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
-        text_notes=() if answer.fixes else tuple(_why_unknown(answer, seen)),
+        text_notes=tuple(_cut(answer) if answer.fixes else _why_unknown(answer, seen)),
     )
+
+
+def _cut(answer: ErrorAnswer) -> Iterator[str]:
+    if answer.total > len(answer.fixes):
+        yield f"{len(answer.fixes)} of {answer.total}; -n shows more at once."
 
 
 def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
@@ -72,6 +77,8 @@ def _as_json(answer: ErrorAnswer, seen: SeenBefore | None) -> dict[str, object]:
             "place": signature.frames[-1].place if signature.frames else None,
             "template": signature.template, "instance": signature.instance,
         },
+        "total": answer.total,
+        "has_more": answer.total > len(answer.fixes),
         "matches": [_fix_json(fix) for fix in answer.fixes],
         "reason": answer.reason,
         "errors": answer.errors,

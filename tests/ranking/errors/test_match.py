@@ -155,6 +155,8 @@ def test_two_patterns_of_the_very_same_error_are_both_answered(store: Store) -> 
         change.connection.execute("UPDATE error_patterns SET pattern_hash = 'imported' WHERE id = ?", (one,))
     other = save(store, text, confirmations=2)
     assert [match.pattern_id for match in ask(store, text).matches] == [other, one]
+    cut = match_errors(store.primary, [signed(text)], project="default", limit=1)
+    assert (len(cut.matches), cut.total, ask(store, text).total) == (1, 2, 2)
 
 
 def test_projects_do_not_see_each_other(store: Store) -> None:
