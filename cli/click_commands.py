@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import cleandoc
 from typing import Any
 
@@ -68,8 +69,8 @@ class LazyGroup(click.Group):
         self.lazy = dict(lazy)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of the table: the everyday ones first."""
-        return list(self.lazy)
+        """Names in the order of the table, the everyday ones first, without those that are not installed."""
+        return [name for name, (module, _) in self.lazy.items() if _is_installed(module)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module and take `command` from it."""
@@ -86,7 +87,7 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
-            near = get_close_matches(args[0], self.lazy, n=2)
+            near = get_close_matches(args[0], self.list_commands(ctx), n=2)
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
@@ -94,7 +95,15 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table of commands, without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.lazy.items()])
+            formatter.write_dl([(name, self.lazy[name][1]) for name in self.list_commands(ctx)])
+
+
+def _is_installed(module: str) -> bool:
+    """Whether an installation has a command's module; the module itself is not imported."""
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its folder is left out
+        return False
 
 
 class StoreCommand(click.Command):
