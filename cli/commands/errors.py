@@ -35,6 +35,14 @@ _OUTCOME_FIELDS = {
     "confidence": "number",
 }  # fmt: skip
 
+_FAILURE_GROUP = option("--group", help="And for this task group; none, - or 'global' means the whole session.")
+_CREATE_SESSION = option("--create-session", is_flag=True, help="Make the session if it is not there.")
+_WHOSE = option("--project", help="Whose known errors [default: the session's project, else 'default'].")
+_LANG = option("--lang", help="Leave out the known errors of other languages.")
+_TYPE = option("--type", "error_type", help="The error's type, with --message.")
+_MESSAGE = option("--message", help="The error's message, instead of its output.")
+_PROJECT = option("--project", help="Only of this project.")
+
 _MATCH = Command(
     "match",
     "ctxrank.cli.actions.errors.match:match",
@@ -47,13 +55,13 @@ _MATCH = Command(
     """,
     (
         argument("file", type=Path(), metavar="[FILE]", required=False),
-        option("--type", "error_type", help="The error's type, with --message."),
-        option("--message", help="The error's message, instead of its output."),
+        _TYPE,
+        _MESSAGE,
         option("--session", help="Record the failure for this session."),
-        option("--group", help="And for this task group; none, - or 'global' means the whole session."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
-        option("--project", help="Whose known errors [default: the session's project, else 'default']."),
-        option("--lang", help="Leave out the known errors of other languages."),
+        _FAILURE_GROUP,
+        _CREATE_SESSION,
+        _WHOSE,
+        _LANG,
         option("-n", "--limit", type=Whole(1, 12), default=3, show_default=True, help="How many."),
     ),
     answer={
@@ -78,8 +86,8 @@ _SAVE = Command(
     (
         argument("file", type=Path(), metavar="[FILE]", required=False),
         option("--solution", required=True, help="What fixed it."),
-        option("--type", "error_type", help="The error's type, with --message."),
-        option("--message", help="The error's message, instead of its output."),
+        _TYPE,
+        _MESSAGE,
         option("--hint", "hints", multiple=True, help="Where it happens: a tool, a folder, a version."),
         option("--session", help="The session whose project it belongs to."),
         option("--project", help="The project [default: the session's project, else 'default']."),
@@ -111,10 +119,10 @@ _RUN = Command(
     (
         argument("arguments", metavar="-- CMD [ARG]...", nargs=-1, required=True),
         option("--session", help="Record a failure for this session."),
-        option("--group", help="And for this task group; none, - or 'global' means the whole session."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
-        option("--project", help="Whose known errors [default: the session's project, else 'default']."),
-        option("--lang", help="Leave out the known errors of other languages."),
+        _FAILURE_GROUP,
+        _CREATE_SESSION,
+        _WHOSE,
+        _LANG,
     ),
     answer=NoJson(
         "what the command prints",
@@ -135,7 +143,7 @@ _LIST = Command(
     Example: ctxrank error list --project shop --state confirmed
     """,
     (
-        option("--project", help="Only of this project."),
+        _PROJECT,
         option("--lang", help="Leave out those of other languages."),
         option("--state", help="Only sighted, confirmed or refuted ones."),
         option("--expired", "with_expired", is_flag=True, help="Also those whose time is over."),
@@ -185,7 +193,7 @@ _PRUNE = Command(
     Example: ctxrank error prune --project shop --dry-run
     """,
     (
-        option("--project", help="Only of this project."),
+        _PROJECT,
         option("--dry-run", is_flag=True, help="Count; remove nothing."),
     ),
     answer={"deleted": "integer", "dry_run": "boolean"},

@@ -1,5 +1,6 @@
 """`ctxrank reasoning` and `strategy`: what agents thought, and what worked."""
 
+from ctxrank.cli.commands.options import CREATE_SESSION, EXACT_GROUP, FULL, LIMIT, OWNING_GROUP, OWNING_SESSION, SESSION
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _ENTRY_FIELDS = {
@@ -21,6 +22,9 @@ _STORED_FIELDS = {
     "helpfulness": "integer", "lang": "string?", "framework": "string?", "last_seen": "time", "created_at": "time",
 }  # fmt: skip
 
+_FOR_LANG = option("--lang", help="Only for this language [default: all].")
+_FOR_FRAMEWORK = option("--framework", help="Only for this framework [default: all].")
+
 _REASONING_SAVE = Command(
     "save",
     "ctxrank.cli.actions.reasoning:save",
@@ -33,8 +37,8 @@ _REASONING_SAVE = Command(
     """,
     (
         argument("text", required=False),
-        option("--session", required=True, help="The session it belongs to."),
-        option("--group", help="Its task group; none, - or 'global' means the whole session."),
+        OWNING_SESSION,
+        OWNING_GROUP,
         option("--agent", required=True, help="The agent that thought it."),
         option(
             "--phase", required=True, help="understanding, approach, decisions, risks, blockers, pivot or completion."
@@ -45,7 +49,7 @@ _REASONING_SAVE = Command(
         option("--reference", "references", multiple=True, help="A file, task or link that it refers to."),
         option("--iteration", type=Whole(0), default=0, show_default=True, help="At which try."),
         option("--agent-name", default="", help="Which of several agents of one kind."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+        CREATE_SESSION,
     ),
     answer={
         "id": "integer",
@@ -66,12 +70,12 @@ _REASONING_GET = Command(
     Example: ctxrank reasoning get --session S --group AUTH --phase decisions
     """,
     (
-        option("--session", required=True, help="The session."),
-        option("--group", help="Only of this group, exactly; none means all."),
+        SESSION,
+        EXACT_GROUP,
         option("--agent", help="Only of this agent."),
         option("--phase", help="Only of this phase."),
-        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
-        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+        LIMIT,
+        FULL,
     ),
     answer=page("reasoning", _ENTRY_FIELDS),
     exits=FOUND,
@@ -84,9 +88,9 @@ _REASONING_TIMELINE = Command(
     Example: ctxrank reasoning timeline --session S
     """,
     (
-        option("--session", required=True, help="The session."),
-        option("--group", help="Only of this group, exactly; none means all."),
-        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+        SESSION,
+        EXACT_GROUP,
+        FULL,
     ),
     answer=page("reasoning", _ENTRY_FIELDS),
     exits=FOUND,
@@ -101,7 +105,7 @@ _REASONING_CHECK = Command(
     Example: ctxrank reasoning check --session S --group AUTH --agent developer
     """,
     (
-        option("--session", required=True, help="The session."),
+        SESSION,
         option("--group", help="In this group, exactly; none means in any."),
         option("--agent", required=True, help="Whose reasoning."),
     ),
@@ -116,8 +120,8 @@ _REASONING_HANDOFFS = Command(
     Example: ctxrank reasoning handoffs --session S
     """,
     (
-        option("--session", required=True, help="The session."),
-        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
+        SESSION,
+        LIMIT,
     ),
     answer=page("handoffs", _HANDOFF_FIELDS),
     exits=FOUND,
@@ -139,8 +143,8 @@ _STRATEGY_SAVE = Command(
         option("--insight", metavar="TEXT", help="The text, instead of the argument."),
         option("--project", default="default", show_default=True, help="The project it worked in."),
         option("--topic", required=True, help="implementation, architecture, methodology or general."),
-        option("--lang", help="Only for this language [default: all]."),
-        option("--framework", help="Only for this framework [default: all]."),
+        _FOR_LANG,
+        _FOR_FRAMEWORK,
     ),
     answer=_SAVED_FIELDS,
 )
@@ -156,8 +160,8 @@ _STRATEGY_LIST = Command(
         option("--lang", help="Only those that fit this language."),
         option("--framework", help="Only those that fit this framework."),
         option("--topic", help="Only of this topic."),
-        option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
-        option("--full", "is_full", is_flag=True, help="The whole texts, not their beginnings."),
+        LIMIT,
+        FULL,
     ),
     answer=page("strategies", _STORED_FIELDS),
     exits=FOUND,
@@ -189,8 +193,8 @@ _STRATEGY_EXTRACT = Command(
         option("--session", required=True, help="The session whose work succeeded."),
         option("--group", help="Only from this group, exactly; none means all."),
         option("--project", help="Whose strategies they become [default: the session's project]."),
-        option("--lang", help="Only for this language [default: all]."),
-        option("--framework", help="Only for this framework [default: all]."),
+        _FOR_LANG,
+        _FOR_FRAMEWORK,
     ),
     answer={"session_id": "string", "group_id": "string?", "extracted": "integer", **page("strategies", _SAVED_FIELDS)},
     exits=FOUND,

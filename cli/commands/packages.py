@@ -1,5 +1,6 @@
 """`ctxrank package`, `session` and `group`: findings, and what they belong to."""
 
+from ctxrank.cli.commands.options import CREATE_SESSION, LIMIT, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION, SESSION
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _PACKAGE_FIELDS = {
@@ -27,15 +28,15 @@ _PACKAGE_SAVE = Command(
     """,
     (
         argument("path", type=Path(), metavar="FILE"),
-        option("--session", required=True, help="The session it belongs to."),
-        option("--group", help="Its task group; none, - or 'global' means the whole session."),
+        OWNING_SESSION,
+        OWNING_GROUP,
         option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation."),
         option("--producer", required=True, help="The agent that found it."),
         option("--summary", required=True, help="One line that says what is in it; stored whole."),
         option("--priority", default="medium", show_default=True, help="low, medium, high or critical."),
         option("--scope", help="group or global [default: group if there is a group]."),
         option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type]."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+        CREATE_SESSION,
     ),
     answer={
         "id": "integer",
@@ -60,7 +61,7 @@ _PACKAGE_LIST = Command(
         option("--type", "type_", help="Only of this type."),
         option("--priority", help="Only of this priority."),
         option("--superseded", is_flag=True, help="Also those that a newer one replaces."),
-        option("-n", "--limit", type=Whole(1), default=50, show_default=True, help="How many."),
+        LONG_LIMIT,
     ),
     answer=page("packages", _PACKAGE_FIELDS),
     exits=FOUND,
@@ -130,7 +131,7 @@ _SESSION_LIST = Command(
 
     Example: ctxrank session list
     """,
-    (option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),),
+    (LIMIT,),
     answer=page("sessions", _SESSION_FIELDS),
     exits=FOUND,
 )
@@ -154,11 +155,11 @@ _GROUP_CREATE = Command(
     """,
     (
         argument("name"),
-        option("--session", required=True, help="The session it belongs to."),
+        OWNING_SESSION,
         option("--title", default="", help="What the group works on."),
         option("--status", default="pending", show_default=True, help="pending, in_progress, completed …"),
         option("--reference", "references", multiple=True, help="A package of another group that it may see."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+        CREATE_SESSION,
     ),
     answer={"id": "integer", "session_id": "string", "group_id": "string"},
 )
@@ -169,7 +170,7 @@ _GROUP_LIST = Command(
 
     Example: ctxrank group list --session shop-2026-11
     """,
-    (option("--session", required=True, help="The session."),),
+    (SESSION,),
     answer={"session_id": "string", **page("groups", _GROUP_OF_SESSION_FIELDS)},
     exits=FOUND,
 )

@@ -1,5 +1,6 @@
 """`ctxrank skill`: what skills reported, which ones an agent must invoke, and whether it did."""
 
+from ctxrank.cli.commands.options import CREATE_SESSION, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION
 from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Path, Whole, argument, by_name, option, page
 
 _TESTING_MODE_HELP = "full, minimal or disabled: the last two excuse test-coverage and test-pattern-analysis."
@@ -18,10 +19,10 @@ _SAVE_OUTPUT = Command(
     (
         argument("skill"),
         argument("output", metavar="[JSON|-]", required=False),
-        option("--session", required=True, help="The session it belongs to."),
+        OWNING_SESSION,
         option("--agent", default="", help="The agent that invoked the skill."),
-        option("--group", help="Its task group; none, - or 'global' means the whole session."),
-        option("--create-session", is_flag=True, help="Make the session if it is not there."),
+        OWNING_GROUP,
+        CREATE_SESSION,
     ),
     answer={"id": "integer", "session_id": "string", "skill": "string", "iteration": "integer", "redacted": "boolean"},
 )
@@ -53,7 +54,7 @@ _OUTPUTS = Command(
         option("--session", required=True, help="The session to look in."),
         option("--agent", help="Only what this agent reported."),
         option("--group", help="Only of this group."),
-        option("-n", "--limit", type=Whole(1), default=50, show_default=True, help="How many."),
+        LONG_LIMIT,
     ),
     answer=page("outputs", _OUTPUT_FIELDS),
     exits=FOUND,
