@@ -74,7 +74,7 @@ class Call(NamedTuple):
                 folder = parent
             raise NoStoreError(
                 f"{error.message} What is read from {os.path.join(folder, '.contextia')} is kept in a store.",
-                f"Make one beside it with 'ctxrank init {folder}'.",
+                f"Make one next to it with 'ctxrank init {folder}'.",
             ) from error
 
     def note(self, text: str) -> None:

@@ -202,7 +202,7 @@ def _global(*declared: str, metavar: str | None = None, type: Type | None = None
 
 GLOBALS = (
     _global("--db", metavar="FILE", type=Path(), help="The store's ctxrank.db [default: the nearest .ctxrank/]."),
-    _global("--root", metavar="DIR", type=Path(), help="Where artifacts' paths start [default: beside .ctxrank/]."),
+    _global("--root", metavar="DIR", type=Path(), help="Where artifacts' paths start [default: .ctxrank/'s parent]."),
     _global("--json", "as_json", help="Answer in JSON."),
     _global("-q", "--quiet", help="No notes on stderr."),
     _global("-v", "--verbose", help="More notes on stderr."),

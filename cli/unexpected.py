@@ -25,7 +25,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
     if isinstance(error, apsw.Error):
         return translate(error, "the store")
     if isinstance(error, UnicodeDecodeError):  # every text that comes from outside is decoded forgivingly
-        return DamagedError("The store is damaged (a text in it is no UTF-8).", DAMAGED_STEP)
+        return DamagedError("The store is damaged (a text in it is not UTF-8).", DAMAGED_STEP)
     if isinstance(error, OSError):
         return _refused(error)
     if isinstance(error, UnicodeEncodeError) and error.encoding == "utf-8":
@@ -36,7 +36,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
         if problem:
             return DamagedError(f"The store is damaged ({problem}).", DAMAGED_STEP)
     return CtxrankError(
-        f"Something went wrong that should not: {type(error).__name__}: {error}",
+        f"Internal error: {type(error).__name__}: {error}",
         "Please report it; CTXRANK_TRACEBACK=1 shows where.",
     )
 
@@ -44,7 +44,7 @@ def explained(error: Exception, db: str | None = None, root: str | None = None) 
 def _refused(error: OSError) -> CtxrankError:
     """What the system would not do, with what helps against it."""
     if isinstance(error, FileNotFoundError) and error.filename is None:
-        return CtxrankError("The current folder is not there any more.", "Change to one that is.")
+        return CtxrankError("The current folder no longer exists.", "Change to one that exists.")
     what = f" {error.filename}" if error.filename else ""
     hint = "Check the path and its permissions."
     if error.errno in (errno.EMFILE, errno.ENFILE):

@@ -39,7 +39,7 @@ def assemble(call: Call, /, session: str, agent: str, format_: str, strict: bool
     if result.outcome == "degraded":
         notes.append(f"degraded: {result.reason}; packages are ranked by heuristics.")
     if result.stale:
-        notes.append(f"stale: the index still lacks {result.stale} changes.")
+        notes.append(f"stale: {result.stale} changes are not in the index yet.")
     return Reply(
         lambda: _as_json(result),
         lines=_compact(result) if form == "compact" else (),

@@ -107,7 +107,7 @@ def handoff_json(event: Event) -> dict[str, object]:
 def handoff_line(call: Call, event: Event) -> str:
     """A hand-off on one line: when, from whom to whom, and what."""
     handoff = read_handoff(event)
-    way = f"{', '.join(handoff.from_agents) or 'nobody'} → {handoff.to_agent or 'nobody'}"
+    way = f"{', '.join(handoff.from_agents) or 'none'} → {handoff.to_agent or 'none'}"
     entries = ", ".join(public_id(_KIND, number) for number in handoff.reasoning)
     facts = [
         event.group or WHOLE_SESSION, f"iteration {handoff.iteration}", ", ".join(handoff.phases),

@@ -101,7 +101,7 @@ def _text_notes(result: "SearchResult") -> Iterator[str]:
     if result.reason:
         yield f"degraded: {result.reason}; these hits are by heuristics."
     if result.stale:
-        yield f"stale: the index still lacks {result.stale} changes."
+        yield f"stale: {result.stale} changes are not in the index yet."
     if not result.hits:
         yield f"nothing found for: {result.query or '(an empty query)'}"
         if result.suggestions:

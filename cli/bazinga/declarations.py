@@ -66,7 +66,7 @@ _FLAGS = {
     "--lang": "The language.",
     "--limit": "How many.",
     "--metadata": "A JSON object.",
-    "--min_confidence": "Only patterns trusted so much.",
+    "--min_confidence": "Only patterns of at least this confidence.",
     "--payload-file": "Read the payload from this file.",
     "--phase": "Only this phase.",
     "--references": "A JSON array.",
@@ -137,7 +137,7 @@ _ALL = (
     ),
     _command(
         "errors", "get-error-patterns", "<project>", "--lang --min_confidence --limit",
-        help="A project's living patterns, the most trusted first.",
+        help="A project's patterns that have not expired, the most trusted first.",
     ),
     _command(
         "errors", "update-error-confidence", "<pattern_hash> <project> <success|failure>", unknown=_IGNORED,
@@ -145,7 +145,7 @@ _ALL = (
     ),
     _command(
         "errors", "cleanup-error-patterns", "[project]", unknown=_IGNORED,
-        help="Remove the patterns whose time is over.",
+        help="Remove expired patterns.",
     ),
     _command(
         "strategies", "save-strategy", "<project> <topic> <insight>", "--lang --framework --strategy_id",

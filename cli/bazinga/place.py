@@ -77,8 +77,8 @@ def open_file(path: str, place: Place) -> Store:
     """The store in a file. Raises WrongPlaceError for a database of the predecessor itself."""
     if os.path.isfile(path) and not _is_ours(path) and _is_predecessors(path):
         raise WrongPlaceError(
-            f"{path} is a database of BAZINGA and no store of ours.",
-            f"Bring it in with 'ctxrank import bazinga {path}', and leave --db away.",
+            f"{path} is a database of BAZINGA, not a ctxrank store.",
+            f"Bring it in with 'ctxrank import bazinga {path}', and omit --db.",
         )
     return open_store(path, root=place.root or place.project_root or _root_beside(path))
 
@@ -108,7 +108,7 @@ def _of_project(folder: str, place: Place, say: Callable[[str], None]) -> Store:
         say(f"There was no store in {folder}: one was made in {store.location.folder}.")
         old = os.path.join(folder, "bazinga", "bazinga.db")
         if os.path.exists(old) and os.path.getsize(old):
-            say(f"'ctxrank import bazinga {old}' brings in what is known there.")
+            say(f"'ctxrank import bazinga {old}' imports what it holds.")
     return store
 
 

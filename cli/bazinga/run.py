@@ -105,7 +105,7 @@ def _globals(call: Call, arguments: tuple[str, ...]) -> tuple[Place, bool, tuple
             continue
         if name not in ("--db", "--project-root"):
             raise UsageError(
-                f"Unknown option {arguments[at]!a}.", "Before COMMAND stand --db, --project-root, --quiet."
+                f"Unknown option {arguments[at]!a}.", "Options before COMMAND are --db, --project-root and --quiet."
             )
         if not has_value:
             if at + 1 == len(arguments):

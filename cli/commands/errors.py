@@ -92,7 +92,7 @@ _SAVE = Command(
         option("--session", help="The session whose project it belongs to."),
         option("--project", help="The project [default: the session's project, else 'default']."),
         option("--lang", help="The language [default: the one that the output shows]."),
-        option("--replace", "is_final", is_flag=True, help="Take this solution whatever is known."),
+        option("--replace", "is_final", is_flag=True, help="Replace the known solution in any case."),
     ),
     answer={
         "id": "id",
@@ -146,7 +146,7 @@ _LIST = Command(
         _PROJECT,
         option("--lang", help="Leave out those of other languages."),
         option("--state", help="Only sighted, confirmed or refuted ones."),
-        option("--expired", "with_expired", is_flag=True, help="Also those whose time is over."),
+        option("--expired", "with_expired", is_flag=True, help="Also expired ones."),
         option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
     ),
     answer=page("errors", _ERROR_FIELDS),
@@ -188,7 +188,7 @@ _REFUTE = Command(
 _PRUNE = Command(
     "prune",
     "ctxrank.cli.actions.errors.known:prune",
-    """Remove the known errors whose time is over, and count them.
+    """Remove expired known errors, and count them.
 
     Example: ctxrank error prune --project shop --dry-run
     """,

@@ -26,13 +26,13 @@ _IMPORT_JSONL = Command(
     Sessions and groups are joined by name, and everything is redacted on the way in. A file below --root speaks
     for itself; of one that is not there the exported passages are kept until 'ctxrank index' finds it. A line
     that cannot be used is reported with its number. A second run brings only what is new. The exit code is 5 for
-    a file that was cut off or edited; what there was came in.
+    a file that was cut off or edited; what could be read was imported.
 
     Example: ctxrank import jsonl shop.jsonl
     """,
     (argument("file", type=Path(), metavar="FILE"),),
     answer=IMPORTED,
-    exits={0: "done", 5: "the file was cut off or edited; what there was came in"},
+    exits={0: "done", 5: "the file was cut off or edited; what could be read was imported"},
 )
 _IMPORT = Group(
     "import",

@@ -33,7 +33,7 @@ _INDEX = Command(
 _REBUILD = Command(
     "rebuild",
     "ctxrank.cli.actions.upkeep.index:rebuild",
-    """Make the index anew from the store; the store itself is not touched.
+    """Rebuild the index from the store; the store itself is not touched.
 
     Never needed in ordinary use: a missing or damaged index is rebuilt by the next call.
 

@@ -44,7 +44,7 @@ _CONTEXT = Command(
             help="meta: fields; summary: and the first section; full: everything. A budget may lower it.",
         ),
         option("--budget", type=Whole(1), metavar="N", help="Tokens for the whole text [default: no limit]."),
-        option("--hops", type=Whole(0), metavar="N", help="How many links one after the other [default: all]."),
+        option("--hops", type=Whole(0), metavar="N", help="How many links to follow in a row [default: all]."),
         option("--no-identity", is_flag=True, help="Leave the identity out."),
         option("--no-search", is_flag=True, help="Only what links, patterns and annotations reach."),
         option(
@@ -73,7 +73,7 @@ _CHECK = Command(
     "ctxrank.cli.actions.links:check",
     """Check the artifacts of .contextia/ and the annotations in code: references, fields, paths, statuses.
 
-    Severities stand in .contextia/config.yaml (error, warning, info, off). Exit code 1 for errors, with
+    Severities are set in .contextia/config.yaml (error, warning, info, off). Exit code 1 for errors, with
     --strict also for warnings.
 
     Example: ctxrank check --strict

@@ -5,23 +5,23 @@ from ctxrank.cli.declare import AnyOf, Command, Path, Whole, argument, by_name, 
 _PURGE = Command(
     "purge",
     "ctxrank.cli.actions.upkeep.purge:purge",
-    """Forget a document, a session, a path or a secret: no byte of it stays in a file of the store.
+    """Purge a document, a session, a path or a secret: no byte of it stays in a file of the store.
 
-    What is forgotten is kept from coming back by an index, an import or a save. Where another process reads the
-    store, bytes may still be in a log: the answer is 'not yet forgotten' and the exit code 7, and the next purge,
+    What is purged is kept from coming back by an index, an import or a save. Where another process reads the
+    store, bytes may still be in a log: the answer is 'not yet purged' and the exit code 7, and the next purge,
     also one without any option, ends it. --redact is for secrets in general: names and paths stay.
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """,
     (
         argument("document", metavar="[ID]", required=False),
-        option("--session", help="Forget a session and all that belongs to it."),
-        option("--path", type=Path(), help="Forget a file or a folder, whoever has stored it."),
+        option("--session", help="Purge a session and all that belongs to it."),
+        option("--path", type=Path(), help="Purge a file or a folder from every session that stored it."),
         option(
             "--secret",
             type=Path(),
             metavar="FILE",
-            help="Forget secrets, one a line of FILE or of stdin ('-'), wherever they are.",
+            help="Purge secrets, one per line of FILE or of stdin ('-'), wherever they are.",
         ),
         option("--redact", is_flag=True, help="Redact all that is stored by today's rules, to the last byte."),
         option("--list", "is_list", is_flag=True, help="List what is kept from coming back."),
@@ -34,7 +34,7 @@ _PURGE = Command(
         {"redacted": {"*": "integer"}, "looked_at": "integer", "forgotten": "boolean", "dry_run": "boolean"},
         {**page("kept_out", {"number": "integer", "kind": "string", "forgotten_at": "time"}), "allowed": ["integer"]},
     ),
-    exits={0: "done", 7: "not yet forgotten"},
+    exits={0: "done", 7: "not yet purged"},
 )
 
 COMMANDS = by_name(_PURGE)

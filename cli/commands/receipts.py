@@ -53,7 +53,7 @@ _RECEIPT_REPLAY = Command(
 _RECEIPT_DIFF = Command(
     "diff",
     "ctxrank.cli.actions.receipts:diff",
-    """Say what receipt OTHER has otherwise than receipt ONE; 1 where nothing differs.
+    """Show how receipt OTHER differs from receipt ONE; 1 where nothing does.
 
     Example: ctxrank receipt diff 12 15
     """,

@@ -54,9 +54,9 @@ _STATUS = Command(
 _DOCTOR = Command(
     "doctor",
     "ctxrank.cli.actions.upkeep.doctor:doctor",
-    """Look at the store, its index and what they stand on; change nothing unless --repair apply is given.
+    """Check the store, its index and the machine they run on; nothing changes without --repair apply.
 
-    0: well, perhaps with warnings; 5: something is broken, or records were lost in a repair; 7: a file is
+    0: sound, perhaps with warnings; 5: something is broken, or records were lost in a repair; 7: a file is
     locked and was not looked at.
 
     Example: ctxrank doctor --deep
@@ -69,12 +69,12 @@ _DOCTOR = Command(
             metavar="N",
             help="Also let N processes save and search on this file system, in a folder that is removed afterwards.",
         ),
-        option("--seconds", type=Real(0.5, 600), default=5.0, show_default=True, help="How long --stress goes on."),
+        option("--seconds", type=Real(0.5, 600), default=5.0, show_default=True, help="How long --stress runs."),
         option(
             "--repair",
             type=OneOf(("plan", "dry-run", "apply")),
             metavar="HOW",
-            help="plan: say what would be done; dry-run: try it beside the store; apply: do it, with a copy kept.",
+            help="plan: say what would be done; dry-run: try it on a copy; apply: do it, with a copy kept.",
         ),
     ),
     answer={
@@ -83,7 +83,7 @@ _DOCTOR = Command(
         "stress?": _STRESS_FIELDS,
         "repair?": _REPAIR_FIELDS,
     },
-    exits={0: "well, perhaps with warnings", 5: "something failed, or records were lost", 7: "a file was locked"},
+    exits={0: "sound, perhaps with warnings", 5: "something failed, or records were lost", 7: "a file was locked"},
 )
 _PRUNE = Command(
     "prune",

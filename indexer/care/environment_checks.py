@@ -135,7 +135,7 @@ def _permissions(location: Location) -> Finding:
         return warn("permissions", f"{foreign[0]} belongs to another user", step)
     if wrong:
         shown = "; ".join(f"{os.path.basename(path)} has {has:o} and not {mode:o}" for path, has, mode in wrong[:4])
-        step = "'ctxrank doctor --repair apply' makes them their owner's alone."
+        step = "'ctxrank doctor --repair apply' makes them private to their owner."
         return warn("permissions", shown, step, Repair.PERMISSIONS)
     return ok("permissions", "the folder is 700, the files are 600")
 

@@ -68,7 +68,7 @@ def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterat
     is_of_another = (row[0], row[1]) != (index_file.FORMAT, index_file.FINGERPRINT)
     if is_of_another or not row[2]:
         whose = "of another ctxrank" if is_of_another else "of another store"
-        yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search makes it anew.", Repair.REBUILD)
+        yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search rebuilds it.", Repair.REBUILD)
         return
     index = index_file.Index(connection, IndexHealth.OK, name)
     state = index.state()
@@ -100,8 +100,8 @@ def _follows(connection: apsw.Connection, state: index_file.IndexState) -> Findi
         step = "The store lost its last changes, or an older copy of it was put back. If you did not do that, look for"
         return fail("index-feed", evidence, f"{step} a newer copy before the next search adapts the index.")
     if state.applied_seq and state.history_id != int(mark):
-        step = "Nothing to do: the next search makes the index anew."
-        return warn("index-feed", "the index followed another history of this store", step, Repair.REBUILD)
+        step = "Nothing to do: the next search rebuilds the index."
+        return warn("index-feed", "the index belongs to another history of this store", step, Repair.REBUILD)
     if state.applied_seq < int(last):
         step = "Nothing to do: the next search catches up, at most 2 s at a time."
         return warn("index-feed", f"the index has applied {state.applied_seq} of {last} changes", step)

@@ -169,7 +169,7 @@ def _texts(primary: apsw.Connection) -> Finding:
     if wiped:
         return fail("texts", f"texts were wiped: {', '.join(wiped)}", SALVAGE_STEP, Repair.SALVAGE)
     if undecodable:
-        return fail("texts", f"texts are no UTF-8 any more: {', '.join(undecodable)}", SALVAGE_STEP, Repair.SALVAGE)
+        return fail("texts", f"texts are no longer UTF-8: {', '.join(undecodable)}", SALVAGE_STEP, Repair.SALVAGE)
     return ok("texts", "no text was wiped, all are UTF-8")
 
 
@@ -198,8 +198,8 @@ def _feed(primary: apsw.Connection) -> Finding:
         evidence = f"{above} changes are numbered above the counter ({last}); {both} documents are also deleted"
         return fail("feed", evidence, SALVAGE_STEP, Repair.SALVAGE)
     if last and not _number(primary, "SELECT count(*) FROM history_checkpoints WHERE seq >= ?", last):
-        step = "Nothing to do: the index is made anew by the next call."
-        return warn("feed", f"change {last} has no mark", step)
+        step = "Nothing to do: the next call rebuilds the index."
+        return warn("feed", f"change {last} has no checkpoint", step)
     return ok("feed", f"{last} changes, each numbered once")
 
 
@@ -258,8 +258,8 @@ def _rules(primary: apsw.Connection) -> Finding:
 
 def _forgetting(primary: apsw.Connection) -> Finding:
     if is_erasing_due(primary):
-        evidence = "a purge is not finished: bytes of what went may be in the files"
-        return warn("forgetting", evidence, "'ctxrank purge' ends it.")
+        evidence = "a purge is not finished: bytes of what was removed may be in the files"
+        return warn("forgetting", evidence, "'ctxrank purge' finishes it.")
     return ok("forgetting", "no purge is unfinished")
 
 
@@ -271,5 +271,5 @@ def _clock(primary: apsw.Connection) -> Finding:
     )
     if newest > now_us() + _CLOCK_TOLERANCE_US:
         step = "Check this machine's clock, and that of the machine the records came from: ages are counted from it."
-        return warn("clock", f"the newest record is of {format_us(newest)}, which is still to come", step)
+        return warn("clock", f"the newest record is of {format_us(newest)}, which is in the future", step)
     return ok("clock", f"the newest record is of {format_us(newest)}" if newest else "there are no records yet")

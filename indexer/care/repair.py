@@ -22,10 +22,10 @@ from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
 from ctxrank.indexer.store.location import Location
 
 WHAT = {
-    Repair.PERMISSIONS: "make the store's folder and files their owner's alone",
+    Repair.PERMISSIONS: "make the store's folder and files private to their owner",
     Repair.LEFTOVERS: "move what killed processes left into a backup",
-    Repair.SALVAGE: "copy the store as it is, save every record that can be read, and put that in its place",
-    Repair.REBUILD: "make the index anew from the store, after a copy of the store",
+    Repair.SALVAGE: "copy the store as it is, salvage every readable record, and write them back over it",
+    Repair.REBUILD: "rebuild the index from the store, after copying the store",
 }
 
 
@@ -61,7 +61,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         exchange = salvage(location, busy_ms=busy_timeout_ms(), is_dry_run=is_dry_run)
         backup, salvaged = exchange.backup, exchange.report
         verb = "can be saved" if is_dry_run else "saved"
-        done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} made again")
+        done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
     elif Repair.REBUILD in steps and not is_dry_run:
         backup = _copied(location)
     if Repair.REBUILD in steps:
@@ -112,7 +112,7 @@ def _copied(location: Location) -> str:
 
 def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
     if is_dry_run:
-        return "would make the index anew"
+        return "would rebuild the index"
     from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only
     from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of  # noqa: PLC0415  start-up: rebuilding only
     from ctxrank.indexer.opening import open_store  # noqa: PLC0415  start-up: rebuilding only
@@ -121,5 +121,5 @@ def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
         missing = rebuild(fts5_of(store))
         trouble = index_of(store).health.value
     if trouble:
-        return f"the index could not be made anew: {trouble}; the next call tries again"
-    return "made the index anew" if not missing else f"made the index anew; it still lacks {missing} changes"
+        return f"the index could not be rebuilt: {trouble}; the next call tries again"
+    return "rebuilt the index" if not missing else f"rebuilt the index; {missing} changes are not in it yet"

@@ -51,7 +51,7 @@ def salvage(location: Location, *, busy_ms: int, is_dry_run: bool = False) -> Ex
             return _exchange(location, busy_ms, is_dry_run=is_dry_run)
         except _ChangedMeanwhile:
             time.sleep(0.05 * (attempt + 1))
-    raise LockedError(f"{location.primary} is written all the time.", "End what writes to it, and try again.")
+    raise LockedError(f"{location.primary} is written without pause.", "End the processes that write to it.")
 
 
 def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange:
@@ -82,7 +82,7 @@ def _exchange(location: Location, busy_ms: int, *, is_dry_run: bool) -> Exchange
     except OSError as error:
         raise CtxrankError(
             f"{error.filename or folder} cannot be written: {error.strerror}.",
-            "Salvaging needs room for two copies of the store beside it.",
+            "Salvaging needs room for two more copies of the store.",
         ) from error
     finally:
         with contextlib.suppress(OSError):

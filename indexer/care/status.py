@@ -53,7 +53,9 @@ def read_status(store: Store) -> Status:
             " 'fts5: off' in config.yaml switches it off."
         )
     if is_erasing_due(store.primary):
-        notes.append("A purge is not finished: bytes of what went may be in the files. 'ctxrank purge' ends it.")
+        notes.append(
+            "A purge is not finished: bytes of what was removed may be in the files. 'ctxrank purge' finishes it."
+        )
     since = rules_hold_since(store)
     older, unseen = store.primary.execute(
         """

@@ -219,7 +219,7 @@ def _judged(new: NewKnownError, old: str, state: State) -> tuple[bool, str]:
     if state == "refuted":
         return True, "the known one is refuted"
     if new.is_proposal:
-        return False, "a proposal takes the place of none"
+        return False, "a proposal replaces no saved solution"
     if old in new.solution:
         return True, "it says more"
     if state == "confirmed":

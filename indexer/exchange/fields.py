@@ -144,7 +144,7 @@ class Fields:
         items = self._list(name)
         objects = [_object(item) for item in items if is_dict(item)]
         if len(objects) < len(items):
-            raise UsageError(f"its '{name}' holds what is no object")
+            raise UsageError(f"its '{name}' holds something that is not an object")
         return [Fields(item, self._texts) for item in objects]
 
     def _list(self, name: str) -> list[object]:
@@ -152,7 +152,7 @@ class Fields:
         if value is None:
             return []
         if not is_list(value):
-            raise UsageError(f"its '{name}' is no list")
+            raise UsageError(f"its '{name}' is not a list")
         return list(value)
 
     def _string(self, name: str, default: str | None) -> str:

@@ -61,16 +61,16 @@ class LineReader:
         self._number = 0
 
     def header(self) -> Header:
-        """The first line. Raises UsageError where it is no header of a version that we know."""
+        """The first line. Raises UsageError where it is not a header of a version that we know."""
         data = self._next()
         if not data:
             raise UsageError("The file is empty.", _HINT)
         try:
             values = _parsed(data.removeprefix(b"\xef\xbb\xbf"))
         except ValueError as error:
-            raise UsageError(f"The first line is no header of an export: {error}.", _HINT) from error
+            raise UsageError(f"The first line is not a header of an export: {error}.", _HINT) from error
         if values.get("format") != FORMAT:
-            raise UsageError(f"The first line is no header: its format is not '{FORMAT}'.", _HINT)
+            raise UsageError(f"The first line is not a header: its format is not '{FORMAT}'.", _HINT)
         version, store = values.get("version"), values.get("store")
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise UsageError("The header has no version.", _HINT)
@@ -129,7 +129,7 @@ def _parsed(data: bytes) -> Mapping[str, object]:
     except ValueError as error:
         raise ValueError("it is not JSON") from error
     if not is_dict(value):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return {str(key): item for key, item in value.items()}
 
 

@@ -44,7 +44,7 @@ class ImportReport(NamedTuple):
     """What an import did, by kind; files are counted once, however many packages point to them.
 
     `files_missing` are not where their packages say. `recounted` documents got their exact token count. What is
-    not `is_complete` was cut off or edited: what there was came in.
+    not `is_complete` was cut off or edited: what could be read was imported.
     """
 
     schema: int
@@ -202,5 +202,5 @@ class ImportRun:
         }
 
     def skipped(self) -> tuple[SkippedRow, ...]:
-        """The rows that did not come in."""
+        """The rows that were not imported."""
         return tuple(self._skipped)

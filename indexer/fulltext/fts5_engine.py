@@ -209,7 +209,7 @@ class Fts5Engine:
         """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""
         query = "SELECT 1 FROM main.fts WHERE fts MATCH ? LIMIT 1"
         if surfaces and self._execute(query, (_any_word(surfaces[:_MAX_CHECKED]),)).fetchone():
-            raise apsw.CorruptError("the index's list of terms lacks one that its documents have")
+            raise apsw.CorruptError("the index's list of terms is missing one that its documents have")
 
     def impact_bounds(self, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
         """The shortest document of each level of each term."""

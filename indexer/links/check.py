@@ -173,9 +173,7 @@ def _orphan_specs(world: _World) -> Iterator[tuple[str, Problem]]:
 def _identity(world: _World) -> Iterator[tuple[str, Problem]]:
     for row in world.rows:
         if row.node.type == "identity" and row.tokens > MAX_IDENTITY_TOKENS:
-            message = (
-                f"the identity has about {row.tokens} tokens, and every context carries it: {MAX_IDENTITY_TOKENS} do"
-            )
+            message = f"the identity, part of every context, has about {row.tokens} tokens: {MAX_IDENTITY_TOKENS} do"
             yield row.node.path, Problem("oversized-identity", 1, message)
 
 
@@ -191,7 +189,7 @@ def _one_way_annotations(world: _World) -> Iterator[tuple[str, Problem]]:
             continue
         for annotation in annotations:
             if not any(matches(glob, annotation.path) for glob in spec.globs):
-                message = f"@spec {id_} stands here, but {id_} does not list this path"
+                message = f"@spec {id_} is here, but {id_} does not list this path"
                 yield annotation.path, Problem("one-way-annotation", annotation.line, message)
     if not by_spec and not world.config.is_bidirectional:
         return  # this project does not annotate

@@ -156,7 +156,7 @@ class _Builder:
         else:
             name, top.key = top.key, None
             if name in top.value:
-                message = f"'{name}' stands here a second time; the last one counts"
+                message = f"'{name}' is here a second time; the last one counts"
                 self.problems.append(Problem("duplicate-key", line, message))
             top.value[name] = value
         path = f"{top.path}.{name}" if top.path else name

@@ -66,7 +66,7 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
             " WHERE d.id = ?",
             (ref.number,),
         ).get
-        raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' forgets all of it.")
+        raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' purges all of it.")
     plan = _new_plan()
     if ref.kind == "package":
         _plan_packages(store.primary, plan, _versions(store.primary, ref.number))
@@ -83,7 +83,7 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
 
 
 def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forgot:
-    """Forget a session and all that belongs to it. Raises NotFoundError, LockedError."""
+    """Purge a session and all that belongs to it. Raises NotFoundError, LockedError."""
     session_id = find_session(store.primary, name).id
     plan = _new_plan()
     _plan_packages(store.primary, plan, _ids(store.primary, "SELECT id FROM packages WHERE session_id = ?", session_id))
@@ -145,7 +145,7 @@ def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]
         others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
         if staying := [number for number in others if number not in going]:
             plan.notes.append(
-                f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' forgets it for all."
+                f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' purges it for all."
             )
             continue
         paths.append(str(path))

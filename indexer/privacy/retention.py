@@ -111,7 +111,7 @@ def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...])
     """The kinds to look at, in their usual order."""
     unknown = [kind for kind in kinds if kind not in allowed]
     if unknown:
-        raise UsageError(f"'{unknown[0]}' is not a kind that can be pruned so.", f"Kinds are {', '.join(allowed)}.")
+        raise UsageError(f"'{unknown[0]}' is not a kind that can be pruned.", f"Kinds are {', '.join(allowed)}.")
     if session is None:
         return [kind for kind in allowed if kind in kinds or not kinds]
     within = [kind for kind in allowed if kind == SESSION or KINDS[kind].is_of_a_session]

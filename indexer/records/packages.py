@@ -306,7 +306,7 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bo
             meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
             raise UsageError(
                 f"Package {package_id} is not designated for {agent}.",
-                f"It is meant for {', '.join(meant) or 'nobody'}.",
+                f"It is designated for {', '.join(meant) or 'no agent'}.",
             )
         if any(row.iteration == iteration and row.consumed_at is not None for row in rows):
             return False

@@ -138,7 +138,7 @@ def _canonical_json(text: str, skill: str) -> str:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _no_json(skill: str, reason: str) -> UsageError:

@@ -80,7 +80,7 @@ def configured_skills(primary: apsw.Connection, *, session: Session | None = Non
 def seed_skills(change: Change, value: object, *, session_id: int | None = None) -> SeededSkills:
     """Store a configuration, for sessions still to come or for one that is there, in the caller's transaction.
 
-    Raises UsageError before anything is written: the value is no object, or a level is none of the three.
+    Raises UsageError before anything is written: the value is not an object, or a level is none of the three.
     """
     seeded, text = _checked(value)
     if session_id is None:
@@ -172,7 +172,7 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
     agents: dict[str, dict[str, str]] = {}
     for agent, skills in _merged(value).items():
         if not is_dict(skills):
-            raise UsageError(f"The skills of {agent} are no object.", f"Give each skill a level: {', '.join(LEVELS)}.")
+            raise UsageError(f"The skills of {agent} are not an object.", f"Give each a level: {', '.join(LEVELS)}.")
         levels: dict[str, str] = {}
         for name, level in _object(skills).items():
             folded = level.strip().lower() if isinstance(level, str) else ""

@@ -62,7 +62,7 @@ class IncomingTexts:
         return whole
 
     def json_list(self, text: str) -> str:
-        """A JSON list with its strings redacted; what is no list becomes the one item of it."""
+        """A JSON list with its strings redacted; what is not a list becomes the one item of it."""
         clean = self.json(text, empty="[]")
         return clean if clean.startswith("[") else "[]" if clean == "null" else f"[{clean}]"
 

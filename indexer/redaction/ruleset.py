@@ -37,7 +37,7 @@ class RedactionMode:
         for mode in REDACTION_MODES:
             if mode.value == value:
                 return mode
-        raise ValueError(f"{value!r} is no redaction mode")
+        raise ValueError(f"{value!r} is not a redaction mode")
 
     @property
     def value(self) -> str:

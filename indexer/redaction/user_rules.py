@@ -166,7 +166,7 @@ def _rule(entry: object, number: int, source: str, is_tried_out: bool) -> UserRu
         raise UsageError(f"{where} ({name}) has no pattern.", "Give a regular expression, as Python has them.")
     keywords = _list(entry.get("keywords"), f"keywords of the redaction rule {name}", source)
     if not all(isinstance(keyword, str) and keyword for keyword in keywords):
-        raise UsageError(f"{where} ({name}) has a keyword that is no text.", "Give words of the text, such as acme-.")
+        raise UsageError(f"{where} ({name}) has a keyword that is not text.", "Give words of the text, such as acme-.")
     expression = _pattern(pattern, f"{where} ({name})", is_tried_out)
     if label is None:
         label = f"[REDACTED:{name}]"
@@ -191,7 +191,7 @@ def _pattern(pattern: str, where: str, is_tried_out: bool) -> "re.Pattern[str]":
     tree = _Tree(pattern)
     if tree.has_repeat_in_repeat():
         raise UsageError(
-            f"{where}: a repeat without a bound stands inside another repeat, or repeats multiply beyond bounds.",
+            f"{where}: a repeat without a bound is inside another repeat, or repeats multiply beyond bounds.",
             "Bound it, as in [a-z]{1,40}, or repeat one class of characters.",
         )
     if is_tried_out and not _is_fast(expression, tree):

@@ -92,7 +92,7 @@ def refuse_unwritable_name(path: str) -> None:
         path.encode()
     except UnicodeEncodeError as error:
         shown = path.encode("utf-8", "backslashreplace").decode()
-        raise UsageError(f"The path {shown} is no UTF-8.", "Rename the folder, or use one beside it.") from error
+        raise UsageError(f"The path {shown} is not UTF-8.", "Rename the folder, or use another one.") from error
 
 
 def _upwards(folder: str) -> list[str]:

@@ -243,9 +243,9 @@ def _refuse_emptied(location: Location) -> None:
         return  # it is not there yet, or opening says what is wrong
     if is_emptied:
         raise DamagedError(
-            f"{location.primary} is empty, but the index of what it held is there.",
+            f"{location.primary} is empty, but its index is there.",
             f"Restore it from a backup ({location.folder}/backups has what 'ctxrank doctor' kept);"
-            f" to start with nothing, delete {location.index_file}. 'ctxrank doctor' says more.",
+            f" to start with an empty store, delete {location.index_file}. 'ctxrank doctor' says more.",
         )
 
 
@@ -265,8 +265,8 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
     strange = primary.execute(query).fetchone()
     if strange is not None and primary.pragma("application_id") == APPLICATION_ID:
         raise DamagedError(
-            f"{path} holds the {strange[0]} '{strange[1]}', which is none of ctxrank's.",
-            "Somebody else made or changed it: restore it from a backup, or move it away.",
+            f"{path} holds the {strange[0]} '{strange[1]}', which ctxrank did not make.",
+            "Another program made or changed it: restore it from a backup, or move it away.",
         )
 
 

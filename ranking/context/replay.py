@@ -176,7 +176,7 @@ def _otherwise_reached(receipt: Receipt, entries: Sequence[Entry], changed: Mapp
         if id_ in before and id_ not in changed and _state(entry) == _state(before[id_]) and entry != before[id_]
     ]  # fmt: skip
     if counted and not changed:
-        yield f"the tokens of {len(counted)} artifacts were counted anew, of {counted[0]} for one"
+        yield f"the tokens of {len(counted)} artifacts were counted again, those of {counted[0]} for example"
     for id_ in sorted(before.keys() | now.keys()):
         one, other = before.get(id_), now.get(id_)
         if id_ not in changed and "annotation" in _way(one) + _way(other) and _way(one) != _way(other):
@@ -227,4 +227,4 @@ def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, s
     else:
         what = "a document of other sessions" if count == 1 else f"{count} documents of other sessions"
     if count > 0:
-        yield f"{what} changed since: how rare words are has moved"
+        yield f"{what} changed since: the rarity of words has moved"

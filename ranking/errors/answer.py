@@ -122,5 +122,5 @@ def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) 
     if not is_alive:
         return f"The known error, error:{number}, has expired: last seen {format_day(int(last_seen))}."
     if asked.lang and lang and lang != asked.lang.lower():
-        return f"The known error, error:{number}, is one of {lang}."
+        return f"The known error, error:{number}, is for {lang}."
     return ""

@@ -50,7 +50,7 @@ def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
             real.append(condition)
         except UsageError:
             words.append(Term(str(condition)))
-    notes = tuple(f"'{word.text}' is no filter and is taken as words." for word in words)
+    notes = tuple(f"'{word.text}' is not a filter and is read as words." for word in words)
     return query._replace(terms=(*query.terms, *words), filters=tuple(real)), notes
 
 

@@ -151,7 +151,7 @@ def test_list_and_show_tell_the_record_and_what_is_recognised(error: Shell) -> N
 def test_a_saved_error_again_says_what_became_of_the_solution(error: Shell) -> None:
     error("save", "--solution", "pip install pyyaml", given=MODULE.encode())
     kept = error("save", "--solution", "pray", given=MODULE.encode()).out
-    assert "seen 2 times" in kept and "stays what it was: the known one is longer" in kept
+    assert "seen 2 times" in kept and "was kept: the known one is longer" in kept
     assert "replaced: as asked" in error("save", "--replace", "--solution", "pray", given=MODULE.encode()).out
 
 

@@ -173,7 +173,7 @@ def test_another_folder_or_command_or_a_failure_without_output_is_another_story(
     write(folder, "app.py", BROKEN)
     (folder / "sub").mkdir()
     ran(folder, "--", sys.executable, "app.py")
-    assert b"not remembered" in ran(folder, "--", "false")[2]
+    assert b"not recorded" in ran(folder, "--", "false")[2]
     write(folder, "app.py", FIXED)
     assert ran(folder / "sub", "--", sys.executable, "../app.py")[2] == b"noise\n"
     assert errors(folder) == []
@@ -193,7 +193,7 @@ def test_any_output_comes_through_as_it_is_and_a_failure_with_it_ends_well(folde
     code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 3")
     assert (code, out) == (3, OUTPUTS[name]) and b"Traceback" not in err
     is_said = name not in ("nothing", "blank", "zeros", "binary", "escapes")
-    assert (b"exit code 3 is not remembered. " in err) is not is_said
+    assert (b"exit code 3 is not recorded. " in err) is not is_said
     write(folder, "said", "all is well")
     code, out, err = ran(folder, "--", "sh", "-c", "cat said; exit 0")
     assert (code, out, err) == (0, b"all is well", b"")

@@ -225,7 +225,7 @@ def test_hand_offs_say_whose_reasoning_went_to_whom(folder: Path, capsys: pytest
     capsys.readouterr()
     assert run(["reasoning", "handoffs", "--session", "S"]) == 0
     odd, whole = capsys.readouterr().out.splitlines()
-    assert odd.endswith("Z nobody → nobody · (whole session) · iteration 0 · 0 characters")
+    assert odd.endswith("Z none → none · (whole session) · iteration 0 · 0 characters")
     assert whole.endswith(
         "Z developer, qa_expert → tech_lead · AUTH · iteration 1 · completion · 4 characters · reasoning:1"
     )

@@ -130,7 +130,7 @@ def test_all_commands_are_described_with_their_parameters(capsys: pytest.Capture
     assert (described["task"]["kind"], described["task"]["required"], described["budget"]["minimum"]) == (
         "argument", True, 1,
     )  # fmt: skip
-    assert answer["commands"]["purge"]["exit_codes"]["7"] == "not yet forgotten"
+    assert answer["commands"]["purge"]["exit_codes"]["7"] == "not yet purged"
     assert answer["global_options"][0]["words"] == ["--db"]
 
 

@@ -190,7 +190,7 @@ def arguments(data: bytes) -> None:
     finally:
         os.chdir(before)
     assert code in range(8)
-    assert "should not" not in out.getvalue() + err.getvalue()
+    assert "Internal error" not in out.getvalue() + err.getvalue()
     assert _hidden(out.getvalue() + err.getvalue()) == set()
 
 

@@ -126,7 +126,7 @@ class User:
             self.troubles.append(
                 f"{' '.join(arguments)[:60]} ends with {called.code}: {called.stderr or called.stdout}"
             )
-        for sign in ("Traceback", "should not", "AssertionError"):
+        for sign in ("Traceback", "Internal error", "AssertionError"):
             if sign in called.stdout + called.stderr:
                 self.troubles.append(f"{' '.join(arguments)[:60]} says {sign}: {called.stderr or called.stdout}")
         return called

@@ -174,4 +174,4 @@ def _is_honest(error: Failed) -> bool:
         return True  # copying, over a file system in Python; over SQLite's own it raises an error of SQLite's
     if error.code == 5 and text.startswith("doctor "):
         return "made to fail" in text  # a finding like any other, and told as what it is
-    return error.code == 6 and not any(word in text for word in ("Traceback", "damaged", "should not", "no note"))
+    return error.code == 6 and not any(word in text for word in ("Traceback", "damaged", "Internal error", "no note"))

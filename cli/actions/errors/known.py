@@ -85,7 +85,7 @@ def _saved_lines(saved: SavedKnownError, project: str) -> Iterator[str]:
     if saved.solution == "replaced":
         yield f"   The solution was replaced: {saved.reason}."
     elif saved.solution == "kept":
-        yield f"   The solution stays what it was: {saved.reason}. --replace takes the new one."
+        yield f"   The solution was kept: {saved.reason}. --replace takes the new one."
 
 
 def list_(

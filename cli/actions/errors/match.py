@@ -63,7 +63,7 @@ def _why_unknown(answer: ErrorAnswer, seen: SeenBefore | None) -> Iterator[str]:
     yield f"not known. {answer.reason}"
     if seen is not None:
         last = format_day(seen.last_seen)
-        yield f"It was seen {times(seen.times)} before, last on {last}, and nobody saved what fixed it."
+        yield f"It was seen {times(seen.times)} before, last on {last}, and no fix was saved."
 
 
 def _as_json(answer: ErrorAnswer, seen: SeenBefore | None) -> dict[str, object]:

@@ -114,7 +114,7 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
     # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
     failure = read_failure_text(finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr, run.mode)
     if failure.trouble:
-        call.note(f"exit code {finished.code} is not remembered. {failure.trouble}")
+        call.note(f"exit code {finished.code} is not recorded. {failure.trouble}")
         return
     sign_older(store)
     answer = _recognised(store, run, failure.text)
@@ -155,11 +155,11 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
     known = next((fix for fix in answer.fixes if fix.match.state != "refuted"), None)
     if known is not None:
         id_ = public_id("error", known.match.pattern_id)
-        call.note(f"{id_} is over. If its solution helped, say so: ctxrank error confirm {id_}")
+        call.note(f"{id_} no longer occurs. If its solution helped, confirm it: ctxrank error confirm {id_}")
     elif not changes.names:
-        call.note("it failed before and no file has changed since. 'ctxrank error save' keeps what helped.")
+        call.note("it failed before and no file has changed since. 'ctxrank error save' records what helped.")
     elif answer.signature is not None and is_summary(answer.signature.message):
-        call.note("its output said only that something failed. 'ctxrank error save' keeps what failed and what helped.")
+        call.note("its output said only that something failed. 'ctxrank error save' records the error and what helped.")
     else:
         _save_proposal(call, store, run, failed.unit, changes)
     # Last: a process that is killed earlier still has the failure, and learns from the next success.
@@ -180,7 +180,7 @@ def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: Tree
     id_ = public_id("error", saved.id)
     call.note(
         f"saved as {id_}, {saved.state}: {solution}. "
-        f"'ctxrank error save' says it better; 'ctxrank error confirm {id_}' says that it was that."
+        f"'ctxrank error save' replaces it with a better one; 'ctxrank error confirm {id_}' confirms that it helped."
     )
 
 

@@ -85,7 +85,8 @@ def _lines(call: Call, found: _Diagnosis) -> Iterator[str]:
 
 def _counts_line(findings: Sequence[Finding]) -> str:
     counts = _counts(findings)
-    return f"{counts['ok']} ok, {counts['warn']} to know of, {counts['fail']} broken"
+    warnings = "1 warning" if counts["warn"] == 1 else f"{counts['warn']} warnings"
+    return f"{counts['ok']} ok, {warnings}, {counts['fail']} failed"
 
 
 def _counts(findings: Sequence[Finding]) -> dict[str, int]:
@@ -104,12 +105,12 @@ def _crowd_lines(crowd: CrowdReport) -> Iterator[str]:
 def _repair_lines(found: _Diagnosis) -> Iterator[str]:
     yield ""
     if not found.steps:
-        yield "repair: there is nothing that a repair could do"
+        yield "repair: nothing to do"
         return
     if found.report is None:
         for number, step in enumerate(found.steps, 1):
             yield f"{number}. {step.value}: {care.WHAT[step]}"
-        yield "'ctxrank doctor --repair dry-run' tries it beside the store; '--repair apply' does it."
+        yield "'ctxrank doctor --repair dry-run' tries it on a copy; '--repair apply' does it."
         return
     for line in found.report.done:
         yield f"repair: {shown(line)}"
@@ -133,10 +134,10 @@ def _salvaged_lines(report: care.RepairReport) -> Iterator[str]:
         if table.rebuilt or table.lost or not table.is_count_known:
             more = "" if table.is_count_known else " or more"
             ids = f" (numbers {', '.join(map(str, table.lost_ids))})" if table.lost_ids else ""
-            counts = f"{table.saved} saved, {table.rebuilt} made again, {table.lost}{more} lost"
+            counts = f"{table.saved} saved, {table.rebuilt} rebuilt, {table.lost}{more} lost"
             yield f"        {table.name:<18} {counts}{ids}"
     if salvaged.unclaimed_pages:
-        yield f"        {salvaged.unclaimed_pages} pages hold rows of which nothing tells whose they are"
+        yield f"        {salvaged.unclaimed_pages} pages hold rows whose table is not known"
     if salvaged.is_complete:
         yield "        nothing is lost"
     if salvaged.needs_index:

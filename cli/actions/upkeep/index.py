@@ -30,7 +30,7 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
         lambda: _as_json(report, linked, dry_run=dry_run),
         _lines(call, report, linked, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
-        notes=(f"there is no {', '.join(absent)}, and nothing was known of it.",) if is_wrong else (),
+        notes=(f"there is no {', '.join(absent)}, and it was never indexed.",) if is_wrong else (),
         text_notes=stale,
     )
 

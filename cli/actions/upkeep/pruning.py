@@ -17,7 +17,7 @@ def prune(
     if (older_than is None) == (not expired):
         raise UsageError(
             "Say what is too old: --older-than AGE, or --expired.",
-            "One of the two: 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
+            "Give one of them; 'ctxrank prune --older-than 90d --dry-run' counts what would go.",
         )
     gc.enable()  # this may take a while: see cli/entry.py
     wanted = [kind.strip().lower() for kind in kinds]

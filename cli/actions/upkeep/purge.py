@@ -67,8 +67,8 @@ def purge(
 
 def _what_is_in_the_way(store: Store) -> str:
     if folder := backups_of(store):
-        return f"not yet forgotten: {folder} has copies of the store; 'ctxrank purge --backups' deletes them."
-    return "not yet forgotten: another process reads the store; 'ctxrank purge' ends it."
+        return f"not yet purged: {folder} has copies of the store; 'ctxrank purge --backups' deletes them."
+    return "not yet purged: another process reads the store; 'ctxrank purge' finishes it."
 
 
 def _forget(
@@ -127,7 +127,7 @@ def _forgot_lines(forgot: Forgot) -> Iterator[str]:
     if forgot.kept_out:
         yield f"kept out   {', '.join(map(str, forgot.kept_out))} (see 'ctxrank purge --list')"
     if not forgot.is_dry_run:
-        yield "forgotten" if forgot.is_erased else "not yet forgotten"
+        yield "purged" if forgot.is_erased else "not yet purged"
     elif not forgot.removed:
         yield "nothing would go"
 
@@ -183,4 +183,4 @@ def _redacted_lines(report: RedactedAgain, *, was_due: bool) -> Iterator[str]:
         yield f"{kind:<10} {count} {verb}"
     yield f"{'total':<10} {sum(report.redacted.values())} {verb}, {report.looked_at} looked at"
     if not report.is_dry_run and (report.redacted or was_due):  # else there was nothing to forget
-        yield "forgotten" if report.is_erased else "not yet forgotten"
+        yield "purged" if report.is_erased else "not yet purged"

@@ -44,14 +44,14 @@ def _status_lines(status: Status) -> Iterator[str]:
     if status.artifacts:
         yield f"artifacts {', '.join(f'{count} {state}' for state, count in status.artifacts.items())}"
     if status.index_trouble:
-        yield f"index     cannot answer: {status.index_trouble}; heuristics do"
+        yield f"index     cannot answer: {status.index_trouble}; heuristics answer instead"
     else:
-        yield f"index     {'up to date' if not status.stale else f'lacks {status.stale} changes'}"
+        yield f"index     {'up to date' if not status.stale else f'{status.stale} changes behind'}"
     if status.counters:
         yield f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}"
     hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
     if status.older_user_rules:
-        hint = f"{status.older_user_rules} of them before your own rules were; 'ctxrank purge --redact' redacts them"
+        hint = f"{status.older_user_rules} of them before your own rules existed; 'ctxrank purge --redact' redacts them"
     hint = f" ({hint})" if status.older_ruleset else ""
     older = f"{status.older_ruleset} documents stored under older ones"
     yield f"redaction rules {status.ruleset}; {older}{hint}"

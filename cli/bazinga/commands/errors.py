@@ -35,7 +35,7 @@ def save_error_pattern(call: BazingaCall) -> int:
 
 
 def get_error_patterns(call: BazingaCall) -> int:
-    """A project's living patterns, the most trusted first."""
+    """A project's patterns that have not expired, the most trusted first."""
     given = call.read()
     text = given.text("--min_confidence") or "0.7"
     try:
@@ -75,7 +75,7 @@ def update_error_confidence(call: BazingaCall) -> int:
 
 
 def cleanup_error_patterns(call: BazingaCall) -> int:
-    """Remove the patterns whose time is over."""
+    """Remove expired patterns."""
     project = call.read().optional(0)
     count = remove_expired(call.store, project)
     call.done(f"Cleaned up {count} expired error patterns")

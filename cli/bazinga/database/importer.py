@@ -82,6 +82,6 @@ def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
     except FileNotFoundError:
         return
     except (OSError, ValueError, RecursionError) as error:
-        run.notes.append(f"{path} did not come in: {error}.")
+        run.notes.append(f"{path} was not imported: {error}.")
         return
     yield Line(0, "setting", {"name": IMPORTED_SKILLS_CONFIG, "value": value}, name=SKILLS_CONFIG_FILE)

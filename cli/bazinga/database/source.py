@@ -42,7 +42,7 @@ def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
         try:
             read = _read(path, "immutable=1" if is_settled else "mode=ro", busy_ms)
         except UnicodeDecodeError as error:
-            raise DamagedError(f"{path} is damaged: its own table names are no text.", HINT) from error
+            raise DamagedError(f"{path} is damaged: its own table names are not text.", HINT) from error
         except apsw.Error as error:
             if is_settled and _state(path) != before:
                 continue

@@ -77,7 +77,7 @@ class Tables:
         for row in self._connection.execute(query):
             self._left_bytes -= _LEAST_ROW_BYTES + sum(len(value) for value in row if isinstance(value, bytes))
             if self._left_bytes < 0:
-                raise DamagedError(f"{self._path} says more than a file of its size can hold.", HINT)
+                raise DamagedError(f"{self._path} holds more than a file of its size can.", HINT)
             yield tuple(self._decoded(value) if isinstance(value, bytes) else value for value in row)
 
     def _decoded(self, value: bytes) -> str:

@@ -95,7 +95,7 @@ class PageFile:
             raise Unreadable(f"page {number} is not in the file")
         byte = self._page(number)[_header_at(number)]
         if byte not in _KINDS:
-            raise Unreadable(f"page {number} is no page of a table or an index")
+            raise Unreadable(f"page {number} is not a page of a table or an index")
         return PageKind(byte)
 
     def children(self, number: int) -> list[int]:

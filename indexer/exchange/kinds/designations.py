@@ -89,7 +89,7 @@ class DesignationImport:
         """The ids of a package and of its session. Raises UsageError where it is not here."""
         package_id = self._packages.target(exported_id)
         if package_id is None:
-            raise UsageError(f"its package {exported_id} did not come in")
+            raise UsageError(f"its package {exported_id} was not imported")
         found = change.connection.execute("SELECT session_id FROM packages WHERE id = ?", (package_id,)).fetchone()
         if found is None:
             raise UsageError(f"its package {exported_id} was removed here")

@@ -34,7 +34,7 @@ class Files:
             return self._run.texts.line(path), None
         shown = self._run.texts.line(inside)
         if shown != inside:
-            self._unreadable[shown] = "the path holds a secret, or what no terminal shows"
+            self._unreadable[shown] = "the path holds a secret, or characters that no terminal shows"
             return shown, None
         if inside not in self._remembered:
             self._remembered[inside] = self._prepare(inside)
@@ -45,7 +45,7 @@ class Files:
     def notes(self) -> Iterator[str]:
         """What a person should know about files that were not indexed."""
         if self._outside:
-            yield f"{self._outside} paths lead out of {self._root} through links: they came in without their files."
+            yield f"{self._outside} paths lead out of {self._root} through links: imported without their files."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
             yield f"{count} files are not indexed: {reason}."
 

@@ -71,7 +71,7 @@ class SimpleImport:
                 f"INSERT INTO {kind.table.name} ({', '.join(values)}) VALUES ({places})", tuple(values.values())
             )
         except apsw.ConstraintError as error:
-            raise UsageError("its values are none that can be stored") from error
+            raise UsageError("its values cannot be stored") from error
         number = connection.last_insert_rowid()
         self._put_document(change, number)
         return Written(self._arrivals.claim(kind.name, number))

@@ -159,4 +159,4 @@ def _by_search(absence: _Absence) -> str:
     found = sum(tier == 3 for tier in absence.tiers.values())
     if not found:
         return "search found nothing for the words of the task"
-    return f"search has {found} others for the words of the task, and not it"
+    return f"search has {found} others for the words of the task, but not it"

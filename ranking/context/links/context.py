@@ -96,7 +96,7 @@ def _notes(store: Store, tree: Tree, closure: Closure) -> tuple[str, ...]:
     has_code = any(one.node.globs_json != "[]" for one in closure.reached)
     if not has_code or is_looked_through(store.primary, tree):
         return ()
-    return ("The code was never looked through for annotations (@spec and the like): 'ctxrank index' does it.",)
+    return ("The code was never scanned for annotations (@spec and the like); 'ctxrank index' does it.",)
 
 
 def _annotated(graph: Graph, closure: Closure) -> dict[str, list[str]]:

@@ -528,7 +528,7 @@ def test_the_skills_config_beside_it_becomes_a_setting(store: Store, db: Predece
 def test_a_skills_config_that_is_no_json_is_only_noted(store: Store, db: PredecessorDb) -> None:
     (Path(db.path).parent / "skills_config.json").write_text("{", encoding="utf-8")
     report = import_bazinga(store, db.path)
-    assert "skills_config.json did not come in" in report.notes[0]
+    assert "skills_config.json was not imported" in report.notes[0]
     assert rows(store, "SELECT * FROM settings") == []
 
 

@@ -328,9 +328,9 @@ def test_people_get_a_table_and_the_next_step(shop: Location, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "fail  truth-integrity" in shown
     assert "→ 'ctxrank doctor --repair dry-run' counts what can be saved" in shown
-    assert shown.strip().endswith("broken")
+    assert shown.strip().endswith("failed")
     assert run(["--db", shop.primary, "doctor", "--repair", "dry-run"]) == 5
-    assert "groups             0 saved, 7 made again, 0 lost" in capsys.readouterr().out
+    assert "groups             0 saved, 7 rebuilt, 0 lost" in capsys.readouterr().out
 
 
 def test_doctor_is_the_next_step_of_a_damaged_store(shop: Location, capsys: pytest.CaptureFixture[str]) -> None:

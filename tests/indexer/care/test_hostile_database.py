@@ -94,7 +94,7 @@ def test_pages_that_are_shared_without_end_are_refused_before_they_fill_the_memo
         )
     connection.close()
     Path(db.path).write_bytes(_with_shared_pages(_compacted(db.path)))
-    with pytest.raises(DamagedError, match="more than a file of its size can hold"):
+    with pytest.raises(DamagedError, match="holds more than a file of its size can"):
         read_predecessor(db.path, busy_ms=0)
 
 

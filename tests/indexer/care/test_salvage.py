@@ -373,7 +373,7 @@ def test_a_row_that_no_reader_could_parse_is_made_harmless(shop: Location) -> No
 
 def test_an_emptied_store_is_not_taken_for_a_new_one(shop: Location) -> None:
     Path(shop.primary).write_bytes(b"")
-    with pytest.raises(DamagedError, match="is empty, but the index of what it held is there"):
+    with pytest.raises(DamagedError, match="is empty, but its index is there"):
         open_store(shop.primary)
     assert os.path.getsize(shop.primary) == 0
 

@@ -288,7 +288,7 @@ def test_every_text_is_redacted_on_its_way_in(store: Store, other: Store) -> Non
     [
         (b"no json\n", "not JSON"),
         (b"\xff\xfe\n", "not UTF-8"),
-        (b"[1]\n", "no JSON object"),
+        (b"[1]\n", "not a JSON object"),
         (b"[" * 200_000, "nested too deeply"),
         (as_bytes(SESSION), "format"),
         (as_bytes({**HEADER, "version": 2}), "knows up to 1"),
@@ -328,8 +328,8 @@ def test_an_empty_file_is_refused(store: Store) -> None:
         ({**PACKAGE, "created_at": "7d"}, "not an ISO time"),
         ({**PACKAGE, "created_at": "2026-13-45"}, "not an ISO time"),
         ({**PACKAGE, "supersedes": "x"}, "'supersedes'"),
-        ({**PACKAGE, "consumers": "developer"}, "no list"),
-        ({**PACKAGE, "consumers": ["developer"]}, "no object"),
+        ({**PACKAGE, "consumers": "developer"}, "not a list"),
+        ({**PACKAGE, "consumers": ["developer"]}, "not an object"),
         ({**PACKAGE, "deliveries": [{"agent": "developer"}]}, "'iteration'"),
         ({**PACKAGE, "passages": [{"key": "k"}]}, "'text'"),
         ({**THOUGHT, "phase": "mood"}, "understanding"),
@@ -347,7 +347,7 @@ def test_an_empty_file_is_refused(store: Store) -> None:
         ({"record": "group", "session": "S", "name": "-", "created_at": ISO}, "whole session"),
         ({"record": "receipt"}, "'receipt' is not a record"),
         ({"no": "record"}, "which record"),
-        (["a list"], "no JSON object"),
+        (["a list"], "not a JSON object"),
     ],
 )  # fmt: skip
 def test_a_line_that_cannot_be_used_is_named_and_the_rest_comes_in(store: Store, line: object, why: str) -> None:

@@ -83,7 +83,7 @@ def test_what_belongs_to_no_package_is_named(store: Store) -> None:
         ("consumer", "line 3", "its package 7 is not there"),
         ("delivery", "line 4", "its package 8 is not there"),
         ("consumer", "line 5", "its 'package' is 'x', not a whole number from 1"),
-        ("consumer", "line 7", "its package 7 did not come in"),
+        ("consumer", "line 7", "its package 7 was not imported"),
     ]
 
 

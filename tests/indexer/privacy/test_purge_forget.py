@@ -260,7 +260,7 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_purge_ends_it
     db = ["--db", store.location.primary]
     with reading(store):
         assert run(["purge", "--session", "S", *db]) == LockedError.exit_code
-        assert "not yet forgotten" in capsys.readouterr().out
+        assert "not yet purged" in capsys.readouterr().out
         assert "purge" in " ".join(read_status(store).notes)
         assert run(["purge", *db]) == LockedError.exit_code
     assert run(["purge", *db]) == 0

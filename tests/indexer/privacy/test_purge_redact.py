@@ -222,11 +222,11 @@ def test_while_a_reader_reads_it_is_not_yet_forgotten_and_the_next_call_ends_it(
     redact = ["purge", "--redact", "--db", ruled.location.primary]
     with reading(ruled):
         assert run(redact) == LockedError.exit_code
-        assert capsys.readouterr().out.endswith("not yet forgotten\n")
+        assert capsys.readouterr().out.endswith("not yet purged\n")
         assert "purge" in " ".join(read_status(ruled).notes)
         assert run(redact) == LockedError.exit_code
     assert run(redact) == 0
-    assert capsys.readouterr().out.endswith("\ntotal      0 redacted, 13 looked at\nforgotten\n")
+    assert capsys.readouterr().out.endswith("\ntotal      0 redacted, 13 looked at\npurged\n")
     assert is_all_erased(ruled) and read_status(ruled).notes == ()
 
 
@@ -315,7 +315,7 @@ def test_status_counts_what_is_older_than_the_users_rules_until_it_is_redacted(s
     save(store, "b.md")
     assert read_status(store).older_ruleset == 2
     db = ["--db", store.location.primary]
-    assert "2 of them before your own rules were" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
+    assert "2 of them before your own rules existed" in CliRunner().invoke(whole_cli(COMMANDS), ["status", *db]).stdout
     CliRunner().invoke(whole_cli(COMMANDS), ["purge", "--redact", *db])
     assert read_status(store).older_ruleset == 0
     config.write_text(f"redaction: {json.dumps({'rules': [{'name': 'mine', 'pattern': 'other[a-z]{8}'}]})}\n")

@@ -330,7 +330,7 @@ def test_references_are_checked_again_afterwards(store: Store) -> None:
     "arguments, said",
     [
         ([], "--older-than AGE, or --expired"),
-        (["--expired", "--older-than", "9d"], "One of the two"),
+        (["--expired", "--older-than", "9d"], "Give one of them"),
         (["--older-than", "soon"], "not a time"),
         (["--older-than", "2999-01-01"], "in the future"),
         (["--older-than", "9d", "--kind", "passage"], "package, reasoning, error, strategy, skill, event, session"),

@@ -208,7 +208,7 @@ def test_taking_what_is_meant_for_others_says_for_whom_it_is(store: Store) -> No
     save(store, "a.md", consumers=("developer",))
     with pytest.raises(UsageError) as refused:
         consume(store, 1, "qa_expert")
-    assert refused.value.hint == "It is meant for developer."
+    assert refused.value.hint == "It is designated for developer."
     with pytest.raises(NotFoundError):
         consume(store, 99, "developer")
 

@@ -103,7 +103,7 @@ def test_a_key_that_is_no_agent_is_noted_and_ignored(store: Store) -> None:
     [
         ({"developer": {"lint-check": "always"}}, "developer's skill lint-check is 'always'. Levels are mandatory, "),
         ({"pm": {"lint-check": False}}, "project_manager's skill lint-check is False. Levels are mandatory, optional"),
-        ({"developer": ["lint-check"]}, "The skills of developer are no object"),
+        ({"developer": ["lint-check"]}, "The skills of developer are not an object"),
         ({"developer": {" ": "optional"}}, "A skill needs a name"),
         (["developer"], "is an object"),
         (None, "is an object"),

@@ -528,7 +528,7 @@ def test_a_phase_asks_for_reasoning_alone(store: Store) -> None:
 def test_an_unknown_phase_is_named_with_those_there_are(store: Store) -> None:
     with pytest.raises(UsageError, match="'bogus' is not a phase"):
         found(store, "x", phase="bogus")
-    assert "'phase:bogus' is no filter" in found(store, "x phase:bogus").notes[0]
+    assert "'phase:bogus' is not a filter" in found(store, "x phase:bogus").notes[0]
 
 
 def test_what_reasoning_refers_to_finds_it(store: Store) -> None:
