@@ -59,9 +59,10 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
-def test_the_files_that_the_architecture_names_are_there() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    for name in set(re.findall(r"`((?:indexer|ranking|cli|tests)/[\w.]+)`", text)):
+@each_row("page", [page for page in PAGES if page.parent in (ROOT, ROOT / "docs")])
+def test_the_files_that_a_page_names_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name in set(re.findall(r"`((?:indexer|ranking|cli|tests|benchmarks)/[\w./-]+)(?:::\w+)?`", text)):
         assert (ROOT / name).exists(), name
 
 
