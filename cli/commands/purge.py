@@ -1,4 +1,4 @@
-"""`ctxrank purge`: forget what is stored, or take secrets out of it."""
+"""`ctxrank purge`: remove what is stored to the last byte, or take secrets out of it."""
 
 from ctxrank.cli.declare import AnyOf, Command, Path, Whole, argument, by_name, option, page
 
