@@ -9,7 +9,7 @@ _PURGE = Command(
 
     What is purged is kept from coming back by an index, an import or a save. Where another process reads the
     store, bytes may still be in a log: the answer is 'not yet purged' and the exit code 7, and the next purge,
-    also one without any option, ends it. --redact is for secrets in general: names and paths stay.
+    even one without options, finishes it. --redact is for secrets in general: names and paths stay.
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """,

@@ -28,7 +28,7 @@ from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
 
-_NAMES_TOLD = 8
+_NAMES_SHOWN = 8
 _MAX_COMMAND_CHARS = 200
 
 
@@ -89,8 +89,8 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
     except Exception as error:  # a failure here must not change the command's result
         from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
-        told = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
-        call.note(f"not recorded: {told.message} {told.hint}".rstrip())
+        reported = error if isinstance(error, CtxrankError) else explained(error, call.db, call.root)
+        call.note(f"not recorded: {reported.message} {reported.hint}".rstrip())
     return finished.code
 
 
@@ -170,8 +170,8 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
 
 def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: TreeChanges) -> None:
     """Keep what changed between the failure and the success as a sighted solution."""
-    named = ", ".join(changes.names[:_NAMES_TOLD])
-    more = len(changes.names) - _NAMES_TOLD
+    named = ", ".join(changes.names[:_NAMES_SHOWN])
+    more = len(changes.names) - _NAMES_SHOWN
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
