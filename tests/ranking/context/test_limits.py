@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.context.assembly.zones import SUMMARY_CHARS, Zone, truncated, usage
+from ctxrank.ranking.context.assembly.limits import SUMMARY_CHARS, Zone, truncated, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 
