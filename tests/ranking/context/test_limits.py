@@ -1,4 +1,4 @@
-"""Zones: where they begin, and what a summary may have in each."""
+"""Limits: where the zones begin, and what a summary may have in each."""
 
 from hypothesis import given
 from hypothesis import strategies as st
