@@ -24,10 +24,12 @@ from workspace import Workspace
 
 from ctxrank.indexer.light_typing import is_list
 from ctxrank.indexer.store.config import Config
-from ctxrank.ranking.evaluation.collection import Collection, JudgedQuery, SourceDocument, read_collections
-from ctxrank.ranking.evaluation.evaluate import indexed, ndcg, text_scores
+from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, SourceDocument, read_collections
+from ctxrank.ranking.evaluation.evaluate import Indexed, indexed, ndcg
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
+from ctxrank.ranking.retrieval.hits import SearchRequest
+from ctxrank.ranking.retrieval.search import search
 
 MIN_GAIN = 0.02
 MAX_LOSS = 0.01
@@ -153,11 +155,21 @@ class _Known:
         return (time - changes[place - 1]) // _DAY_S if place else _NEVER_DAYS
 
 
+def _text_scores(one: Indexed, query: JudgedQuery) -> dict[str, float]:
+    """T of every document that matches, without what is known of it, by the corpus' ids."""
+    request = SearchRequest(
+        query.text, len(one.collection.documents), as_of=MADE_AT, is_by_passage=one.loaded.is_of_passages,
+        is_plain=True, has_snippets=False,
+    )  # fmt: skip
+    hits = search(one.store, request, Config(ranking={"text": 1.0})).hits
+    return {one.loaded.ids[hit.id]: hit.score for hit in hits if hit.id in one.loaded.ids}
+
+
 def measured(history: History) -> Iterator[Figure]:
     """nDCG@10 by text alone, and what the blend gains with real and with shuffled signals."""
     queries = history.collection.queries
     with indexed(history.collection, Config()) as one:
-        texts = {query.id: text_scores(one, query, Config()) for query in queries}
+        texts = {query.id: _text_scores(one, query) for query in queries}
     known = _Known(history)
     signals = {query.id: known.at(history.times[query.id]) for query in queries}
 

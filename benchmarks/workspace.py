@@ -82,7 +82,8 @@ class Workspace:
         self.is_offline = is_offline
         self._stores: dict[StoreShape, str] = {}
 
-    def ctxrank(self, *words: str) -> list[str]:
+    @staticmethod
+    def ctxrank(*words: str) -> list[str]:
         """The command that was installed beside this interpreter, with its arguments."""
         return [os.path.join(os.path.dirname(sys.executable), "ctxrank"), *words]
 

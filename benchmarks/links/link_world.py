@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from link_words import CONCEPTS, Prose
 
-from ctxrank.ranking.retrieval.stopwords import STOPWORDS
+from ctxrank.ranking.retrieval.query import STOPWORDS
 
 _FOLDERS = {"SPEC": "system/specs", "DEC": "system/rationale", "NORM": "system/norms", "TASK": "work/tasks"}
 _LISTS = {"SPEC": "specs", "DEC": "decisions", "NORM": "norms"}

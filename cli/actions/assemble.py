@@ -16,8 +16,8 @@ from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
+from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
 from ctxrank.ranking.context.assembly.request import DETAILS, REACHES, TESTING_MODES, TOKENS_PER_SPAWN, AssembleRequest
-from ctxrank.ranking.context.assembly.shares import REASONING_TOKENS
 
 if TYPE_CHECKING:
     from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage

@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given_text import decoded, readable
+from ctxrank.cli.actions.given import decoded, readable
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError

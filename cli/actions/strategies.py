@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given_text import given_text
-from ctxrank.cli.actions.known_groups import note_unknown_group
+from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.records.sessions import find_session, is_session_wide

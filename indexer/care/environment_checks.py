@@ -11,7 +11,7 @@ from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.store.location import BACKUPS, Location
 
-STRESS = ".stress-"  # and the process that runs it: see cli/commands/crowd.py
+STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
 # WAL needs shared memory and byte locks between all who have a file open: other machines have neither.
 _NETWORK_FILE_SYSTEMS = (

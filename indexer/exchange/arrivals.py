@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.ledger import digest_of, row_key
+from ctxrank.indexer.exchange.ledger import row_digest, row_key
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportRun, Incoming, Writer
 from ctxrank.indexer.store.store import Change
@@ -65,7 +65,7 @@ class Arrivals:
         for line in lines:
             try:
                 key = identity(line) if callable(identity) else key_of(line, identity)
-                digest = digest_of(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
+                digest = row_digest(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
                 seen = Incoming(key, line.shown, digest, line)
                 if not self.run.is_pending(kind, seen):
                     continue

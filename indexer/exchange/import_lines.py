@@ -24,8 +24,8 @@ from ctxrank.indexer.exchange.kinds.settings import bring_settings
 from ctxrank.indexer.exchange.lines import BadLine, Line
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
 from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.token_backfill import backfill_counts
 from ctxrank.indexer.text.lines import one_line
 
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.

@@ -6,13 +6,13 @@ and two that grew apart from one copy do not overwrite each other's rows.
 """
 
 import contextlib
-import hashlib
 from collections.abc import Generator
 
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import digest_of
 
 
 class Entry(NamedTuple):
@@ -91,17 +91,12 @@ class Ledger:
         self._entries.setdefault(kind, {})[key] = entry
 
 
-def digest_of(row: tuple[object, ...]) -> str:
+def row_digest(row: tuple[object, ...]) -> str:
     """A digest of all values of a row."""
-    return _hash(row, 16)
+    return digest_of(repr(row), 16)
 
 
 def row_key(number: int | None, *identity: object) -> str:
     """The key of a row: its number, and a hash of what never changes in it (which may hold a secret)."""
-    suffix = _hash(identity, 8)
+    suffix = digest_of(repr(identity), 8)
     return suffix if number is None else f"{number}:{suffix}"
-
-
-def _hash(values: tuple[object, ...], size_bytes: int) -> str:
-    text = repr(tuple(values)).encode("utf-8", "backslashreplace")
-    return hashlib.blake2b(text, digest_size=size_bytes).hexdigest()

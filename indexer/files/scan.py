@@ -26,8 +26,8 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
-from ctxrank.indexer.store.token_backfill import backfill_counts
 from ctxrank.indexer.text.tokens import TokenCounter
 from ctxrank.indexer.text.vocabulary import local_counter
 

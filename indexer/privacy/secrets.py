@@ -22,7 +22,7 @@ from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.redaction.user_rules import FORGOTTEN_LABEL, UserRules
+from ctxrank.indexer.redaction.user_rules import PURGED_LABEL, UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
 from ctxrank.indexer.store.store import Change, Store
 
@@ -46,8 +46,8 @@ def read_secrets(text: str) -> list[str]:
         raise UsageError(
             "That is too much at once.", f"At most {_MOST_SECRETS} secrets of {_MOST_CHARS} characters are read."
         )
-    if any(secret.lower() in FORGOTTEN_LABEL.lower() for secret in secrets):
-        raise UsageError("A secret is a part of what takes the place of secrets.", f"That is {FORGOTTEN_LABEL}.")
+    if any(secret.lower() in PURGED_LABEL.lower() for secret in secrets):
+        raise UsageError("A secret is a part of what takes the place of secrets.", f"That is {PURGED_LABEL}.")
     return sorted(secrets, key=len, reverse=True)
 
 
@@ -103,7 +103,7 @@ def _without(text: str, pattern: "re.Pattern[str]") -> str:
     done = 0
     for start, end in sorted(find_in_any_encoding(text, _finder(pattern))):
         if start >= done:
-            pieces += text[done:start], FORGOTTEN_LABEL
+            pieces += text[done:start], PURGED_LABEL
         done = max(done, end)  # of two that overlap, the rest of the second goes, too
     return "".join([*pieces, text[done:]])
 

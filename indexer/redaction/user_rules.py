@@ -21,8 +21,8 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, cast, is_dict, is_list
 from ctxrank.indexer.redaction.purged_secrets import BlockedSecret, find_purged_secrets
 
-FORGOTTEN_RULE = "forgotten"
-FORGOTTEN_LABEL = "[FORGOTTEN]"
+PURGED_RULE = "forgotten"
+PURGED_LABEL = "[FORGOTTEN]"
 MOST_RULES = 100
 _MOST_CHARS = 1000  # of a pattern
 _MOST_REPEATS = 1000  # a bound above this is none
@@ -81,7 +81,7 @@ class UserRules(NamedTuple):
         )
 
         for start, end in find_in_any_encoding(text, self._find_plainly):
-            yield UserFound(start, end, FORGOTTEN_LABEL, FORGOTTEN_RULE)
+            yield UserFound(start, end, PURGED_LABEL, PURGED_RULE)
 
     def _find_plainly(self, text: str) -> Iterator[tuple[int, int]]:
         if self.literals is not None:

@@ -35,6 +35,18 @@ RETRIEVAL_LIMITS = {
     "investigator": 5,
 }
 DEFAULT_SAFETY_MARGIN = 0.15
+# Settings of the ranking. The formulas' modules say what each means and why it has its value; `ctxrank eval sweep`
+# finds values for labels of one's own. Here is only what is allowed: beyond these ranges a formula means nothing.
+RANKING_RANGES: Mapping[str, tuple[float, float]] = {
+    "k1": (0.1, 10.0),
+    "b": (0.0, 1.0),
+    "title": (0.0, 20.0),
+    "path": (0.0, 20.0),
+    "identifiers": (0.0, 20.0),
+    "near": (0.0, 5.0),
+    "exact": (0.0, 5.0),
+    "text": (0.0, 1.0),
+}
 # What can have a time to live. An error pattern has one of its own, too.
 TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 NEVER = "never"
@@ -158,9 +170,7 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "redaction":
             continue  # the two files' rules are read together, when all else is known
         elif key == "ranking":
-            from ctxrank.indexer.store.ranking_settings import checked_settings  # noqa: PLC0415  start-up: few set it
-
-            config = config._replace(ranking={**config.ranking, **checked_settings(value, source)})
+            config = config._replace(ranking={**config.ranking, **checked_ranking(value, source)})
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))
@@ -315,3 +325,18 @@ def _try_rules(value: object, path: str) -> None:
         from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
 
         parse_user_rules(value["redaction"], path)
+
+
+def checked_ranking(value: object, source: str) -> dict[str, float]:
+    """The numbers by name. Raises UsageError for a name that is none, and for what is no number in its range."""
+    if not is_dict(value):
+        raise UsageError(f"{source}: ranking is '{value}'.", f"Give a number for each of {', '.join(RANKING_RANGES)}.")
+    settings: dict[str, float] = {}
+    for name, given in value.items():
+        if name not in RANKING_RANGES:
+            raise UsageError(f"{source}: ranking has no '{name}'.", f"It has {', '.join(RANKING_RANGES)}.")
+        least, most = RANKING_RANGES[str(name)]
+        if isinstance(given, bool) or not isinstance(given, int | float) or not least <= given <= most:
+            raise UsageError(f"{source}: ranking's {name} is '{given}'.", f"Give a number from {least:g} to {most:g}.")
+        settings[str(name)] = float(given)
+    return settings

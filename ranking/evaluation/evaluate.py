@@ -94,14 +94,6 @@ def ranked_ids(one: Indexed, query: JudgedQuery, config: Config) -> list[str]:
     return [one.loaded.ids[hit.id] for hit in search(one.store, request, config).hits if hit.id in one.loaded.ids]
 
 
-def text_scores(one: Indexed, query: JudgedQuery, config: Config) -> dict[str, float]:
-    """T of every document that matches, without what is known of it, by the corpus' ids."""
-    text_alone = config._replace(ranking={**config.ranking, "text": 1.0})
-    request = _request(one, query)._replace(limit=len(one.collection.documents), has_snippets=False)
-    hits = search(one.store, request, text_alone).hits
-    return {one.loaded.ids[hit.id]: hit.score for hit in hits if hit.id in one.loaded.ids}
-
-
 def _latency_ms(one: Indexed, query: JudgedQuery, config: Config) -> float:
     started = time.perf_counter_ns()
     search(one.store, _request(one, query), config)

@@ -14,8 +14,7 @@ from contextlib import ExitStack
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.ranking_settings import RANGES
+from ctxrank.indexer.store.config import RANKING_RANGES, Config
 from ctxrank.ranking.evaluation.collection import Collection, JudgedQuery
 from ctxrank.ranking.evaluation.evaluate import Indexed, Progress, indexed, quality, ranked_ids
 from ctxrank.ranking.formulas.tuning import tuned
@@ -107,7 +106,7 @@ def _ascend(
             present = float(getattr(tuned(settings), name))
             best = settings
             for factor in _FACTORS:
-                least, greatest = RANGES[name]
+                least, greatest = RANKING_RANGES[name]
                 value = round(min(max(present * factor, least), greatest), 4)
                 candidate = {**settings, name: value}
                 if value != present and (found := bench.mean(candidate)) > score + _MIN_GAIN:

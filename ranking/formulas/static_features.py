@@ -22,7 +22,6 @@ DEFAULT_PRIORITY_WEIGHT = 2
 PRIORITY_FACTOR = 4.0
 SAME_GROUP_BOOST = 2.0
 AGENT_BOOST = 1.5
-MAXIMUM = 20.5
 # In the history of pytest 300 commit messages look for the files they changed; same_group is the folder most worked in
 # (2026-11, nDCG@10 over text alone, then with the files' signals shuffled). As above with w = 0.7: +0.005, -0.006;
 # half-life 90 days, w = 0.7, group 2, recency 2: +0.027, -0.018; w = 0.8, group 1, recency 3: +0.025, -0.008.

@@ -21,8 +21,7 @@ from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.text.identifiers import split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
-from ctxrank.ranking.retrieval.query import Query, Term
-from ctxrank.ranking.retrieval.stopwords import STOPWORDS
+from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
 
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first

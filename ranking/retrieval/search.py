@@ -32,9 +32,8 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.explain import explain_blend
 from ctxrank.ranking.retrieval.filters import Filters, resolve_filters, with_real_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
-from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult
+from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult, cleaned_parent, make_hit
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
-from ctxrank.ranking.retrieval.presentation import cleaned_parent, make_hit
 from ctxrank.ranking.retrieval.query import Query, parse_query, plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
 from ctxrank.ranking.retrieval.snippets import snippet

@@ -8,7 +8,7 @@ import pytest
 from builders import make_store
 from tables import each_row
 
-from ctxrank.cli.actions.reasoning_view import fenced
+from ctxrank.cli.actions.reasoning import fenced
 from ctxrank.cli.main import run
 from ctxrank.indexer.records.events import REASONING_HANDOFF, record_event
 from ctxrank.indexer.records.reasoning import list_reasoning

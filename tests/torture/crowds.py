@@ -16,13 +16,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from acts import ACTS, SESSION, Errand, Unrecorded, new
 from builders import make_store, word
 from examine import troubles_of
 from promises import Ledger, Shape
 
+from ctxrank.cli.actions.upkeep.crowd import Worker, percentile, press, took_ms
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.records.sessions import NewSession, create_session
 
@@ -51,14 +52,6 @@ class Crowd(NamedTuple):
     failures: tuple[str, ...]
 
 
-class _Call(NamedTuple):
-    """One call of a member of the crowd."""
-
-    name: str
-    took_ms: float
-    is_cold: bool
-
-
 def crowd(
     work: str,
     *,
@@ -77,46 +70,21 @@ def crowd(
     failures: list[str] = []
     # From the first call on there is something to find: a search that finds nothing has failed.
     ACTS["save_through_the_api"](Errand(home, "", random.Random(seed), 500_000, ledger.hear, {}))
-    calls = _press(home, seed, seconds, processes, ledger, failures)
-    say(f"{len(calls)} calls, {len(failures)} failures")
+    works = press(home, read_and_write, processes=processes, seconds=seconds, given=seed)
+    for who, done in enumerate(works):
+        for line in done.told:
+            ledger.hear(line)
+        failures += [f"member {who}: {problem}" for problem in done.problems]
+    took, cold = took_ms(works), took_ms(works, "cold")
+    say(f"{len(took)} calls, {len(failures)} failures")
     hold = min(_LONGEST_HOLD_S, seconds / 3) if hold_s is None else hold_s
     waited, locked = _hold_the_lock(home, hold, ledger, failures)
     say(f"the lock was held for {hold:g} s: {waited} calls waited, {locked} were told so")
     failures += troubles_of(home, ledger.promises, random.Random(seed), is_thorough=True)
-    took = sorted(call.took_ms for call in calls)
-    cold = sorted(call.took_ms for call in calls if call.is_cold)
     return Crowd(
-        seed, processes, seconds, len(took), len(cold), ledger.kept, _share(took, 0.5), _share(took, 0.95),
-        _share(cold, 0.95), _share(took, 1.0), hold, waited, locked, tuple(failures[:_FAILURES_KEPT]),
+        seed, processes, seconds, len(took), len(cold), ledger.kept, percentile(took, 0.5), percentile(took, 0.95),
+        percentile(cold, 0.95), percentile(took, 1.0), hold, waited, locked, tuple(failures[:_FAILURES_KEPT]),
     )  # fmt: skip
-
-
-def _share(ordered: list[float], share: float) -> float:
-    return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 1) if ordered else 0.0
-
-
-def _press(home: str, seed: int, seconds: float, processes: int, ledger: Ledger, failures: list[str]) -> list[_Call]:
-    """Everybody at once, from cold starts on."""
-    members = [
-        subprocess.Popen(
-            [sys.executable, os.path.abspath(__file__), home, str(seed), str(who), str(seconds)],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            stdout=subprocess.PIPE, text=True,
-        )
-        for who in range(processes)
-    ]  # fmt: skip
-    calls: list[_Call] = []
-    for who, member in enumerate(members):
-        printed, _ = member.communicate(timeout=seconds + 120)
-        if member.returncode != 0:
-            failures.append(f"member {who} ended with {member.returncode}")
-        for line in map(json.loads, printed.splitlines()):
-            ledger.hear(line)
-            if "call" in line:
-                calls.append(_Call(*line["call"]))
-            if "failed" in line:
-                failures.append(f"member {who}: {line['failed']}")
-    return calls
 
 
 def _hold_the_lock(home: str, hold_s: float, ledger: Ledger, failures: list[str]) -> tuple[int, int]:
@@ -173,50 +141,32 @@ _READS = (["search", "lock", "sentence"], ["status"], ["reasoning", "timeline", 
 _WRITES = ("save_through_the_api", "save_reasoning_by_command", "save_package", "save_skill_output", "assemble")
 
 
-def _member(home: str, seed: int, who: int, seconds: float) -> None:
-    """One of the crowd: prints what it promises, and how long its calls took."""
-    os.chdir(home)
-    rng = random.Random(f"{seed} member {who}")
-    is_cold = who % 2 == 0
+def read_and_write(worker: Worker) -> Callable[[int], None]:
+    """One of the crowd: tells what it promises; every other one starts a process for each call."""
+    rng = random.Random(f"{worker.given} member {worker.number}")
+    errand = Errand(worker.folder, "", rng, (worker.number + 1) * 1_000_000, worker.tell, {})
+    is_cold = worker.number % 2 == 0
 
-    def tell(line: dict[str, Any]) -> None:
-        print(json.dumps(line))
+    def step(number: int) -> None:
+        with worker.timed("cold" if is_cold else "warm"):
+            (_cold_call if is_cold else _warm_call)(errand)
 
-    errand = Errand(home, "", rng, (who + 1) * 1_000_000, tell, {})
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        started = time.perf_counter()
-        try:
-            name = _cold_call(errand) if is_cold else _warm_call(errand)
-        except Exception as error:
-            tell({"failed": f"{type(error).__name__}: {error}"})
-            continue
-        tell({"call": [name, (time.perf_counter() - started) * 1000, is_cold]})
+    return step
 
 
-def _warm_call(errand: Errand) -> str:
+def _warm_call(errand: Errand) -> None:
     if errand.rng.random() < 1 / 2:
-        words = errand.rng.choice(_READS)
-        errand.call(*words)
-        return " ".join(words[:2])
-    name = errand.rng.choice(_WRITES)
+        errand.call(*errand.rng.choice(_READS))
+        return
     with contextlib.suppress(Unrecorded):
-        ACTS[name](errand)
-    return name
+        ACTS[errand.rng.choice(_WRITES)](errand)
 
 
-def _cold_call(errand: Errand) -> str:
+def _cold_call(errand: Errand) -> None:
     """A process of its own, as an agent's shell starts it."""
     if errand.rng.random() < 1 / 2:
-        words = errand.rng.choice(_READS)
-        subprocess.run([*_ctxrank(errand.folder), *words], check=True, capture_output=True)
-        return " ".join(words[:2])
+        subprocess.run([*_ctxrank(errand.folder), *errand.rng.choice(_READS)], check=True, capture_output=True)
+        return
     text = errand.new_word()
-
     with errand.promising({text: new(Shape.REASONING)}):
         subprocess.run(_save(errand.folder, text), check=True, capture_output=True)
-    return "reasoning save"
-
-
-if __name__ == "__main__":
-    _member(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

@@ -1,28 +1,32 @@
-"""Many processes on one store at once, for a bounded time: what failed, what was lost, how long a call took.
+"""A crowd: many processes on one store at once, for a bounded time: what failed, what was lost, how long a call took.
 
     report = run_crowd("/data/shop/.ctxrank/.stress-4711", processes=8, seconds=5)
     report.failed, report.lost, report.save_p95_ms
 
-Every process opens the store again for each call, as commands do, and searches three times for each package that it
-saves. Afterwards each package that was acknowledged has to be there and to be found, and the index is proved.
+That is what `doctor --stress` runs: every process opens the store again for each call, as commands do, and searches
+three times for each package that it saves. Afterwards each package that was acknowledged has to be there and to be
+found, and the index is proved. `press` sets any other workload on a store, for tests and benchmarks.
 """
 
+import contextlib
+import importlib
 import json
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Generator, Iterable
+from typing import Any
 
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
-from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.ranking import SearchRequest, search
 
 _SEARCHES_PER_SAVE = 3
-_GRACE_S = 90  # beyond the time a worker is given: the last call may wait for a lock
+_GRACE_S = 120  # beyond the time a worker is given: the last call may wait for a lock
 _SESSION, _GROUP = "stress", "CROWD"
 
 
@@ -45,88 +49,153 @@ class CrowdReport(NamedTuple):
         return not (self.failed or self.lost or self.problems)
 
 
-class _Work(NamedTuple):
-    """What one process did: numbers of the packages whose save was acknowledged, and how long its calls took."""
+class Work(NamedTuple):
+    """What one process did: how long its calls took by their names, what its workload told, and what failed."""
 
-    saved: list[int]
-    save_ms: list[float]
-    search_ms: list[float]
+    took_ms: dict[str, list[float]]
+    told: list[Any]
     problems: list[str]
+
+
+class Worker:
+    """One process of a crowd, as its workload sees it: the store's folder, its own number, and what it was given."""
+
+    def __init__(self, folder: str, number: int, given: int) -> None:
+        self.folder = folder
+        self.number = number
+        self.given = given
+        self.work = Work({}, [], [])
+
+    def tell(self, fact: object) -> None:
+        """Hand something on to whoever started the crowd; it goes through JSON."""
+        self.work.told.append(fact)
+
+    @contextlib.contextmanager
+    def timed(self, name: str) -> Generator[None, None, None]:
+        """Measure one call; a call that fails is not counted."""
+        start = time.perf_counter()
+        yield
+        self.work.took_ms.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+# A function of a module. What it does itself comes before the start; the step it returns is done with 1, 2, 3, …
+Workload = Callable[[Worker], Callable[[int], None]]
+
+
+def press(
+    folder: str, workload: Workload, *, processes: int, seconds: float, steps: int | None = None, given: int = 0,
+    environment: dict[str, str] | None = None,
+) -> list[Work]:  # fmt: skip
+    """Start that many processes, let all begin at once, and collect what each did in `seconds`, or in `steps`."""
+    code = (
+        "import json, sys; sys.path[:], *rest = json.loads(sys.argv[1]);"
+        "from ctxrank.cli.actions.upkeep.crowd import work; work(*rest)"
+    )
+    reading, start = os.pipe()
+    children: list[subprocess.Popen[str]] = []
+    try:
+        for number in range(processes):
+            rest = (workload.__module__, workload.__name__, folder, number, given, seconds, steps)
+            child = subprocess.Popen(
+                [sys.executable, "-c", code, json.dumps((sys.path, *rest))], cwd=folder, env=environment,
+                stdin=reading, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            children.append(child)
+        for child in children:
+            assert child.stdout is not None, "it was asked for"
+            child.stdout.readline()  # it is ready, or it has ended
+        os.close(start)
+        start = -1
+        return [_outcome(child, number, seconds) for number, child in enumerate(children)]
+    finally:
+        for descriptor in (reading, start):
+            if descriptor >= 0:
+                os.close(descriptor)
+        for child in children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+
+
+def _outcome(child: "subprocess.Popen[str]", number: int, seconds: float) -> Work:
+    try:
+        printed, complaint = child.communicate(timeout=seconds + _GRACE_S)
+    except subprocess.TimeoutExpired:
+        return Work({}, [], [f"process {number} did not end"])
+    try:
+        return Work(*json.loads(printed))
+    except (ValueError, TypeError):
+        last = complaint.strip().split("\n")[-1]
+        return Work({}, [], [f"process {number} ended with {child.returncode}: {last}"])
+
+
+def work(module: str, name: str, folder: str, number: int, given: int, seconds: float, steps: int | None) -> None:
+    """One process of the crowd: wait for the start, work until the end, then print what happened as JSON."""
+    worker = Worker(folder, number, given)
+    step: Callable[[int], None] = getattr(importlib.import_module(module), name)(worker)
+    print(flush=True)
+    sys.stdin.read()
+    end = time.monotonic() + seconds
+    done = 0
+    while time.monotonic() < end and done != steps:
+        done += 1
+        try:
+            step(done)
+        except Exception as error:  # whatever it is, the others go on, and the report has it
+            worker.work.problems.append(f"{type(error).__name__}: {error}")
+    print(json.dumps(worker.work))
+
+
+def took_ms(works: Iterable[Work], name: str | None = None) -> list[float]:
+    """How long the calls of this name took [default: all calls]."""
+    return [ms for done in works for called, took in done.took_ms.items() if name in (None, called) for ms in took]
+
+
+def percentile(values: list[float], share: float) -> float:
+    """The value that this share of the values does not exceed; 0 of none."""
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 1) if ordered else 0.0
 
 
 def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
     """Make a store in an empty folder and set the crowd on it; the caller removes the folder."""
     os.makedirs(os.path.join(folder, "notes"), mode=0o700, exist_ok=True)
     create_store(folder).close()
-    code = "import sys; from ctxrank.cli.actions.upkeep.crowd import work as w;w(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))"  # noqa: E501
-    children = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, folder, str(number), str(seconds)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
-            env={name: value for name, value in os.environ.items() if name not in ("CTXRANK_DB", "CTXRANK_ROOT")},
-        )
-        for number in range(processes)
-    ]  # fmt: skip
-    works: list[_Work] = []
-    try:
-        for number, child in enumerate(children):
-            works.append(_outcome(child, number, seconds))
-    finally:
-        for child in children:
-            if child.poll() is None:
-                child.kill()
-                child.wait()
+    environment = {name: value for name, value in os.environ.items() if name not in ("CTXRANK_DB", "CTXRANK_ROOT")}
+    works = press(folder, _save_and_search, processes=processes, seconds=seconds, environment=environment)
     failed = [problem for done in works for problem in done.problems]
     lost, problems = _verify(folder, works)
     return CrowdReport(
-        processes, seconds, sum(len(done.saved) for done in works), sum(len(done.search_ms) for done in works),
-        len(failed), lost, _p95([ms for done in works for ms in done.save_ms]),
-        _p95([ms for done in works for ms in done.search_ms]), tuple(dict.fromkeys([*failed, *problems])),
-    )  # fmt: skip
+        processes=processes,
+        seconds=seconds,
+        saves=sum(len(done.told) for done in works),
+        searches=len(took_ms(works, "search")),
+        failed=len(failed),
+        lost=lost,
+        save_p95_ms=percentile(took_ms(works, "save"), 0.95),
+        search_p95_ms=percentile(took_ms(works, "search"), 0.95),
+        problems=tuple(dict.fromkeys([*failed, *problems])),
+    )
 
 
-def _outcome(child: "subprocess.Popen[str]", number: int, seconds: float) -> _Work:
-    try:
-        printed, complaint = child.communicate(timeout=seconds + _GRACE_S)
-    except subprocess.TimeoutExpired:
-        return _Work([], [], [], [f"process {number} did not end"])
-    try:
-        return _Work(*json.loads(printed))
-    except (ValueError, TypeError):
-        last = complaint.strip().split("\n")[-1]
-        return _Work([], [], [], [f"process {number} ended with {child.returncode}: {last}"])
+def _save_and_search(worker: Worker) -> Callable[[int], None]:
+    """A package of a file of its own, and three searches for it; it tells the numbers of what was acknowledged."""
 
+    def step(number: int) -> None:
+        with worker.timed("save"):
+            _save(worker.folder, worker.number, number)
+        worker.tell(number)
+        for _ in range(_SEARCHES_PER_SAVE):
+            with worker.timed("search"):
+                _search(worker.folder, worker.number, number)
 
-def _p95(values: list[float]) -> float:
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, len(ordered) * 95 // 100)], 1) if ordered else 0.0
+    return step
 
 
 def _word(worker: int, number: int) -> str:
     """A word that this package alone has: only consonants, which no stemmer touches."""
     digits = str.maketrans("0123456789", "bcdfghjkmp")
     return f"z{str(worker).translate(digits)}x{str(number).translate(digits)}"
-
-
-def work(folder: str, worker: int, seconds: float) -> None:
-    """One process of the crowd: save and search until the time is over, then print what happened as JSON."""
-    done = _Work([], [], [], [])
-    end = time.monotonic() + seconds
-    number = 0
-    while time.monotonic() < end:
-        number += 1
-        try:
-            start = time.perf_counter()
-            _save(folder, worker, number)
-            done.save_ms.append((time.perf_counter() - start) * 1000)
-            done.saved.append(number)
-            for _ in range(_SEARCHES_PER_SAVE):
-                start = time.perf_counter()
-                _search(folder, worker, number)
-                done.search_ms.append((time.perf_counter() - start) * 1000)
-        except (CtxrankError, LookupError) as error:
-            done.problems.append(f"{type(error).__name__}: {error}")
-    print(json.dumps(done))
 
 
 def _save(folder: str, worker: int, number: int) -> None:
@@ -146,14 +215,14 @@ def _search(folder: str, worker: int, number: int) -> None:
         raise LookupError(f"a saved package was not found: {found.outcome}, {len(found.hits)} hits")
 
 
-def _verify(folder: str, works: list[_Work]) -> tuple[int, list[str]]:
+def _verify(folder: str, works: list[Work]) -> tuple[int, list[str]]:
     """How many acknowledged packages are not there or not found, and what is wrong with the store."""
     lost = 0
     with create_store(folder) as store:
         store.catch_up()
         paths = {str(path) for (path,) in store.primary.execute("SELECT path FROM packages")}
         for worker, done in enumerate(works):
-            for number in done.saved:
+            for number in done.told:
                 hits = search(store, SearchRequest(_word(worker, number))).hits
                 lost += f"notes/{worker}-{number}.md" not in paths or len(hits) != 1
         location = store.location

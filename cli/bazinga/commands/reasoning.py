@@ -2,7 +2,7 @@
 
 import json
 
-from ctxrank.cli.actions.given_text import decoded, readable
+from ctxrank.cli.actions.given import decoded, readable
 from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError

@@ -14,7 +14,7 @@ from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.ledger import digest_of
+from ctxrank.indexer.exchange.ledger import row_digest
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
 from ctxrank.indexer.files import artifacts
@@ -227,7 +227,7 @@ class PackageImport:
         for link in links:
             old_key, new_key = self.keys.get(link.old, ""), self.keys.get(link.new, "")
             key, digest = (old_key, new_key) if link.is_said_by_old else (f"new:{new_key}", old_key)
-            yield Incoming(key, link.line.shown, digest_of((digest,)), link)
+            yield Incoming(key, link.line.shown, row_digest((digest,)), link)
 
     def _write_link(self, change: Change, link: _Link, target: int | None) -> Written:
         old_id, new_id = self.target(link.old), self.target(link.new)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.ledger import digest_of
+from ctxrank.indexer.exchange.ledger import row_digest
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Incoming, Written
 from ctxrank.indexer.light_typing import NamedTuple
@@ -151,7 +151,7 @@ class SessionImport:
             here = [self._run.ledger.target("package", key) for key in keys]
             row = references._replace(package_ids=tuple(dict.fromkeys(id_ for id_ in here if id_ is not None)))
             # By what they became and not as they stood: one whose package comes later is a change.
-            yield Incoming(row.group_key, row.shown, digest_of(row.package_ids), row)
+            yield Incoming(row.group_key, row.shown, row_digest(row.package_ids), row)
 
     def _write_references(self, change: Change, row: _References, target: int | None) -> Written:
         group_id = self._run.ledger.target(GROUP, row.group_key)

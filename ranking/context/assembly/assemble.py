@@ -20,19 +20,19 @@ from ctxrank.indexer.text.tokens import model_factor, model_limit
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.eligibility import EligibilityQuery, EligiblePackage, eligible_packages
+from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Usage, Zone, make_budget, usage
 from ctxrank.ranking.context.assembly.material import Spawn, gather
 from ctxrank.ranking.context.assembly.order import (
     RankedPackage,
     ZoneSelection,
     label,
+    match_task,
+    matched_words,
     rank_packages,
     select_for_zone,
 )
 from ctxrank.ranking.context.assembly.receipt import AssemblyInputs, record_assembly
 from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly, Omitted, forgiven_agent
-from ctxrank.ranking.context.assembly.shares import CLASSES, Budget, make_budget
-from ctxrank.ranking.context.assembly.task_match import match_task, matched_words
-from ctxrank.ranking.context.assembly.zones import Usage, Zone, usage
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_task

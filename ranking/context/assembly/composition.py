@@ -7,11 +7,10 @@ from itertools import accumulate
 
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
+from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
 from ctxrank.ranking.context.assembly.material import Material, PackageMaterial, StoredPassage
 from ctxrank.ranking.context.assembly.memory import MAX_REASONING_CHARS
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage, Omitted
-from ctxrank.ranking.context.assembly.shares import CLASSES, Budget
-from ctxrank.ranking.context.assembly.zones import Zone
 from ctxrank.ranking.context.budget import Item, ItemClass, Step, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
 

@@ -15,9 +15,8 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.limits import Budget, Usage, Zone
 from ctxrank.ranking.context.assembly.request import IncludedLinked, Omitted
-from ctxrank.ranking.context.assembly.shares import Budget
-from ctxrank.ranking.context.assembly.zones import Usage, Zone
 from ctxrank.ranking.context.links.context import ContextRequest, Material, gather
 from ctxrank.ranking.context.links.pack import LinkedPart, PackOptions, pack_linked
 from ctxrank.ranking.context.prices import Prices

@@ -11,6 +11,7 @@ from ctxrank.indexer.store.freshness import file_state
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import memory
+from ctxrank.ranking.context.assembly.limits import Zone, truncated
 from ctxrank.ranking.context.assembly.order import RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.request import (
     AssembleRequest,
@@ -21,7 +22,6 @@ from ctxrank.ranking.context.assembly.request import (
     IncludedReasoning,
     IncludedStrategy,
 )
-from ctxrank.ranking.context.assembly.zones import Zone, truncated
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}

@@ -17,8 +17,8 @@ from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.ranking.context.assembly.limits import MARKING
 from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
-from ctxrank.ranking.context.assembly.zones import MARKING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -2,8 +2,7 @@
 
 from ctxrank.indexer.agents import AGENTS, fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.context.assembly.shares import Budget
-from ctxrank.ranking.context.assembly.zones import Usage
+from ctxrank.ranking.context.assembly.limits import Budget, Usage
 from ctxrank.ranking.formulas.explanation import Explanation
 
 REACHES = ("group", "session", "project")

@@ -22,11 +22,17 @@ from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, bl
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
-from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult
-from ctxrank.ranking.retrieval.presentation import cleaned_parent, corrupt_row_notes, make_hit
-from ctxrank.ranking.retrieval.query import Query, Term
+from ctxrank.ranking.retrieval.hits import (
+    Hit,
+    PassageHit,
+    SearchRequest,
+    SearchResult,
+    cleaned_parent,
+    corrupt_row_notes,
+    make_hit,
+)
+from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
 from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, without_marks
-from ctxrank.ranking.retrieval.stopwords import STOPWORDS
 
 _SNIPPET_CHARS = 200
 _BEFORE_CHARS = 60

@@ -9,8 +9,7 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, heuristic
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
-from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult
-from ctxrank.ranking.retrieval.presentation import cleaned_parent, corrupt_row_notes, make_hit
+from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult, cleaned_parent, corrupt_row_notes, make_hit
 from ctxrank.ranking.retrieval.query import Query
 
 _SHOWN_CHARS = 200

@@ -20,8 +20,8 @@ from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.records.packages import Consumer, consume, consumers_of, get_package, list_packages
 from ctxrank.indexer.records.sessions import find_group, find_session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.store.token_backfill import backfill_counts
 from ctxrank.indexer.text.vocabulary import ENCODING, local_counter
 
 TABLES = (

@@ -1,9 +1,11 @@
 """Doctor: what it finds, that it changes nothing, and what a repair does."""
 
 import hashlib
+import importlib
 import json
 import os
 import stat
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from builders import run_child, save, search_ids, start_child, write_file
 from damage import rows_of, spoil
 
+from ctxrank.cli.actions.upkeep.crowd import press, took_ms
 from ctxrank.cli.main import run
 from ctxrank.indexer.care import primary_checks
 from ctxrank.indexer.care.environment_checks import file_system_of
@@ -285,6 +288,33 @@ def test_what_a_killed_process_left_is_moved_away(
     assert alarms(shop) == {}
     assert Path(shop.folder, f".stress-{os.getpid()}").exists()
     assert len(list(Path(shop.folder, "backups").glob(f"*/.trial-{gone}"))) == 1
+
+
+_WORKLOAD = """
+import os
+
+def workload(worker):
+    def step(number):
+        with worker.timed("step"):
+            if worker.number == 0 and number == 2:
+                raise LookupError("nothing there")
+            if worker.number == 1:
+                os._exit(3)
+        worker.tell([worker.given, number])
+    return step
+"""
+
+
+def test_a_call_that_fails_and_a_process_that_ends_are_what_a_crowd_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "workload_of_a_crowd.py").write_text(_WORKLOAD)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    workload = importlib.import_module("workload_of_a_crowd").workload
+    failing, ended = press(str(tmp_path), workload, processes=2, seconds=60, steps=3, given=7)
+    assert (failing.told, failing.problems) == ([[7, 1], [7, 3]], ["LookupError: nothing there"])
+    assert len(took_ms([failing, ended], "step")) == 2
+    assert ended.problems == ["process 1 ended with 3: "]
 
 
 def test_a_crowd_loses_nothing_and_leaves_nothing(

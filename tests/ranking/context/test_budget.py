@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxrank.ranking.context.assembly.shares import CLASSES, REASONING_TOKENS, Budget, make_budget
+from ctxrank.ranking.context.assembly.limits import CLASSES, REASONING_TOKENS, Budget, make_budget
 from ctxrank.ranking.context.budget import (
     NOT_SHOWN,
     Item,

@@ -10,8 +10,7 @@ from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.opening import engine_of
-from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.ranking_settings import RANGES, checked_settings
+from ctxrank.indexer.store.config import RANKING_RANGES, Config, checked_ranking
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.formulas.tuning import Tuning, tuned
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -99,15 +98,15 @@ def test_what_a_passage_is_a_part_of_supports_it(tmp_path: Path) -> None:
 
 
 def test_every_setting_is_a_field_of_the_tuning_and_the_other_way() -> None:
-    assert set(RANGES) == set(Tuning._fields)
+    assert set(RANKING_RANGES) == set(Tuning._fields)
     assert tuned({"near": 0.0}) == Tuning(near=0.0)
-    assert all(least <= value <= most for value, (least, most) in zip(Tuning(), RANGES.values(), strict=True))
+    assert all(least <= value <= most for value, (least, most) in zip(Tuning(), RANKING_RANGES.values(), strict=True))
 
 
 @each_row("given", [{"title": "high"}, {"b": 2}, {"size": 1}, {"near": True}, "fast", {"k1": float("nan")}])
 def test_a_setting_that_means_nothing_is_refused_with_what_is_allowed(given: object) -> None:
     with pytest.raises(UsageError, match="ranking"):
-        checked_settings(given, "config.yaml")
+        checked_ranking(given, "config.yaml")
 
 
 def test_a_passage_has_a_fifth_of_each_of_its_neighbours(tmp_path: Path) -> None:

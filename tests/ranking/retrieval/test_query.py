@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.retrieval.query import FILTER_FIELDS, Filter, Query, Term, parse_query
-from ctxrank.ranking.retrieval.stopwords import STOPWORDS
+from ctxrank.ranking.retrieval.query import FILTER_FIELDS, STOPWORDS, Filter, Query, Term, parse_query
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
 _PIECES = st.sampled_from([

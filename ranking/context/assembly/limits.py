@@ -1,4 +1,4 @@
-"""Zones: how full the conversation is, and what a block may hold there.
+"""Limits: how full the conversation is, what a block may hold there, and how much of it each class is due.
 
     usage = current_tokens / (model limit × (1 − safety margin))
 
@@ -8,7 +8,8 @@
     Wrap-up      from 85 %    no packages
     Emergency    from 95 %    nothing
 
-Source: the context assembler's specification, steps 2c and 5.
+Source: the context assembler's specification, steps 2c and 5; the shares are its allocation table.
+ranking/context/budget.py defines when a share is due (`fair_queue`).
 """
 
 from enum import Enum
@@ -42,7 +43,21 @@ SUMMARY_CHARS = {
 }
 # Only here is a delivery recorded: elsewhere an agent sees too little to count it as seen.
 MARKING = (Zone.NORMAL, Zone.SOFT_WARNING)
-WITH_PACKAGES = (Zone.NORMAL, Zone.SOFT_WARNING, Zone.CONSERVATIVE)
+
+# Shares of the remaining tokens (packages, errors) by agent.
+_SHARES = {
+    "developer": (0.20, 0.10),
+    "senior_software_engineer": (0.25, 0.15),
+    "qa_expert": (0.30, 0.15),
+    "tech_lead": (0.40, 0.15),
+    "investigator": (0.35, 0.15),
+}
+_DEFAULT_SHARES = (0.20, 0.10)
+REASONING_TOKENS = {"minimal": 400, "medium": 800, "full": 1200}
+# In a tight budget reasoning gets this share in addition to the table's: it has a cap of its own, by its level.
+REASONING_SHARE = 0.15
+STRATEGY_SHARE = 0.05
+CLASSES: tuple[str, ...] = ("packages", "reasoning", "errors", "strategies", "skills")
 
 
 class Usage(NamedTuple):
@@ -65,3 +80,26 @@ def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
 def truncated(summary: str, zone: Zone) -> str:
     """A summary cut at a word to what the zone allows, with `...` where something is missing."""
     return shorten(summary, SUMMARY_CHARS[zone])
+
+
+class Budget(NamedTuple):
+    """The limit of the whole block in tokens, and each class's share of it."""
+
+    limit: int
+    shares: dict[str, float]
+    caps: dict[str, int]  # classes that never get more than this, whatever is left
+
+
+def make_budget(agent: str, remaining: int, level: str, *, total: int | None) -> Budget:
+    """The budget of an agent's block: shares of what remains, or of `total` where that is given."""
+    packages, errors = _SHARES.get(agent, _DEFAULT_SHARES)
+    shares = {
+        "packages": packages,
+        "reasoning": REASONING_SHARE,
+        "errors": errors,
+        "strategies": STRATEGY_SHARE,
+        "skills": 0.0,
+    }
+    caps = {"reasoning": REASONING_TOKENS[level]}
+    limit = int(remaining * packages) + int(remaining * errors) + caps["reasoning"]
+    return Budget(min(limit, remaining) if total is None else min(total, remaining), shares, caps)

@@ -1,11 +1,15 @@
-"""A text that a command is given: as its argument, from stdin or from a file."""
+"""What a command is given: a text, as its argument, from stdin or from a file; and a group, which may be unknown."""
 
 import sys
 from collections.abc import Callable
 
+from ctxrank.cli.call import Call
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
+from ctxrank.indexer.store.store import Store
 
 Say = Callable[[str], None]
+_NAMED_GROUPS = 10
 
 
 def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
@@ -48,3 +52,13 @@ def readable(text: str, say: Say) -> str:
         count = "1 byte was" if strange == 1 else f"{strange} bytes were"
         say(f"{count} zero or not UTF-8, shown as \ufffd.")
     return clean
+
+
+def note_unknown_group(call: Call, store: Store, session: Session, group: str | None) -> None:
+    """Say that a session has no such group, and which ones it has; nothing where it has it."""
+    if group is None or is_session_wide(group) or find_group(store.primary, session.id, group) is not None:
+        return
+    names = [known.name for known in list_groups(store.primary, session.id)]
+    more = f" and {len(names) - _NAMED_GROUPS} more" if len(names) > _NAMED_GROUPS else ""
+    has = f"it has {', '.join(names[:_NAMED_GROUPS])}{more}" if names else "it has none"
+    call.note(f"{session.name} has no group '{group}'; {has}.")

@@ -1,10 +1,10 @@
-"""Zones: where they begin, and what a summary may have in each."""
+"""Limits: where the zones begin, and what a summary may have in each."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.context.assembly.zones import SUMMARY_CHARS, Zone, truncated, usage
+from ctxrank.ranking.context.assembly.limits import SUMMARY_CHARS, Zone, truncated, usage
 
 _LIMITS = {Zone.SOFT_WARNING: 60, Zone.CONSERVATIVE: 75, Zone.WRAP_UP: 85, Zone.EMERGENCY: 95}
 
