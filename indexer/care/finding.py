@@ -2,7 +2,12 @@
 
 from enum import Enum
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS
+from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
+
+# What reading a damaged file raises: the values of a page that is not the table's are of any type.
+DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
 
 
 class Result(Enum):

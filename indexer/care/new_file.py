@@ -22,7 +22,7 @@ from ctxrank.indexer.catalogue import tables
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import APPLICATION_ID, immediate
+from ctxrank.indexer.store.connection import APPLICATION_ID, immediate, read_column, read_map
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
 
@@ -100,7 +100,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
             primary.pragma("foreign_keys", False)
             with immediate(primary):
                 report = _fill(file, primary, schema._replace(version=version), schema, store_uuid)
-            problems = [str(row[0]) for row in primary.execute("PRAGMA integrity_check(5)")]
+            problems = read_column(primary, "PRAGMA integrity_check(5)", (), str)
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
         finally:
             primary.close()
@@ -151,10 +151,10 @@ def _fill(file: PageFile, primary: apsw.Connection, before: Schema, schema: Sche
 
 def _drop_triggers(primary: apsw.Connection) -> list[str]:
     """Rows come in as they were, without what a change of them would do; returns how to make the triggers again."""
-    triggers = primary.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    for name, _ in triggers:
+    triggers = read_map(primary, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'", (), str, str)
+    for name in triggers:
         primary.execute(f'DROP TRIGGER "{name}"')
-    return [str(sql) for _, sql in triggers]
+    return list(triggers.values())
 
 
 def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
@@ -164,7 +164,7 @@ def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
 
 def _number_on(file: PageFile, owners: Ownership, primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
     """Go on counting where the damaged file was: no id and no number of the change log is given twice."""
-    given = {str(name): int(last) for name, last in primary.execute("SELECT name, seq FROM sqlite_sequence")}
+    given = read_map(primary, "SELECT name, seq FROM sqlite_sequence", (), str, int)
     for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):
         name, last = record.values if isinstance(record, Record) and len(record.values) == 2 else (None, None)
         if isinstance(name, str) and isinstance(last, int) and name in copied:

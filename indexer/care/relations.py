@@ -15,6 +15,7 @@ from ctxrank.indexer.care.sqlite_salvage.pages import Value
 from ctxrank.indexer.catalogue import KINDS, document_kinds, tables
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_row, read_rows
 from ctxrank.indexer.store.store import Change
 
 # What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
@@ -96,7 +97,9 @@ def _settle_references(primary: apsw.Connection) -> Counter[str]:
     while broken := _broken(primary):
         for table, rowid, parent, key in broken:
             query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
-            column, target = (str(name) for name in primary.execute(query, (table, key)).fetchone() or ())
+            foreign_key = read_row(primary, query, (table, key), _ForeignKey)
+            assert foreign_key is not None, "SQLite has just named it"
+            column, target = foreign_key
             query = 'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND ("notnull" OR pk)'
             is_required = primary.execute(query, (table, column)).fetchone() is not None
             where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
@@ -124,9 +127,7 @@ def _drop_strange_documents(primary: apsw.Connection) -> int:
 
 
 def _broken(primary: apsw.Connection) -> "list[_Broken]":
-    return [
-        _Broken(table, rowid, parent, key) for table, rowid, parent, key in primary.execute("PRAGMA foreign_key_check")
-    ]
+    return list(read_rows(primary, "PRAGMA foreign_key_check", (), _Broken))
 
 
 class _Broken(NamedTuple):
@@ -136,6 +137,13 @@ class _Broken(NamedTuple):
     rowid: int | None
     parent: str
     key: int
+
+
+class _ForeignKey(NamedTuple):
+    """A column that refers to another table, and the column there."""
+
+    column: str
+    target: str
 
 
 def _derive(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:

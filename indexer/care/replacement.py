@@ -17,9 +17,9 @@ from collections.abc import Generator
 import apsw
 
 from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
-from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import translate, wait_for_locks
+from ctxrank.indexer.store.connection import read_value, require_value, translate, wait_for_locks
 from ctxrank.indexer.store.location import BACKUPS, Location
 
 TRIAL = ".trial-"  # and the process that makes it
@@ -113,11 +113,10 @@ def _uuid_in_index(location: Location) -> str:
     try:
         index = apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            row = index.execute("SELECT store_uuid FROM state WHERE id = 1").fetchone()
-            return str(row[0]) if row else ""
+            return read_value(index, "SELECT store_uuid FROM state WHERE id = 1", (), str) or ""
         finally:
             index.close()
-    except apsw.Error:
+    except (apsw.Error, DamagedError):
         return ""
 
 
@@ -170,10 +169,15 @@ def _copy_of(damaged: apsw.Connection, copy: str, look: apsw.Connection) -> int:
                 backup.step(-1)
         finally:
             target.close()
-        return int(look.pragma("data_version"))
+        return _data_version(look)
     finally:
         if damaged.in_transaction:
             damaged.execute("ROLLBACK")
+
+
+def _data_version(look: apsw.Connection) -> int:
+    """A number that changes with every commit of another connection."""
+    return require_value(look, "PRAGMA data_version", (), int)
 
 
 def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, version: int) -> None:
@@ -182,7 +186,7 @@ def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, versi
     try:
         with damaged.backup("main", source, "main") as backup:
             backup.step(0)  # takes the lock, and copies nothing yet
-            if int(look.pragma("data_version")) != version:
+            if _data_version(look) != version:
                 raise _ChangedMeanwhile
             backup.step(-1)
     finally:
