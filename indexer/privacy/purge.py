@@ -16,15 +16,15 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, SESSION, block
-from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows, require_value
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Change, Store
 
 # The path of a row below its root or its tree, as a person names it.
@@ -61,11 +61,10 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
     document_id(store.primary, ref)
     if ref.kind == "passage":
-        owner = store.primary.execute(
-            "SELECT o.kind || ':' || o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
-            " WHERE d.id = ?",
-            (ref.number,),
-        ).get
+        query = """
+            SELECT o.kind, o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id WHERE d.id = ?
+        """
+        owner = read_row(store.primary, query, (ref.number,), DocumentRef)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' forgets all of it.")
     plan = _new_plan()
     if ref.kind == "package":
@@ -73,10 +72,8 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     elif ref.kind in ("artifact", "linked"):
         table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
         column = "root_id" if ref.kind == "artifact" else "tree_id"
-        path = store.primary.execute(
-            f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?", (ref.number,)
-        ).get
-        _plan_path(store.primary, plan, str(path))
+        query = f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?"
+        _plan_path(store.primary, plan, require_value(store.primary, query, (ref.number,), str))
     else:
         plan.records[ref.kind] = [ref.number]
     return _carry_out(store, plan, is_dry_run=is_dry_run)
@@ -135,22 +132,28 @@ def _versions(primary: apsw.Connection, number: int) -> list[int]:
     return _ids(primary, query, number)
 
 
+class _PackageFile(NamedTuple):
+    """The file of a package; no artifact where it was never indexed."""
+
+    path: str
+    artifact_id: int | None
+
+
 def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
     plan.records["package"] = sorted(going)
     query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
     paths: list[str] = []
-    for path, artifact_id in primary.execute(query, (_list(going),)).fetchall():
+    for path, artifact_id in list(read_rows(primary, query, (_list(going),), _PackageFile)):
         others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
         if staying := [number for number in others if number not in going]:
-            plan.notes.append(
-                f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' forgets it for all."
-            )
+            other = public_id(PACKAGE, staying[0])
+            plan.notes.append(f"{path} stays: {other} has it, too; 'ctxrank purge --path' forgets it for all.")
             continue
-        paths.append(str(path))
+        paths.append(path)
         if artifact_id is not None:
-            plan.artifacts.append(int(artifact_id))
+            plan.artifacts.append(artifact_id)
     plan.kept_out[PATH] = paths
 
 
@@ -251,12 +254,12 @@ def _remove_document(change: Change, kind: str, number: int) -> None:
         documents.remove(change, found)
 
 
-def _ids(primary: apsw.Connection, query: str, *values: object) -> list[int]:
-    return read_column(primary, query, cast("tuple[str | int | None, ...]", values), int)
+def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:
+    return read_column(primary, query, values, int)
 
 
 def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
-    return [text for (text,) in primary.execute(query, values)]
+    return read_column(primary, query, values, str)
 
 
 def _list(numbers: Iterable[int]) -> str:

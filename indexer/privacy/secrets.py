@@ -24,6 +24,7 @@ from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import FORGOTTEN_LABEL, UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
+from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.store import Change, Store
 
 LEAST_CHARS = 6
@@ -136,15 +137,24 @@ def _counted_tables() -> set[str]:
     return of_records | {"documents", "receipts", "linked_texts"}
 
 
+class _Column(NamedTuple):
+    """A column as the file declares it; `pk` is its place in the primary key, from 1."""
+
+    name: str
+    type: str
+    pk: int
+
+
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
     """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
-    names = primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    for table in [str(name) for (name,) in names]:
-        columns = primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
-        key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
+    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    for table in read_column(primary, query, (), str):
+        query = "SELECT name, type, pk FROM pragma_table_info(?)"
+        columns = list(read_rows(primary, query, (table,), _Column))
+        key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
-                yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
+                yield _Place(table, name, key, "path" if name == "path" else _COUNTED_AS.get(table, table))
 
 
 _Rows = list[tuple[tuple[str | int | None, ...], str]]
@@ -173,9 +183,9 @@ def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
         column = table.column("path")
         if column is None or column.is_absolute:
             continue
-        for (path,) in primary.execute(f"SELECT DISTINCT path FROM {table.name}"):
-            if _is_in(str(path), pattern):
-                found[str(path)] = None
+        for path in read_column(primary, f"SELECT DISTINCT path FROM {table.name}", (), str):
+            if _is_in(path, pattern):
+                found[path] = None
     return list(found)
 
 
