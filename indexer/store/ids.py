@@ -10,6 +10,7 @@ import re
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.facets import KINDS
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def own_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> Docu
 def as_own(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
     """The id without this store's origin. Raises NotFoundError for the origin of another store."""
     if ref.origin:
-        uuid = str(database.execute("SELECT uuid FROM store WHERE id = 1").get)
+        uuid = require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
         if not uuid.replace("-", "").lower().startswith(ref.origin):
             raise NotFoundError(f"There is no {ref} here.", "'ctxrank search' and 'ctxrank package list' show ids.")
     return DocumentRef(ref.kind, ref.number)
