@@ -1,7 +1,7 @@
 """Public ids: `kind:number`, and `kind:number@origin` for a record that another machine made.
 
     parse_ref("package:12@9f3c27ab")      DocumentRef("package", 12, "9f3c27ab")
-    str(DocumentRef("package", 12))       "package:12"
+    public_id("package", 12)              "package:12"
 
 An origin is the first 8 or more hexadecimal digits of the uuid of the store that made the record.
 """
@@ -29,12 +29,13 @@ class DocumentRef(NamedTuple):
     origin: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.number}{f'@{self.origin}' if self.origin else ''}"
+        own = public_id(self.kind, self.number)
+        return f"{own}@{self.origin}" if self.origin else own
 
 
 def public_id(kind: str, number: int) -> str:
     """The id of a record of this store."""
-    return str(DocumentRef(kind, number))
+    return f"{kind}:{number}"
 
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:

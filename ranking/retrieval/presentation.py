@@ -5,6 +5,7 @@ from collections.abc import Collection
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.formulas.explanation import Explanation
@@ -30,10 +31,10 @@ def make_hit(
 ) -> Hit:
     """The hit as it is handed out."""
     return Hit(
-        id=f"{parent.kind}:{parent.number}", kind=parent.kind, title=parent.title, path=parent.path,
+        id=public_id(parent.kind, parent.number), kind=parent.kind, title=parent.title, path=parent.path,
         score=round(score, 6), snippet=snippet, session=parent.session, group=parent.group, agent=parent.agent,
         type=parent.type, priority=parent.priority, created_at=parent.created_at,
-        superseded_by=None if parent.superseded_by is None else f"package:{parent.superseded_by}",
+        superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
         file_state=file_state(store, parent.artifact_id), passages=passages, explanation=explanation,
     )  # fmt: skip
 
