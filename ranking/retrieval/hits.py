@@ -1,7 +1,9 @@
 """What a search is asked and what it answers."""
 
-from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.formulas.explanation import Explanation
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 
 class SearchRequest(NamedTuple):
@@ -55,7 +57,7 @@ class Hit(NamedTuple):
     superseded_by: str | None
     file_state: str
     passages: tuple[PassageHit, ...]
-    explanation: Explanation | None
+    explanation: "Explanation | None"
 
 
 class SearchResult(NamedTuple):

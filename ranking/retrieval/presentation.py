@@ -2,15 +2,18 @@
 
 from collections.abc import Collection
 
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 
 def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocument:
@@ -27,7 +30,7 @@ def make_hit(
     score: float,
     snippet: str,
     passages: tuple[PassageHit, ...],
-    explanation: Explanation | None,
+    explanation: "Explanation | None",
 ) -> Hit:
     """The hit as it is handed out."""
     return Hit(

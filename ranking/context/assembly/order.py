@@ -8,13 +8,15 @@ With a task text the score is the blend; without one, or without an index, it is
 from collections.abc import Callable
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Group
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.zones import Zone
 from ctxrank.ranking.formulas.blend import blended
-from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic, heuristic
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 # What the Conservative zone shows: the highest of these that any package has.
 LADDER = ("critical", "high", "medium")
@@ -34,7 +36,7 @@ class RankedPackage(NamedTuple):
     score: float
     words: tuple[str, ...] | None = None
     passage_ids: tuple[int, ...] = ()
-    explanation: Explanation | None = None
+    explanation: "Explanation | None" = None
 
 
 class ZoneSelection(NamedTuple):
