@@ -1,8 +1,8 @@
-"""Rows that lost what they belong to.
+"""Repairs rows whose owner was lost.
 
-What is known well enough is made again: an owner from its index entries, a record from its document and the other way
-round. What is left over is put right as the schema would have it: a reference that may be empty becomes empty, a row
-that cannot be without its owner goes, and is counted.
+What is known well enough is rebuilt: an owner from its index entries, a record from its document, and a document from
+its record. For the rest the schema decides: a reference that may be NULL becomes NULL, and a row that requires its
+owner is deleted and counted.
 """
 
 from collections import Counter
@@ -29,14 +29,14 @@ _FILLERS: dict[str, dict[str, Value]] = {
 _LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
 
-class Mended(NamedTuple):
-    """By table: rows made again from what else was known of them, and rows that had to go with their owner."""
+class RepairedRows(NamedTuple):
+    """By table: rows made again from other rows or indexes, and rows deleted with their owner."""
 
     rebuilt: Mapping[str, int]
     dropped: Mapping[str, int]
 
 
-def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
+def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
     """Make the new file whole in itself, inside the caller's transaction."""
     primary = change.connection
     rebuilt: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
             documents.remove(change, document_id)
     dropped.update(_settle_references(primary))
     _derive(primary, lost, rebuilt)
-    return Mended(rebuilt, dropped)
+    return RepairedRows(rebuilt, dropped)
 
 
 def _name_lost_sessions(primary: apsw.Connection) -> int:

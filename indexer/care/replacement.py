@@ -4,7 +4,7 @@
 
 Written over and not renamed: a process that has the file open would go on writing to one no other process sees. Only a
 file that SQLite itself cannot open is replaced, and only while no other process has it open. A lock is never taken for
-damage: who meets one gets LockedError, and nothing has changed.
+damage: a call that meets one raises LockedError, and nothing has changed.
 """
 
 import contextlib
@@ -181,7 +181,7 @@ def _data_version(look: apsw.Connection) -> int:
 
 
 def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, version: int) -> None:
-    """Put the new content in the old file's place, in one transaction: who has it open sees the one or the other."""
+    """Put the new content in the old file's place, in one transaction: other connections see either."""
     source = apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         with damaged.backup("main", source, "main") as backup:

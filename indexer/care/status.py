@@ -49,12 +49,12 @@ def read_status(store: Store) -> Status:
     try:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
-        trouble = index.health.value
+        health = index.health.value
     except INDEX_READ_ERRORS as error:
-        trouble = health_of(error).value
+        health = health_of(error).value
     notes = list(config.notes)
     if not config.fts5:
-        trouble = trouble or "FTS5 is switched off in the configuration"
+        health = health or "FTS5 is switched off in the configuration"
     if config.fts5 and says_no_fts5(store):
         notes.append(
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
@@ -74,8 +74,8 @@ def read_status(store: Store) -> Status:
         _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
         _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
-        trouble,
-        lag(fts5_of(store), index) if not trouble else 0,
+        health,
+        lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,
         outdated.total,
         outdated.by_user_rules,

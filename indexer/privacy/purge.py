@@ -4,7 +4,7 @@
 
     plan ── what goes, counted ── one transaction: removed, kept out, erasing noted ── files rewritten
 
-Versions of a package go together. What else tells the same goes along: the file of a package that nothing else names,
+Versions of a package go together, and so does what repeats their texts: the file of a package that nothing else names,
 failures that were recognised as a purged error, strategies that were taken word for word from purged reasoning.
 """
 
@@ -31,7 +31,7 @@ from ctxrank.indexer.store.store import Change, Store
 _SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
 
 
-class Forgot(NamedTuple):
+class PurgeReport(NamedTuple):
     """What went, or would go, by kind. `kept_out` are the numbers under which it may be allowed to come back.
 
     What is not `is_erased` is deleted, but another process reads the store: bytes of it may still be in its files.
@@ -57,7 +57,7 @@ class _Plan(NamedTuple):
     notes: list[str]
 
 
-def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> Forgot:
+def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
     document_id(store.primary, ref)
     if ref.kind == "passage":
@@ -79,7 +79,7 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forgot:
+def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a session and all that belongs to it. Raises NotFoundError, LockedError."""
     session_id = find_session(store.primary, name).id
     plan = _new_plan()
@@ -96,7 +96,7 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forg
     return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> Forgot:
+def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
     plan = _new_plan()
     for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
@@ -174,7 +174,7 @@ def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
     plan.kept_out[PATH] = [path]
 
 
-def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
+def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
     _plan_the_same(store.primary, plan)
     removed = {kind: len(numbers) for kind, numbers in plan.records.items()}
     for kind, numbers in (
@@ -183,15 +183,15 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
         removed[kind] = len(numbers)
     counts = {kind: count for kind, count in removed.items() if count}
     if is_dry_run:
-        return Forgot(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         numbers = _remove(change, plan)
         note_erasing(change)
-    return Forgot(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
 def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
-    """What tells the same as what goes; and what of it may not come back."""
+    """Add the rows that repeat a text of what goes, and the texts that go on the blocklist."""
     reasoning, errors = _list(plan.records["reasoning"]), _list(plan.records["error"])
     query = """
         SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0

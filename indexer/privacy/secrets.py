@@ -17,7 +17,7 @@ from ctxrank.indexer.catalogue import kinds_with_documents, tables
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
-from ctxrank.indexer.privacy.purge import Forgot
+from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
@@ -52,7 +52,9 @@ def read_secrets(text: str) -> list[str]:
     return sorted(secrets, key=len, reverse=True)
 
 
-def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False) -> Forgot:
+def forget_secrets(
+    store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False
+) -> PurgeReport:
     """Forget these. Raises LockedError."""
     pattern = _pattern(secrets)
     numbers: list[int] = []
@@ -69,7 +71,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
         # What would be redacted is counted by what it is; here is what no redaction reaches.
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
-        return Forgot(counts, (), (), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         for path in _paths(change.connection, pattern):
             numbers += block(change.connection, PATH, [path])
@@ -78,7 +80,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
             _write_over(change, place, rows, pattern)
         change.connection.execute("UPDATE linked_trees SET scan_state = ''")
         note_secrets_found(change, sought)
-    return Forgot(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
