@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
-from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, translate
+from ctxrank.indexer.store.connection import DAMAGED_STEP, file_uri, require_value, translate
 from ctxrank.indexer.store.location import find_store
 
 # Raised for a value of another type than its column: SQLite returns whatever is on a page.
@@ -61,7 +61,7 @@ def _damage(db: str | None, root: str | None) -> str:
             file_uri(find_store(db, root).primary, "mode=ro"), flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         )
         try:
-            found = str(primary.execute("PRAGMA quick_check(1)").get)
+            found = require_value(primary, "PRAGMA quick_check(1)", (), str)
         finally:
             primary.close()
     except apsw.CorruptError as error:

@@ -13,6 +13,7 @@ from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
@@ -138,8 +139,6 @@ def _compact(result: "Assembly") -> Iterator[str]:
 
 
 def _items(result: "Assembly") -> Iterator[str]:
-    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only --format compact
-
     yield f"{result.agent} · {result.usage.zone.value} · {result.used}/{result.budget.limit} tokens ({result.counter})"
     for linked in result.linked:
         yield f"{linked.id} [{linked.type}] {linked.title} · {linked.tier} · {linked.level}"

@@ -7,6 +7,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import own_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
@@ -81,10 +82,10 @@ def _linked_name(store: Store, document: str) -> str:
     if not document.startswith(f"{_LINKED}:"):
         return document
     number = own_ref(store.primary, document).number
-    row = store.primary.execute("SELECT name FROM linked_artifacts WHERE id = ?", (number,)).fetchone()
-    if row is None or not row[0]:
+    name = read_value(store.primary, "SELECT name FROM linked_artifacts WHERE id = ?", (number,), str)
+    if not name:
         raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")
-    return str(row[0])
+    return name
 
 
 def _newest(receipts: list[Receipt], task: str | None, *, is_linked: bool) -> Receipt:

@@ -7,6 +7,7 @@ from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
 from ctxrank.ranking.retrieval.search import search as search_store
@@ -76,8 +77,6 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
 
 
 def _hit_json(hit: Hit) -> dict[str, object]:
-    from ctxrank.indexer.store.ids import public_id  # noqa: PLC0415  only the JSON names passages
-
     value: dict[str, object] = {
         "id": hit.id, "kind": hit.kind, "title": hit.title, "path": hit.path, "score": hit.score,
         "snippet": hit.snippet, "session_id": hit.session, "group_id": hit.group, "priority": hit.priority or None,

@@ -13,6 +13,7 @@ from ctxrank.indexer.records.skills_config import SKILLS_CONFIG_PATH, seed_from_
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.config_file import read_config_file
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import own_ref
 from ctxrank.indexer.store.store import Change
 
@@ -82,12 +83,8 @@ def show_session(call: Call, name: str) -> Reply:
     with call.open() as store:
         session = find_session(store.primary, name)
         groups = [group.name for group in records.list_groups(store.primary, session.id)]
-        counts = {
-            str(kind): int(count)
-            for kind, count in store.primary.execute(
-                "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind", (session.id,)
-            )
-        }
+        query = "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind"
+        counts = read_map(store.primary, query, (session.id,), str, int)
     return Reply(
         lambda: {"session": _session_json(session), "groups": groups, "documents": counts},
         _session_lines(call, session, groups, counts),

@@ -13,6 +13,8 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_map, read_rows
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.passages import content_digest
@@ -21,7 +23,7 @@ _SHOWN = 4
 _INDEX_STEP = "'ctxrank index' brings the store in step with the disk."
 
 
-class _Known(NamedTuple):
+class _StoredFile(NamedTuple):
     """A file as it was when it was read."""
 
     path: str
@@ -29,20 +31,32 @@ class _Known(NamedTuple):
     sha256: str
 
 
+def _stored_file(path: str, sha256: str, *stamp: int) -> _StoredFile:
+    return _StoredFile(path, FileStamp(*stamp), sha256)
+
+
+class _StoredPassage(NamedTuple):
+    """A passage as it was stored, and the title of its owner: its key may have been made with that."""
+
+    id: int
+    key: str
+    title: str
+    body: str
+    owner_title: str
+    path: str
+
+
 def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
     """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
-    roots = [(int(id_), str(path)) for id_, path in primary.execute("SELECT id, path FROM roots ORDER BY id")]
+    roots = read_map(primary, "SELECT id, path FROM roots ORDER BY id", (), int, str)
     gone_roots: list[str] = []
-    known: dict[str, list[_Known]] = {}
-    for id_, path in roots:
-        files = [
-            _Known(str(name), FileStamp(int(size), int(mtime), int(inode), int(read_at)), str(sha256))
-            for name, size, mtime, inode, read_at, sha256 in primary.execute(
-                "SELECT path, size_bytes, mtime_ns, inode, indexed_at, sha256 FROM artifacts"
-                " WHERE root_id = ? AND state = 'indexed' ORDER BY path",
-                (id_,),
-            )
-        ]
+    known: dict[str, list[_StoredFile]] = {}
+    query = """
+        SELECT path, sha256, size_bytes, mtime_ns, inode, indexed_at
+          FROM artifacts WHERE root_id = ? AND state = 'indexed' ORDER BY path
+    """
+    for id_, path in roots.items():
+        files = list(read_rows(primary, query, (id_,), _stored_file))
         folder = os.path.normpath(os.path.join(location.project, path))
         if os.path.isdir(folder):
             known[folder] = files
@@ -58,13 +72,13 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
     yield _passages(primary, location, mode)
 
 
-def _files(known: dict[str, list[_Known]]) -> Finding:
+def _files(known: dict[str, list[_StoredFile]]) -> Finding:
     gone: list[str] = []
     changed: list[str] = []
     moved: list[str] = []
     count = 0
     for folder, files in known.items():
-        lost: list[_Known] = []
+        lost: list[_StoredFile] = []
         for file in files:
             count += 1
             state = _state(folder, file)
@@ -82,7 +96,7 @@ def _files(known: dict[str, list[_Known]]) -> Finding:
     return warn("artifacts", "; ".join(parts), _INDEX_STEP)
 
 
-def _state(folder: str, file: _Known) -> str:
+def _state(folder: str, file: _StoredFile) -> str:
     path = os.path.join(folder, file.path)
     if not is_inside(folder, path):
         return "gone"
@@ -95,7 +109,7 @@ def _state(folder: str, file: _Known) -> str:
         return "gone"
 
 
-def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, str]:
+def _elsewhere(folder: str, lost: list[_StoredFile], known: set[str]) -> dict[str, str]:
     """Where files that are gone are now, by their bytes: only new files of the same size are read."""
     sizes = {file.stamp.size_bytes for file in lost}
     wanted = {file.sha256: file.path for file in lost}
@@ -112,28 +126,27 @@ def _elsewhere(folder: str, lost: list[_Known], known: set[str]) -> dict[str, st
 
 
 def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Finding:
-    """A passage's key is made of its text: a byte that was turned over inside of a text shows only here.
+    """A passage's key is a digest of its text: a byte that was flipped inside a text shows only here.
 
-    It is made of the file's title, too. Where that is no longer known, the file itself is asked.
+    The title of the file is part of the digest, too. Where that is no longer known, the file itself is read.
     """
     wrong: list[str] = []
     texts: dict[str, set[str]] = {}
     count = 0
-    for id_, key, title, body, owner, path in primary.execute(
-        """
+    query = """
         SELECT p.id, p.passage_key, p.title, p.body, o.title, p.path
           FROM documents AS p
           JOIN documents AS o ON o.id = p.owner_id
          WHERE p.kind = 'passage' AND p.passage_key <> ''
-        """
-    ):
+    """
+    for id_, key, title, body, owner_title, path in read_rows(primary, query, (), _StoredPassage):
         count += 1
-        digest = str(key).partition(".")[0]
-        if digest not in (content_digest(title, body), content_digest(f"{owner} > {title}", body)):
+        digest = key.partition(".")[0]
+        if digest not in (content_digest(title, body), content_digest(f"{owner_title} > {title}", body)):
             if path not in texts:
                 texts[path] = _texts_of(location, path, mode)
             if body not in texts[path]:
-                wrong.append(f"passage:{id_} of {path}")
+                wrong.append(f"{public_id('passage', id_)} of {path}")
     if wrong:
         step = "Compare 'ctxrank show' with the file. A file that is saved again with an edit is read again."
         return warn("passage-texts", f"{len(wrong)} are not what was stored: {_listed(wrong)}", step)

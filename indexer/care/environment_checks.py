@@ -1,4 +1,4 @@
-"""What a store depends on: SQLite, the file system, free space, permissions, and what was left lying about."""
+"""What a store depends on: SQLite, the file system, free space, permissions, and what killed processes left behind."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from ctxrank.indexer.store.location import BACKUPS, Location
 
 STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
-# WAL needs shared memory and byte locks between all who have a file open: other machines have neither.
+# WAL needs shared memory and byte locks between all processes that have a file open: other machines share neither.
 _NETWORK_FILE_SYSTEMS = (
     "nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "9p", "ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ncpfs",
     "fuse.sshfs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse", "davfs", "fuse.davfs2",
@@ -58,7 +58,7 @@ def _file_system(location: Location) -> Finding:
 
 
 def file_system_of(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
-    """The kind of file system that a folder is on; '' where the system does not tell."""
+    """The kind of file system that a folder is on; '' where that is unknown."""
     best, kind = "", ""
     path = os.path.realpath(folder)
     try:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.indexer.care.environment_checks import examine_surroundings
-from ctxrank.indexer.care.finding import Finding, Result, fail, locked, ok, warn
+from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Result, fail, locked, ok, warn
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
 from ctxrank.indexer.care.primary_checks import examine_primary, examine_primary_file, open_to_look
-from ctxrank.indexer.engine import INDEX_READ_ERRORS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import busy_timeout_ms
@@ -55,7 +54,7 @@ def _configuration(location: Location, primary: apsw.Connection, busy_ms: int) -
         config = load_config(Store(location, primary, busy_ms))
     except UsageError as error:
         return fail("configuration", error.message, error.hint)
-    except INDEX_READ_ERRORS as error:
+    except DAMAGE_ERRORS as error:
         return fail("configuration", f"could not be looked at: {error}", "See the checks of the store above.")
     if config.notes:
         return warn("configuration", " ".join(config.notes), "Edit the file that is named.")
@@ -81,12 +80,12 @@ def _deep(location: Location, primary: apsw.Connection, busy_ms: int) -> Iterato
                 connection.close()
         except (apsw.BusyError, apsw.LockedError):
             yield locked("index-proof", location.index_file)
-        except INDEX_READ_ERRORS as error:
+        except DAMAGE_ERRORS as error:
             yield fail("index-proof", f"the index could not be compared: {error}", HEALS_STEP)
     try:
         mode = load_config(Store(location, primary, busy_ms)).redaction_mode
         yield from examine_disk(primary, location, mode)
     except UsageError:
         return  # the configuration's own check has said so; without it no file can be read as it was
-    except INDEX_READ_ERRORS as error:
+    except DAMAGE_ERRORS as error:
         yield fail("artifacts", f"could not be looked at: {error}", "See the checks of the store above.")

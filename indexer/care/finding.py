@@ -2,7 +2,12 @@
 
 from enum import Enum
 
+from ctxrank.indexer.engine import INDEX_READ_ERRORS
+from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
+
+# What reading a damaged file raises: the values of a page that is not the table's are of any type.
+DAMAGE_ERRORS = (*INDEX_READ_ERRORS, DamagedError)
 
 
 class Result(Enum):
@@ -40,16 +45,16 @@ def ok(id: str, evidence: str) -> Finding:
 
 
 def warn(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
-    """Something to know of."""
+    """A warning."""
     return Finding(id, Result.WARN, evidence, next_step, repair)
 
 
 def fail(id: str, evidence: str, next_step: str, repair: Repair = Repair.NONE) -> Finding:
-    """Something is broken."""
+    """A check that failed."""
     return Finding(id, Result.FAIL, evidence, next_step, repair)
 
 
 def locked(id: str, path: str) -> Finding:
-    """Another process holds a file: not a damage, and nothing is done about it."""
+    """Another process holds a file: no damage, and no reason for a repair."""
     step = "Wait for the process that holds it, or end it; then run doctor again."
     return Finding(id, Result.WARN, f"{path} is locked by another process; it was not looked at", step, is_locked=True)

@@ -1,6 +1,6 @@
 """The index: can it answer, is it sound, does it match the change log of this very store?
 
-Whatever is wrong with it heals by itself in the next call; here it is only said.
+The next call rebuilds whatever is wrong with it; here it is only reported.
 """
 
 import os
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.care.primary_checks import open_to_look
-from ctxrank.indexer.engine import INDEX_READ_ERRORS, IndexHealth
+from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import index_file
-from ctxrank.indexer.store.connection import file_uri
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import file_uri, read_column, read_row
 from ctxrank.indexer.store.location import Location
 
 HEALS_STEP = "The next search heals it; 'ctxrank rebuild' does it now."
@@ -48,25 +49,32 @@ def examine_index(location: Location, busy_ms: int, *, is_deep: bool) -> Iterato
         yield from _examine(connection, name, is_deep=is_deep)
     except (apsw.BusyError, apsw.LockedError):
         yield locked("index-sound", name)
-    except INDEX_READ_ERRORS as error:
+    except DAMAGE_ERRORS as error:
         yield fail("index-sound", f"{name}: {error}", HEALS_STEP, Repair.REBUILD)
     finally:
         connection.close()
 
 
+class _Identity(NamedTuple):
+    """What made the index, and of which store."""
+
+    format: int
+    fingerprint: str
+    is_of_this_store: int
+
+
 def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterator[Finding]:
-    row = connection.execute(
-        "SELECT s.format, s.fingerprint, s.store_uuid = t.uuid FROM main.state AS s, primary_db.store AS t"
-    ).fetchone()
-    if row is None:
+    query = "SELECT s.format, s.fingerprint, s.store_uuid = t.uuid FROM main.state AS s, primary_db.store AS t"
+    identity = read_row(connection, query, (), _Identity)
+    if identity is None:
         yield fail(_FILE, "the index has lost its state row", HEALS_STEP, Repair.REBUILD)
         return
-    if int(row[0]) > index_file.FORMAT:
+    if identity.format > index_file.FORMAT:
         step = "Upgrade this ctxrank: a newer one made it. Until then heuristics answer."
-        yield warn(_FILE, f"the index has format {row[0]}; this program knows up to {index_file.FORMAT}", step)
+        yield warn(_FILE, f"the index has format {identity.format}; this program knows up to {index_file.FORMAT}", step)
         return
-    is_of_another = (row[0], row[1]) != (index_file.FORMAT, index_file.FINGERPRINT)
-    if is_of_another or not row[2]:
+    is_of_another = identity[:2] != (index_file.FORMAT, index_file.FINGERPRINT)
+    if is_of_another or not identity.is_of_this_store:
         whose = "of another ctxrank" if is_of_another else "of another store"
         yield warn(_FILE, f"the index is {whose}", "Nothing to do: the next search rebuilds it.", Repair.REBUILD)
         return
@@ -78,31 +86,36 @@ def _examine(connection: apsw.Connection, name: str, *, is_deep: bool) -> Iterat
     else:
         yield fail("index-sentinel", "a term that must be there is not found", HEALS_STEP, Repair.REBUILD)
     check = "integrity_check" if is_deep else "quick_check"
-    problems = [str(row[0]) for row in connection.execute(f"PRAGMA main.{check}(20)")]
+    problems = read_column(connection, f"PRAGMA main.{check}(20)", (), str)
     if problems == ["ok"]:
         yield ok("index-integrity", f"SQLite's {check.replace('_', ' ')} finds nothing")
     else:
         yield fail("index-integrity", "; ".join(problems[:_SHOWN_PROBLEMS]), HEALS_STEP, Repair.REBUILD)
-    yield _follows(connection, state)
+    yield _applied_changes(connection, state)
 
 
-def _follows(connection: apsw.Connection, state: index_file.IndexState) -> Finding:
-    last, mark = connection.execute(
-        """
+class _LogEnd(NamedTuple):
+    """The last number of the primary's change log, and the history id at the number that the index has applied."""
+
+    seq: int
+    history_id: int
+
+
+def _applied_changes(connection: apsw.Connection, state: index_file.IndexState) -> Finding:
+    query = """
         SELECT s.seq,
                coalesce((SELECT history_id FROM primary_db.history_checkpoints WHERE seq >= ?1 ORDER BY seq LIMIT 1), 0)
           FROM primary_db.store AS s
-        """,
-        (state.applied_seq,),
-    ).fetchone() or (0, 0)
-    if state.applied_seq > int(last):
+    """
+    last, history_id = read_row(connection, query, (state.applied_seq,), _LogEnd) or _LogEnd(0, 0)
+    if state.applied_seq > last:
         evidence = f"the index holds changes up to {state.applied_seq}, the store only up to {last}"
         step = "The store lost its last changes, or an older copy of it was put back. If you did not do that, look for"
         return fail("index-feed", evidence, f"{step} a newer copy before the next search adapts the index.")
-    if state.applied_seq and state.history_id != int(mark):
+    if state.applied_seq and state.history_id != history_id:
         step = "Nothing to do: the next search rebuilds the index."
         return warn("index-feed", "the index belongs to another history of this store", step, Repair.REBUILD)
-    if state.applied_seq < int(last):
+    if state.applied_seq < last:
         step = "Nothing to do: the next search catches up, at most 2 s at a time."
         return warn("index-feed", f"the index has applied {state.applied_seq} of {last} changes", step)
     return ok("index-feed", f"all {last} changes are applied")

@@ -17,13 +17,21 @@ from ctxrank.indexer.engine import IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import snapshot
+from ctxrank.indexer.store.connection import read_column, read_map, read_row, snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
 _NOTED = 1000  # documents whose shortest lengths are kept before they are put together
 _MASK = (1 << 64) - 1
+
+
+class _ForwardEntry(NamedTuple):
+    """What the forward list holds of a document."""
+
+    owner_id: int
+    length: int
+    terms: bytes
 
 
 class _Expected(NamedTuple):
@@ -47,7 +55,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
             return
         expected = _expect(connection, index)
         yield _about_documents("index-forward", "forward entries", expected.wrong_forward, len(expected.sums) - 1)
-        stored = {int(row[0]) for row in connection.execute("SELECT id FROM main.forward")}
+        stored = set(read_column(connection, "SELECT id FROM main.forward", (), int))
         ghosts = sorted(stored - expected.sums.keys())
         found, terms = _postings(connection)
         ghosts += sorted(found.keys() - expected.sums.keys() - stored)
@@ -64,8 +72,8 @@ def _lags(connection: apsw.Connection, state: index_file.IndexState) -> bool:
 
 
 def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
-    labels = {str(text): int(label) for label, text in connection.execute("SELECT id, text FROM primary_db.labels")}
-    names = {int(id_): str(term) for id_, term in connection.execute("SELECT id, term FROM main.terms")}
+    labels = read_map(connection, "SELECT text, id FROM primary_db.labels", (), str, int)
+    names = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
     df: Counter[str] = Counter()
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
     total_length = 0
@@ -96,16 +104,17 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
             _shorten(lengths, shortest)
         df.update(counts.keys())
         total_length += length
-        row = connection.execute("SELECT owner_id, length, terms FROM main.forward WHERE id = ?", (rowid,)).fetchone()
-        if row is None or (int(row[0]), int(row[1])) != (owner or id_, length) or _stored(row[2], names) != counts:
+        query = "SELECT owner_id, length, terms FROM main.forward WHERE id = ?"
+        entry = read_row(connection, query, (rowid,), _ForwardEntry)
+        if entry is None or entry[:2] != (owner or id_, length) or _stored(entry.terms, names) != counts:
             wrong.append(rowid)
     _shorten(lengths, shortest)
     return _Expected(sums, df, total_length, wrong, lengths)
 
 
 def _shorten(lengths: dict[int, list[int]], shortest: ImpactBounds) -> None:
-    for id_, news in shortest.take_changes().items():
-        lengths[id_] = list(map(min, lengths.get(id_, news), news))
+    for id_, changed in shortest.take_changes().items():
+        lengths[id_] = list(map(min, lengths.get(id_, changed), changed))
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:
@@ -137,11 +146,11 @@ def _postings(connection: apsw.Connection) -> tuple[dict[int, int], Counter[str]
         for term, rowid, column, offset in connection.execute(
             "SELECT term, doc, col, offset FROM temp.doctor_instances"
         ):
-            place = _COLUMNS[str(column)]
-            sums[int(rowid)] = sums.get(int(rowid), 0) + hash((term, place, offset)) & _MASK
+            place = _COLUMNS[column]
+            sums[rowid] = sums.get(rowid, 0) + hash((term, place, offset)) & _MASK
             if column != "scope" and before != (term, rowid):
-                before = (str(term), int(rowid))
-                rows[before[0]] += 1
+                before = (term, rowid)
+                rows[term] += 1
     finally:
         # Where reading failed, SQLite has taken back the transaction, and the table with it.
         connection.execute("DROP TABLE IF EXISTS temp.doctor_instances")
@@ -167,7 +176,7 @@ def _vocabulary(found: Mapping[str, int], expected: Mapping[str, int]) -> Findin
 
 
 def _statistics(connection: apsw.Connection, state: index_file.IndexState, expected: _Expected) -> Finding:
-    stored = {str(term): int(df) for term, df in connection.execute("SELECT term, df FROM main.terms WHERE df <> 0")}
+    stored = read_map(connection, "SELECT term, df FROM main.terms WHERE df <> 0", (), str, int)
     wrong = sum(stored.get(term) != df for term, df in expected.df.items()) + len(stored.keys() - expected.df.keys())
     totals = (state.documents, state.total_length)
     should = (len(expected.sums) - 1, expected.total_length)
@@ -184,8 +193,8 @@ def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> F
     """A length that is too short only costs time; one that is too long would leave a good document out."""
     wrong = 0
     for id_, *stored in connection.execute(f"SELECT id, {', '.join(COLUMNS)} FROM main.terms"):
-        true = expected.get(int(str(id_)))
-        wrong += true is not None and any(int(str(at)) > least for at, least in zip(stored, true, strict=True))
+        true = expected.get(id_)
+        wrong += true is not None and any(at > least for at, least in zip(stored, true, strict=True))
     if wrong:
         evidence = f"{wrong} terms have a document that is shorter than their shortest"
         return fail("index-bounds", evidence, HEALS_STEP, Repair.REBUILD)

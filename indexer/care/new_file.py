@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import apsw
 
-from ctxrank.indexer.care.relations import Mended, mend
+from ctxrank.indexer.care.relations import RepairedRows, repair_relations
 from ctxrank.indexer.care.sqlite_salvage.layout import SEQUENCE_TABLE, read_layout
 from ctxrank.indexer.care.sqlite_salvage.pages import PageFile, Record
 from ctxrank.indexer.care.sqlite_salvage.rows import CopiedTable, copy_table, read_records
@@ -22,7 +22,7 @@ from ctxrank.indexer.catalogue import tables
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import APPLICATION_ID, immediate
+from ctxrank.indexer.store.connection import APPLICATION_ID, immediate, read_column, read_map
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
 
@@ -33,7 +33,7 @@ _SHOWN_IDS = 20
 class TableReport(NamedTuple):
     """One table: rows saved as they were, made again from what else was known of them, and lost.
 
-    Where `is_count_known` is false, more may be lost than that: nothing tells how many rows an unreadable page had.
+    Where `is_count_known` is false, more may be lost than that: how many rows an unreadable page had is unknown.
     """
 
     name: str
@@ -46,7 +46,7 @@ class TableReport(NamedTuple):
 
 
 class SalvageReport(NamedTuple):
-    """What became of each table. `unclaimed_pages` hold rows of which nothing tells whose they are."""
+    """What became of each table. `unclaimed_pages` hold rows whose table is unknown."""
 
     tables: tuple[TableReport, ...]
     unclaimed_pages: int
@@ -58,7 +58,7 @@ class SalvageReport(NamedTuple):
 
     @property
     def rebuilt(self) -> int:
-        """Rows made again from their document, their record or their indexes: they may lack details."""
+        """Rows rebuilt from their document, their record or their indexes; details may be missing."""
         return sum(table.rebuilt for table in self.tables)
 
     @property
@@ -85,7 +85,7 @@ class SalvageReport(NamedTuple):
 def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schema: Schema = PRESENT) -> SalvageReport:
     """Make the new file. No connection of this process may have the damaged one open.
 
-    `store_uuid` is what the store was named, where another file tells: digests of what was forgotten are keyed with it.
+    `store_uuid` is the uuid of the store, where another file holds it: the digests of the blocklist are keyed with it.
 
     The new file has the present schema, whatever older one the damaged file has. Raises DamagedError for one from a
     newer program or from before the first release, or where nothing of a store can be read in it.
@@ -100,7 +100,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
             primary.pragma("foreign_keys", False)
             with immediate(primary):
                 report = _fill(file, primary, schema._replace(version=version), schema, store_uuid)
-            problems = [str(row[0]) for row in primary.execute("PRAGMA integrity_check(5)")]
+            problems = read_column(primary, "PRAGMA integrity_check(5)", (), str)
             assert problems == ["ok"], f"a file that was just made is damaged: {problems}"
         finally:
             primary.close()
@@ -140,21 +140,21 @@ def _fill(file: PageFile, primary: apsw.Connection, before: Schema, schema: Sche
         primary.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
     _number_on(file, owners, primary, copied)
     change = Change(primary)
-    mended = mend(change, {name: table.lost for name, table in copied.items()})
+    repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})
     change.finish()
     _make_triggers(primary, triggers)
     _mark(primary)
     derived = {table.name for table in tables() if table.is_derived}
-    reports = [_reported(primary, table, mended) for table in copied.values() if table.name not in derived]
+    reports = [_reported(primary, table, repaired) for table in copied.values() if table.name not in derived]
     return SalvageReport(tuple(reports), len(owners.unclaimed))
 
 
 def _drop_triggers(primary: apsw.Connection) -> list[str]:
     """Rows come in as they were, without what a change of them would do; returns how to make the triggers again."""
-    triggers = primary.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
-    for name, _ in triggers:
+    triggers = read_map(primary, "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'", (), str, str)
+    for name in triggers:
         primary.execute(f'DROP TRIGGER "{name}"')
-    return [str(sql) for _, sql in triggers]
+    return list(triggers.values())
 
 
 def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
@@ -164,7 +164,7 @@ def _make_triggers(primary: apsw.Connection, triggers: list[str]) -> None:
 
 def _number_on(file: PageFile, owners: Ownership, primary: apsw.Connection, copied: Mapping[str, CopiedTable]) -> None:
     """Go on counting where the damaged file was: no id and no number of the change log is given twice."""
-    given = {str(name): int(last) for name, last in primary.execute("SELECT name, seq FROM sqlite_sequence")}
+    given = read_map(primary, "SELECT name, seq FROM sqlite_sequence", (), str, int)
     for record in read_records(file, owners.trees[SEQUENCE_TABLE].pages):
         name, last = record.values if isinstance(record, Record) and len(record.values) == 2 else (None, None)
         if isinstance(name, str) and isinstance(last, int) and name in copied:
@@ -193,10 +193,10 @@ def _mark(primary: apsw.Connection) -> None:
     primary.execute("INSERT INTO history_checkpoints (seq, history_id) SELECT seq, ? FROM store", (mark,))
 
 
-def _reported(primary: apsw.Connection, table: CopiedTable, mended: Mended) -> TableReport:
-    again = mended.rebuilt.get(table.name, 0)
+def _reported(primary: apsw.Connection, table: CopiedTable, repaired: RepairedRows) -> TableReport:
+    again = repaired.rebuilt.get(table.name, 0)
     still = [number for number in table.lost if not _has_row(primary, table.name, number)]
-    lost = max(len(still), table.unreadable + table.rejected - again, 0) + mended.dropped.get(table.name, 0)
+    lost = max(len(still), table.unreadable + table.rejected - again, 0) + repaired.dropped.get(table.name, 0)
     return TableReport(
         table.name, table.saved, again, lost, tuple(sorted(still)[:_SHOWN_IDS]), table.is_count_known, table.problems
     )

@@ -5,13 +5,22 @@ from collections.abc import Callable, Iterator
 
 import apsw
 
-from ctxrank.indexer.care.finding import Finding, Repair, fail, locked, ok, warn
+from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Repair, fail, locked, ok, warn
 from ctxrank.indexer.catalogue import KINDS, document_kinds
 from ctxrank.indexer.clock import format_us, now_us
-from ctxrank.indexer.engine import INDEX_READ_ERRORS
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
-from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, file_uri, snapshot, wait_for_locks
+from ctxrank.indexer.store.connection import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    file_uri,
+    read_column,
+    read_rows,
+    read_value,
+    snapshot,
+    wait_for_locks,
+)
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.migrations import FIRST_SCHEMA, UNRELEASED_STEP
 from ctxrank.indexer.text.lines import WIPED
@@ -65,7 +74,7 @@ def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> 
     try:
         try:
             recognised = _recognised(primary, name)
-            mode = str(primary.pragma("journal_mode"))
+            mode = primary.pragma("journal_mode")
         except (apsw.BusyError, apsw.LockedError):
             yield locked("truth-file", name)
             return
@@ -83,7 +92,7 @@ def examine_primary_file(location: Location, busy_ms: int, *, is_deep: bool) -> 
 
 
 def _recognised(primary: apsw.Connection, name: str) -> Finding:
-    version, owner = int(primary.pragma("user_version")), int(primary.pragma("application_id"))
+    version, owner = primary.pragma("user_version"), primary.pragma("application_id")
     if version > SCHEMA_VERSION and owner == APPLICATION_ID:
         step = "It was written by a newer ctxrank: upgrade this one. Nothing here repairs it."
         return fail("schema", f"schema {version}; this program knows up to {SCHEMA_VERSION}", step)
@@ -110,7 +119,7 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
         try:
             primary = open_to_look(name, busy_ms)
             try:
-                problems = [str(row[0]) for row in primary.execute(f"PRAGMA {check}(20)")]
+                problems = read_column(primary, f"PRAGMA {check}(20)", (), str)
             finally:
                 primary.close()
         except (apsw.BusyError, apsw.LockedError):
@@ -127,7 +136,7 @@ def _sound(name: str, busy_ms: int, *, is_deep: bool) -> Finding:
 def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:
     """Whether the contents of the tables are consistent; for a file of the present schema."""
     checks: dict[str, Callable[[apsw.Connection], Finding]] = {
-        "texts": _texts, "feed": _feed, "references": _references, "records": _records, "redaction-rules": _rules,
+        "texts": _texts, "feed": _change_log, "references": _references, "records": _records, "redaction-rules": _rules,
         "forgetting": _forgetting, "clock": _clock,
     }  # fmt: skip
     for id, check in checks.items():
@@ -137,26 +146,31 @@ def examine_primary(primary: apsw.Connection) -> Iterator[Finding]:
             yield finding
         except (apsw.BusyError, apsw.LockedError):
             yield locked(id, primary.filename)
-        except INDEX_READ_ERRORS as error:  # values of a page that is not the table's are of any type
+        except DAMAGE_ERRORS as error:
             yield fail(id, f"could not be looked at: {error}", SALVAGE_STEP, Repair.SALVAGE)
 
 
 def _number(primary: apsw.Connection, query: str, *values: int | str) -> int:
-    row = primary.execute(query, values).fetchone()
-    return int(row[0] or 0) if row else 0
+    return read_value(primary, query, values, int) or 0
+
+
+class _TextColumn(NamedTuple):
+    """A column that holds text."""
+
+    table: str
+    name: str
 
 
 def _texts(primary: apsw.Connection) -> Finding:
     """SQLite checks where a text is, not what it says: a wiped page reads as zeros, and any bytes pass for text."""
     wiped: list[str] = []
     undecodable: list[str] = []
-    for table, column in primary.execute(
-        """
+    query = """
         SELECT t.name, c.name
           FROM pragma_table_list AS t, pragma_table_info(t.name) AS c
          WHERE t.schema = 'main' AND t.type = 'table' AND c.type = 'TEXT'
-        """
-    ).fetchall():
+    """
+    for table, column in list(read_rows(primary, query, (), _TextColumn)):
         count = _number(primary, f'SELECT count(*) FROM "{table}" WHERE instr("{column}", ?)', WIPED)
         if count:
             wiped.append(f"{count} in {table}.{column}")
@@ -183,11 +197,10 @@ def _is_utf8(text: object) -> bool:
     return True
 
 
-def _feed(primary: apsw.Connection) -> Finding:
-    row = primary.execute("SELECT seq FROM store WHERE id = 1").fetchone()
-    if row is None:
+def _change_log(primary: apsw.Connection) -> Finding:
+    last = read_value(primary, "SELECT seq FROM store WHERE id = 1", (), int)
+    if last is None:
         return fail("feed", "the store has lost its counter row", SALVAGE_STEP, Repair.SALVAGE)
-    last = int(row[0])
     above = _number(
         primary,
         "SELECT (SELECT count(*) FROM documents WHERE seq > ?1) + (SELECT count(*) FROM tombstones WHERE seq > ?1)",
@@ -204,10 +217,10 @@ def _feed(primary: apsw.Connection) -> Finding:
 
 
 def _references(primary: apsw.Connection) -> Finding:
-    broken = [(str(table), str(parent)) for table, _, parent, _ in primary.execute("PRAGMA foreign_key_check")]
+    query = """SELECT "table" || ' without ' || parent FROM pragma_foreign_key_check"""
+    broken = read_column(primary, query, (), str)
     if broken:
-        pairs = sorted({f"{table} without {parent}" for table, parent in broken})
-        return fail("references", f"{len(broken)} rows: {', '.join(pairs)}", SALVAGE_STEP, Repair.SALVAGE)
+        return fail("references", f"{len(broken)} rows: {', '.join(sorted({*broken}))}", SALVAGE_STEP, Repair.SALVAGE)
     return ok("references", "every row has what it belongs to")
 
 

@@ -1,8 +1,8 @@
-"""Rows that lost what they belong to.
+"""Repairs rows whose owner was lost.
 
-What is known well enough is made again: an owner from its index entries, a record from its document and the other way
-round. What is left over is put right as the schema would have it: a reference that may be empty becomes empty, a row
-that cannot be without its owner goes, and is counted.
+What is known well enough is rebuilt: an owner from its index entries, a record from its document, and a document from
+its record. For the rest the schema decides: a reference that may be NULL becomes NULL, and a row that requires its
+owner is deleted and counted.
 """
 
 from collections import Counter
@@ -15,6 +15,7 @@ from ctxrank.indexer.care.sqlite_salvage.pages import Value
 from ctxrank.indexer.catalogue import KINDS, document_kinds, tables
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_row, read_rows
 from ctxrank.indexer.store.store import Change
 
 # What a row is made of that only its index entries are left of, besides what these say. In this order: owners first.
@@ -28,14 +29,14 @@ _FILLERS: dict[str, dict[str, Value]] = {
 _LINKED_TABLES = ("annotations", "annotated_files", "linked_texts", "linked_artifacts", "linked_trees")
 
 
-class Mended(NamedTuple):
-    """By table: rows made again from what else was known of them, and rows that had to go with their owner."""
+class RepairedRows(NamedTuple):
+    """By table: rows made again from other rows or indexes, and rows deleted with their owner."""
 
     rebuilt: Mapping[str, int]
     dropped: Mapping[str, int]
 
 
-def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
+def repair_relations(change: Change, lost: Mapping[str, Known]) -> RepairedRows:
     """Make the new file whole in itself, inside the caller's transaction."""
     primary = change.connection
     rebuilt: Counter[str] = Counter()
@@ -60,7 +61,7 @@ def mend(change: Change, lost: Mapping[str, Known]) -> Mended:
             documents.remove(change, document_id)
     dropped.update(_settle_references(primary))
     _derive(primary, lost, rebuilt)
-    return Mended(rebuilt, dropped)
+    return RepairedRows(rebuilt, dropped)
 
 
 def _name_lost_sessions(primary: apsw.Connection) -> int:
@@ -96,7 +97,9 @@ def _settle_references(primary: apsw.Connection) -> Counter[str]:
     while broken := _broken(primary):
         for table, rowid, parent, key in broken:
             query = 'SELECT "from", coalesce("to", \'id\') FROM pragma_foreign_key_list(?) WHERE id = ?'
-            column, target = (str(name) for name in primary.execute(query, (table, key)).fetchone() or ())
+            foreign_key = read_row(primary, query, (table, key), _ForeignKey)
+            assert foreign_key is not None, "SQLite has just named it"
+            column, target = foreign_key
             query = 'SELECT 1 FROM pragma_table_info(?) WHERE name = ? AND ("notnull" OR pk)'
             is_required = primary.execute(query, (table, column)).fetchone() is not None
             where = f'"{column}" NOT IN (SELECT "{target}" FROM "{parent}")'
@@ -124,9 +127,7 @@ def _drop_strange_documents(primary: apsw.Connection) -> int:
 
 
 def _broken(primary: apsw.Connection) -> "list[_Broken]":
-    return [
-        _Broken(table, rowid, parent, key) for table, rowid, parent, key in primary.execute("PRAGMA foreign_key_check")
-    ]
+    return list(read_rows(primary, "PRAGMA foreign_key_check", (), _Broken))
 
 
 class _Broken(NamedTuple):
@@ -136,6 +137,13 @@ class _Broken(NamedTuple):
     rowid: int | None
     parent: str
     key: int
+
+
+class _ForeignKey(NamedTuple):
+    """A column that refers to another table, and the column there."""
+
+    column: str
+    target: str
 
 
 def _derive(primary: apsw.Connection, lost: Mapping[str, Known], rebuilt: Counter[str]) -> None:

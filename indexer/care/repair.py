@@ -1,4 +1,4 @@
-"""Repairing what was found: what would be done, then a trial, then the thing itself, with a copy kept of what was.
+"""Repairing a store: a plan, a dry run, then the repair itself, which keeps a copy of the files as they were.
 
     steps = plan(findings)
     report = repair(location, steps, is_dry_run=True)
@@ -30,7 +30,7 @@ WHAT = {
 
 
 class RepairReport(NamedTuple):
-    """What was done, a line a step; `backup` is where the store is as it was ('' where no copy was needed)."""
+    """What was done, a line a step; `backup` is the copy of the store from before ('' where none was needed)."""
 
     done: tuple[str, ...]
     backup: str
@@ -63,9 +63,9 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         verb = "can be saved" if is_dry_run else "saved"
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
     elif Repair.REBUILD in steps and not is_dry_run:
-        backup = _copied(location)
+        backup = _copy_primary(location)
     if Repair.REBUILD in steps:
-        done.append(_rebuilt(location, is_dry_run=is_dry_run))
+        done.append(_rebuild_index(location, is_dry_run=is_dry_run))
     return RepairReport(tuple(done), backup, salvaged)
 
 
@@ -93,7 +93,7 @@ def _move_leftovers(location: Location, *, is_dry_run: bool) -> list[str]:
     return [f"{verb} {os.path.basename(path)} into a backup" for path in found]
 
 
-def _copied(location: Location) -> str:
+def _copy_primary(location: Location) -> str:
     """A copy of the primary database as the next reader would see it."""
     path = os.path.join(new_backup_folder(location), os.path.basename(location.primary))
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -110,7 +110,7 @@ def _copied(location: Location) -> str:
     return path
 
 
-def _rebuilt(location: Location, *, is_dry_run: bool) -> str:
+def _rebuild_index(location: Location, *, is_dry_run: bool) -> str:
     if is_dry_run:
         return "would rebuild the index"
     from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only

@@ -4,7 +4,7 @@
 
 Written over and not renamed: a process that has the file open would go on writing to one no other process sees. Only a
 file that SQLite itself cannot open is replaced, and only while no other process has it open. A lock is never taken for
-damage: who meets one gets LockedError, and nothing has changed.
+damage: a call that meets one raises LockedError, and nothing has changed.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ from collections.abc import Generator
 import apsw
 
 from ctxrank.indexer.care.new_file import SalvageReport, save_what_can_be_read
-from ctxrank.indexer.exceptions import CtxrankError, LockedError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, LockedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import translate, wait_for_locks
+from ctxrank.indexer.store.connection import read_value, require_value, translate, wait_for_locks
 from ctxrank.indexer.store.location import BACKUPS, Location
 
 TRIAL = ".trial-"  # and the process that makes it
@@ -113,11 +113,10 @@ def _uuid_in_index(location: Location) -> str:
     try:
         index = apsw.Connection(location.index_file, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            row = index.execute("SELECT store_uuid FROM state WHERE id = 1").fetchone()
-            return str(row[0]) if row else ""
+            return read_value(index, "SELECT store_uuid FROM state WHERE id = 1", (), str) or ""
         finally:
             index.close()
-    except apsw.Error:
+    except (apsw.Error, DamagedError):
         return ""
 
 
@@ -170,19 +169,24 @@ def _copy_of(damaged: apsw.Connection, copy: str, look: apsw.Connection) -> int:
                 backup.step(-1)
         finally:
             target.close()
-        return int(look.pragma("data_version"))
+        return _data_version(look)
     finally:
         if damaged.in_transaction:
             damaged.execute("ROLLBACK")
 
 
+def _data_version(look: apsw.Connection) -> int:
+    """A number that changes with every commit of another connection."""
+    return require_value(look, "PRAGMA data_version", (), int)
+
+
 def _write_over(damaged: apsw.Connection, new: str, look: apsw.Connection, version: int) -> None:
-    """Put the new content in the old file's place, in one transaction: who has it open sees the one or the other."""
+    """Put the new content in the old file's place, in one transaction: other connections see either."""
     source = apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         with damaged.backup("main", source, "main") as backup:
             backup.step(0)  # takes the lock, and copies nothing yet
-            if int(look.pragma("data_version")) != version:
+            if _data_version(look) != version:
                 raise _ChangedMeanwhile
             backup.step(-1)
     finally:

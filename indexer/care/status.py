@@ -10,6 +10,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
+from ctxrank.indexer.store.connection import read_map, read_row
 from ctxrank.indexer.store.rules_since import rules_hold_since
 from ctxrank.indexer.store.store import Store
 
@@ -34,6 +35,13 @@ class Status(NamedTuple):
     notes: tuple[str, ...]
 
 
+class _Outdated(NamedTuple):
+    """How many documents older rules redacted, and how many of them only the user's own rules have not seen."""
+
+    total: int
+    by_user_rules: int
+
+
 def read_status(store: Store) -> Status:
     """The store's state. Raises UsageError for a configuration that cannot be read."""
     config = load_config(store)
@@ -41,12 +49,12 @@ def read_status(store: Store) -> Status:
     try:
         if index.is_usable and not index.is_sound():
             raise apsw.CorruptError("the sentinel is gone")
-        trouble = index.health.value
+        health = index.health.value
     except INDEX_READ_ERRORS as error:
-        trouble = health_of(error).value
+        health = health_of(error).value
     notes = list(config.notes)
     if not config.fts5:
-        trouble = trouble or "FTS5 is switched off in the configuration"
+        health = health or "FTS5 is switched off in the configuration"
     if config.fts5 and says_no_fts5(store):
         notes.append(
             "skills_config.json says enable_fts5: false; FTS5 is in this SQLite and is used."
@@ -57,27 +65,25 @@ def read_status(store: Store) -> Status:
             "A purge is not finished: bytes of what was removed may be in the files. 'ctxrank purge' finishes it."
         )
     since = rules_hold_since(store)
-    older, unseen = store.primary.execute(
-        """
+    query = """
         SELECT count(*) FILTER (WHERE ruleset < ?1 OR seq <= ?2), count(*) FILTER (WHERE ruleset >= ?1 AND seq <= ?2)
           FROM documents
-        """,
-        (RULESET_VERSION, since),
-    ).fetchone() or (0, 0)
+    """
+    outdated = read_row(store.primary, query, (RULESET_VERSION, since), _Outdated) or _Outdated(0, 0)
     return Status(
         store.location.primary,
         store.location.root,
         _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
         _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
-        trouble,
-        lag(fts5_of(store), index) if not trouble else 0,
+        health,
+        lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,
-        int(older),
-        int(unseen),
+        outdated.total,
+        outdated.by_user_rules,
         tuple(notes),
     )
 
 
 def _counts(store: Store, query: str) -> dict[str, int]:
-    return {str(name): int(count) for name, count in store.primary.execute(query)}
+    return read_map(store.primary, query, (), str, int)

@@ -14,6 +14,7 @@ from ctxrank.indexer.files.stamps import FileStamp
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import Passage, split_passages
 
@@ -94,9 +95,7 @@ def root_id(change: Change, root: str, project_root: str) -> int:
     """The id of a root folder, made on first use."""
     name = root_name(root, project_root)
     change.connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (name,))
-    row = change.connection.execute("SELECT id FROM roots WHERE path = ?", (name,)).fetchone()
-    assert row is not None, "the row was inserted in the line before"
-    return int(row[0])
+    return require_value(change.connection, "SELECT id FROM roots WHERE path = ?", (name,), int)
 
 
 _ARTIFACT_QUERY = """
@@ -107,26 +106,25 @@ _ARTIFACT_QUERY = """
 
 def artifact_at(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
     """The artifact row of a path under a root."""
-    row = connection.execute(f"{_ARTIFACT_QUERY} WHERE root_id = ? AND path = ?", (root, path)).fetchone()
-    return None if row is None else Artifact(*row)
+    return read_row(connection, f"{_ARTIFACT_QUERY} WHERE root_id = ? AND path = ?", (root, path), Artifact)
 
 
 def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifact]:
     """All artifacts of a root by path, in one query."""
-    rows = connection.execute(f"{_ARTIFACT_QUERY} WHERE root_id = ?", (root,))
-    return {artifact.path: artifact for artifact in map(Artifact._make, rows)}
+    rows = read_rows(connection, f"{_ARTIFACT_QUERY} WHERE root_id = ?", (root,), Artifact)
+    return {artifact.path: artifact for artifact in rows}
 
 
 def packaged_ids(connection: apsw.Connection) -> set[int]:
     """The artifacts that a package points to."""
     query = "SELECT DISTINCT artifact_id FROM packages WHERE artifact_id IS NOT NULL"
-    return {id_ for (id_,) in connection.execute(query)}
+    return set(read_column(connection, query, (), int))
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:
     """The paths of current packages whose file could not be indexed yet."""
     query = "SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL"
-    return {path for (path,) in connection.execute(query)}
+    return set(read_column(connection, query, (), str))
 
 
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
@@ -146,11 +144,8 @@ def record(change: Change, root: int, prepared: PreparedFile) -> int:
             RULESET_VERSION, file.read_at,
         ),
     )  # fmt: skip
-    row = change.connection.execute(
-        "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root, prepared.path)
-    ).fetchone()
-    assert row is not None, "the row was written in the statement before"
-    return int(row[0])
+    query = "SELECT id FROM artifacts WHERE root_id = ? AND path = ?"
+    return require_value(change.connection, query, (root, prepared.path), int)
 
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
@@ -200,8 +195,7 @@ def move(change: Change, artifact_id: int, old_path: str, new_path: str) -> None
          WHERE p.artifact_id = ?
     """
     old_name, new_name = os.path.basename(old_path), os.path.basename(new_path)
-    rows = change.connection.execute(query, (artifact_id,))
-    for document_id, title in [(int(row[0]), str(row[1])) for row in rows]:
+    for document_id, title in read_map(change.connection, query, (artifact_id,), int, str).items():
         documents.move(change, document_id, path=new_path, title=new_name if title == old_name else title)
 
 
@@ -236,7 +230,7 @@ def package_owners(connection: apsw.Connection, artifact_id: int) -> list[Owner]
          WHERE p.artifact_id = ? AND p.superseded_by IS NULL
          ORDER BY p.id
     """
-    return [Owner(*row) for row in connection.execute(query, (artifact_id,))]
+    return list(read_rows(connection, query, (artifact_id,), Owner))
 
 
 def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> Owner:
@@ -251,6 +245,16 @@ def _own_document(change: Change, artifact_id: int, prepared: PreparedFile) -> O
     return Owner(document_id, 0, 0, "", "", "", moment)
 
 
+class _KeptPassage(NamedTuple):
+    """A passage as it is stored."""
+
+    key: str
+    id: int
+    path: str
+    start_line: int
+    ruleset: int
+
+
 def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
@@ -258,28 +262,23 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     Returns how many were written.
     """
     written = 0
-    kept: dict[str, tuple[int, str, int, int]] = {
-        str(key): (int(id_), str(path), int(start), int(ruleset))
-        for key, id_, path, start, ruleset in change.connection.execute(
-            "SELECT passage_key, id, path, start_line, ruleset FROM documents WHERE owner_id = ?",
-            (owner.document_id,),
-        )
-    }
+    query = "SELECT passage_key, id, path, start_line, ruleset FROM documents WHERE owner_id = ?"
+    kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is None:
             documents.put(change, _passage_document(owner, prepared, place))
             written += 1
-        elif known[1] != prepared.path:
-            documents.replace(change, known[0], _passage_document(owner, prepared, place))
+        elif known.path != prepared.path:
+            documents.replace(change, known.id, _passage_document(owner, prepared, place))
             written += 1
-        elif known[2:] != (passage.start_line, RULESET_VERSION):
+        elif (known.start_line, known.ruleset) != (passage.start_line, RULESET_VERSION):
             change.connection.execute(
                 "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ? WHERE id = ?",
-                (passage.start_line, passage.end_line, RULESET_VERSION, known[0]),
+                (passage.start_line, passage.end_line, RULESET_VERSION, known.id),
             )
-    for document_id, *_ in kept.values():
-        documents.remove(change, document_id)
+    for gone in kept.values():
+        documents.remove(change, gone.id)
     return written
 
 
@@ -298,12 +297,11 @@ def _passage_document(owner: Owner, prepared: PreparedFile, place: int) -> docum
 
 def release(change: Change, artifact_id: int) -> None:
     """Remove the document an artifact has of its own, with its passages: a package owns them from now on."""
-    row = change.connection.execute(
-        "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?", (artifact_id,)
-    ).fetchone()
-    if row is not None:
-        documents.remove_owned(change, int(row[0]))
-        documents.remove(change, int(row[0]))
+    query = "SELECT id FROM documents WHERE kind = 'artifact' AND record_id = ?"
+    document_id = read_value(change.connection, query, (artifact_id,), int)
+    if document_id is not None:
+        documents.remove_owned(change, document_id)
+        documents.remove(change, document_id)
 
 
 def withdraw(change: Change, artifact_id: int) -> None:

@@ -26,6 +26,7 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.tokens import TokenCounter
@@ -123,7 +124,7 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
     project = store.location.project
     main = artifacts.root_name(store.location.root, project)
-    ids = {str(name): int(id_) for id_, name in store.primary.execute("SELECT id, path FROM roots ORDER BY id")}
+    ids = read_map(store.primary, "SELECT path, id FROM roots ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     if is_whole:
         roots += [_Root(id_, project if name == "." else name, False) for name, id_ in ids.items()]

@@ -9,6 +9,7 @@ from ctxrank.indexer.engine import FieldWeights, ImpactBound, IndexTerm
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, read_bound, weights_above
 from ctxrank.indexer.fulltext.index_file import PRIMARY, TOKENIZER, Index
 from ctxrank.indexer.light_typing import cast
+from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of, id_list
 
 
@@ -24,25 +25,20 @@ def unstemmed(index: Index, surface: str) -> str:
 
 def terms_with_beginning(index: Index, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
     """Terms that begin so and those of `also` that there are, the most frequent first."""
-    rows = index.connection.execute(
-        """
+    query = """
         SELECT id, term, df FROM main.terms
          WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
          ORDER BY df DESC, term LIMIT ?3
-        """,
-        (beginning, json.dumps(list(also)), most),
-    )
-    return [IndexTerm(*cast("tuple[int, str, int]", row)) for row in rows]
+    """
+    return list(read_rows(index.connection, query, (beginning, json.dumps(list(also)), most), IndexTerm))
 
 
 def impact_bounds(index: Index, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
     """The shortest document of each level of each term, the levels as high as these weights can make them."""
     scale = weights_above(weights)
     query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
-    bounds = {
-        cast("int", row[0]): read_bound(cast("tuple[int, ...]", row[1:]), scale)
-        for row in index.connection.execute(query, (id_list(term_ids),))
-    }
+    rows = index.connection.execute(query, (id_list(term_ids),))
+    bounds = {row[0]: read_bound(row[1:], scale) for row in rows}
     return [bounds[term_id] for term_id in term_ids]
 
 
@@ -52,7 +48,7 @@ def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dic
         "SELECT term, df FROM main.terms WHERE df > 0 AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
         (shortest, longest, most),
     )
-    return {cast("str", row[0]): cast("int", row[1]) for row in rows}
+    return dict(rows)
 
 
 def word_of(index: Index, term: str) -> str:

@@ -39,7 +39,7 @@ from ctxrank.indexer.fulltext.index_file import (
     open_index,
 )
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast, contextmanager
-from ctxrank.indexer.store.connection import snapshot, sqlite_errors
+from ctxrank.indexer.store.connection import read_row, snapshot, sqlite_errors
 from ctxrank.indexer.store.facets import (
     WITH_PASSAGES,
     Scope,
@@ -196,8 +196,8 @@ class Fts5Engine:
 
     def look_up(self, term: str) -> IndexTerm | None:
         """A term by its text."""
-        row = self._execute("SELECT id, term, df FROM main.terms WHERE term = ? AND df > 0", (term,)).fetchone()
-        return None if row is None else IndexTerm(*cast("tuple[int, str, int]", row))
+        query = "SELECT id, term, df FROM main.terms WHERE term = ? AND df > 0"
+        return read_row(self.index().connection, query, (term,), IndexTerm)
 
     def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
         """Terms that begin so and those of `also` that there are, the most frequent first."""

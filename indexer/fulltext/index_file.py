@@ -92,7 +92,7 @@ class Index:
         ).fetchone()
         if row is None:
             raise apsw.CorruptError("the index has lost its state row")
-        return IndexState(int(row[0]), int(row[1]), int(row[2]), int(row[3]), int(row[4]))
+        return IndexState._make(map(int, row))  # a value that a damaged page made no number raises here
 
     def is_sound(self) -> bool:
         """Whether a term that must be there is: a zeroed structure record answers 0 rows to everything,

@@ -12,6 +12,7 @@ from ctxrank.indexer.light_typing import NamedTuple, cast
 from ctxrank.indexer.links.artifact import IDENTITY_ID, RETIRED, Link
 from ctxrank.indexer.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.indexer.links.tree import Tree
+from ctxrank.indexer.store.connection import read_rows
 
 
 class Node(NamedTuple):
@@ -67,7 +68,7 @@ def load_graph(database: apsw.Connection, tree: Tree) -> Graph:
           FROM linked_artifacts WHERE tree_id = ? AND name <> '' AND type <> ''
          ORDER BY path DESC
     """
-    nodes = {row[2]: Node(*row) for row in database.execute(query, (number,))}
+    nodes = {node.id: node for node in read_rows(database, query, (number,), Node)}
     return Graph(nodes, stored_annotations(database, number))
 
 

@@ -10,6 +10,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import LevelTexts, LinkedArtifact
 from ctxrank.indexer.links.tree import Tree
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.connection import read_column, read_map, read_rows, read_value, require_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.tokens import ESTIMATE, cautious_tokens, estimate_tokens
 
@@ -56,8 +57,7 @@ class StoredTexts(NamedTuple):
 
 def tree_id(database: apsw.Connection, tree: Tree) -> int:
     """The id of a tree; 0 for one that the store does not know."""
-    row = database.execute("SELECT id FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
-    return int(row[0]) if row else 0
+    return read_value(database, "SELECT id FROM linked_trees WHERE path = ?", (tree.name,), int) or 0
 
 
 def make_tree_id(change: Change, tree: Tree) -> int:
@@ -71,8 +71,7 @@ def scan_state(database: apsw.Connection, tree: Tree) -> str:
 
     '' where nothing was read yet.
     """
-    row = database.execute("SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,)).fetchone()
-    return str(row[0]) if row else ""
+    return read_value(database, "SELECT scan_state FROM linked_trees WHERE path = ?", (tree.name,), str) or ""
 
 
 def keep_scan_state(change: Change, tree: Tree, state: str) -> None:
@@ -131,11 +130,8 @@ def record(
             json.dumps(artifact.problems),
         ),
     )  # fmt: skip
-    row = change.connection.execute(
-        "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?", (tree_number, artifact.path)
-    ).fetchone()
-    assert row is not None, "the row was written in the statement before"
-    number = int(row[0])
+    query = "SELECT id FROM linked_artifacts WHERE tree_id = ? AND path = ?"
+    number = require_value(change.connection, query, (tree_number, artifact.path), int)
     change.connection.execute(
         "INSERT OR REPLACE INTO linked_texts (linked_id, meta, summary, full, tokens, token_counter)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -193,7 +189,7 @@ def stored_annotations(database: apsw.Connection, tree_number: int) -> tuple[Ann
          WHERE f.tree_id = ?
          ORDER BY f.path, a.line, a.rowid
     """
-    return tuple(Annotation(*row) for row in database.execute(query, (tree_number,)))
+    return tuple(read_rows(database, query, (tree_number,), Annotation))
 
 
 def is_looked_through(database: apsw.Connection, tree: Tree) -> bool:
@@ -205,11 +201,10 @@ def is_looked_through(database: apsw.Connection, tree: Tree) -> bool:
 def _remove_document(change: Change, number: int) -> None:
     from ctxrank.indexer.store import documents  # noqa: PLC0415  a query removes nothing
 
-    row = change.connection.execute(
-        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (KIND, number)
-    ).fetchone()
-    if row is not None:
-        documents.remove(change, int(row[0]))
+    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+    document_id = read_value(change.connection, query, (KIND, number), int)
+    if document_id is not None:
+        documents.remove(change, document_id)
 
 
 def documents_named(primary: apsw.Connection, name: str) -> frozenset[int]:
@@ -220,10 +215,10 @@ def documents_named(primary: apsw.Connection, name: str) -> frozenset[int]:
           JOIN documents AS d ON d.kind = ? AND d.record_id = l.id
          WHERE l.name = ? COLLATE NOCASE
     """
-    return frozenset(int(row[0]) for row in primary.execute(query, (KIND, name)))
+    return frozenset(read_column(primary, query, (KIND, name), int))
 
 
 def document_numbers(primary: apsw.Connection) -> dict[int, int]:
     """The artifact of each document; the index of public ids answers this without a look at the rows."""
     query = "SELECT id, record_id FROM documents WHERE kind = ? AND record_id IS NOT NULL"
-    return {int(row[0]): int(row[1]) for row in primary.execute(query, (KIND,))}
+    return read_map(primary, query, (KIND,), int, int)

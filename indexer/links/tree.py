@@ -15,6 +15,7 @@ from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import FOLDER
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
@@ -63,7 +64,7 @@ def tree_at(location: Location, folder: str) -> Tree:
 
 def known_trees(store: Store) -> list[Tree]:
     """Every tree that the store has read, where its folder can be looked at now; `.contextia` may be gone from it."""
-    names = [str(name) for (name,) in store.primary.execute("SELECT path FROM linked_trees ORDER BY id")]
+    names = read_column(store.primary, "SELECT path FROM linked_trees ORDER BY id", (), str)
     trees = [Tree(os.path.realpath(store.location.project) if name == "." else name, name) for name in names]
     return [tree for tree in trees if os.path.isdir(tree.folder)]
 

@@ -17,7 +17,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.connection import read_column, sqlite_errors
 from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
 
@@ -74,7 +74,7 @@ def _sought(primary: apsw.Connection) -> set[int]:
         SELECT f.id FROM settings AS s, json_each(s.value) AS noted JOIN blocklist AS f ON f.id = noted.value
          WHERE s.key = ?
     """
-    return {int(row[0]) for row in primary.execute(query, (_SOUGHT,))}
+    return set(read_column(primary, query, (_SOUGHT,), int))
 
 
 def _set_sought(change: Change, numbers: set[int]) -> None:
@@ -100,7 +100,7 @@ def erase(store: Store) -> bool:
         with sqlite_errors(store.location.primary):
             store.primary.execute("VACUUM")
         # Both, also where the first is kept: the less there is left, the better.
-        is_erased = all([_cut_log(store.primary, store.location.primary), _make_index_anew(store)])
+        is_erased = all([_cut_log(store.primary, store.location.primary), _rebuild_index(store)])
     except LockedError:
         return False
     if is_erased and not backups_of(store):
@@ -128,7 +128,7 @@ def delete_backups(store: Store) -> None:
         raise CtxrankError(f"{folder} cannot be deleted: {error.strerror}.", "Delete it by hand.") from error
 
 
-def _make_index_anew(store: Store) -> bool:
+def _rebuild_index(store: Store) -> bool:
     from ctxrank.indexer.fulltext.catch_up import rebuild  # noqa: PLC0415  start-up: rebuilding only
 
     before = index_of(store).generation

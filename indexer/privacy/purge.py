@@ -4,7 +4,7 @@
 
     plan ── what goes, counted ── one transaction: removed, kept out, erasing noted ── files rewritten
 
-Versions of a package go together. What else tells the same goes along: the file of a package that nothing else names,
+Versions of a package go together, and so does what repeats their texts: the file of a package that nothing else names,
 failures that were recognised as a purged error, strategies that were taken word for word from purged reasoning.
 """
 
@@ -16,22 +16,22 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.catalogue import KINDS, aging_kinds
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
-from ctxrank.indexer.light_typing import NamedTuple, cast
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.blocklist import PATH, SESSION, block
-from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows, require_value
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Change, Store
 
 # The path of a row below its root or its tree, as a person names it.
 _SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
 
 
-class Forgot(NamedTuple):
+class PurgeReport(NamedTuple):
     """What went, or would go, by kind. `kept_out` are the numbers under which it may be allowed to come back.
 
     What is not `is_erased` is deleted, but another process reads the store: bytes of it may still be in its files.
@@ -57,15 +57,14 @@ class _Plan(NamedTuple):
     notes: list[str]
 
 
-def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> Forgot:
+def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget one document. Raises NotFoundError, UsageError for a part of one, LockedError."""
     document_id(store.primary, ref)
     if ref.kind == "passage":
-        owner = store.primary.execute(
-            "SELECT o.kind || ':' || o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id"
-            " WHERE d.id = ?",
-            (ref.number,),
-        ).get
+        query = """
+            SELECT o.kind, o.record_id FROM documents AS d JOIN documents AS o ON o.id = d.owner_id WHERE d.id = ?
+        """
+        owner = read_row(store.primary, query, (ref.number,), DocumentRef)
         raise UsageError(f"{ref} is a part of {owner}.", f"'ctxrank purge {owner}' purges all of it.")
     plan = _new_plan()
     if ref.kind == "package":
@@ -73,16 +72,14 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
     elif ref.kind in ("artifact", "linked"):
         table, root = ("artifacts", "roots") if ref.kind == "artifact" else ("linked_artifacts", "linked_trees")
         column = "root_id" if ref.kind == "artifact" else "tree_id"
-        path = store.primary.execute(
-            f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?", (ref.number,)
-        ).get
-        _plan_path(store.primary, plan, str(path))
+        query = f"SELECT {_SHOWN} FROM {table} AS f JOIN {root} AS r ON r.id = f.{column} WHERE f.id = ?"
+        _plan_path(store.primary, plan, require_value(store.primary, query, (ref.number,), str))
     else:
         plan.records[ref.kind] = [ref.number]
     return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forgot:
+def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Purge a session and all that belongs to it. Raises NotFoundError, LockedError."""
     session_id = find_session(store.primary, name).id
     plan = _new_plan()
@@ -99,7 +96,7 @@ def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> Forg
     return _carry_out(store, plan, is_dry_run=is_dry_run)
 
 
-def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> Forgot:
+def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Forget a file or a folder, and every package of it. Raises NotFoundError where nothing is known of it."""
     plan = _new_plan()
     for shown in dict.fromkeys((_below_root(store, path), path.rstrip("/") or path)):
@@ -135,22 +132,28 @@ def _versions(primary: apsw.Connection, number: int) -> list[int]:
     return _ids(primary, query, number)
 
 
+class _PackageFile(NamedTuple):
+    """The file of a package; no artifact where it was never indexed."""
+
+    path: str
+    artifact_id: int | None
+
+
 def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]) -> None:
     """Packages, with those of their files that nothing else names."""
     going = set(numbers)
     plan.records["package"] = sorted(going)
     query = "SELECT DISTINCT path, artifact_id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
     paths: list[str] = []
-    for path, artifact_id in primary.execute(query, (_list(going),)).fetchall():
+    for path, artifact_id in list(read_rows(primary, query, (_list(going),), _PackageFile)):
         others = _ids(primary, "SELECT id FROM packages WHERE path = ?1 OR artifact_id = ?2", path, artifact_id)
         if staying := [number for number in others if number not in going]:
-            plan.notes.append(
-                f"{path} stays: package:{staying[0]} has it, too; 'ctxrank purge --path' purges it for all."
-            )
+            other = public_id(PACKAGE, staying[0])
+            plan.notes.append(f"{path} stays: {other} has it, too; 'ctxrank purge --path' purges it for all.")
             continue
-        paths.append(str(path))
+        paths.append(path)
         if artifact_id is not None:
-            plan.artifacts.append(int(artifact_id))
+            plan.artifacts.append(artifact_id)
     plan.kept_out[PATH] = paths
 
 
@@ -171,7 +174,7 @@ def _plan_path(primary: apsw.Connection, plan: _Plan, path: str) -> None:
     plan.kept_out[PATH] = [path]
 
 
-def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
+def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
     _plan_the_same(store.primary, plan)
     removed = {kind: len(numbers) for kind, numbers in plan.records.items()}
     for kind, numbers in (
@@ -180,15 +183,15 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> Forgot:
         removed[kind] = len(numbers)
     counts = {kind: count for kind, count in removed.items() if count}
     if is_dry_run:
-        return Forgot(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         numbers = _remove(change, plan)
         note_erasing(change)
-    return Forgot(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
 
 def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
-    """What tells the same as what goes; and what of it may not come back."""
+    """Add the rows that repeat a text of what goes, and the texts that go on the blocklist."""
     reasoning, errors = _list(plan.records["reasoning"]), _list(plan.records["error"])
     query = """
         SELECT DISTINCT s.id FROM strategies AS s JOIN reasoning AS r ON instr(r.content, s.insight) > 0
@@ -251,12 +254,12 @@ def _remove_document(change: Change, kind: str, number: int) -> None:
         documents.remove(change, found)
 
 
-def _ids(primary: apsw.Connection, query: str, *values: object) -> list[int]:
-    return read_column(primary, query, cast("tuple[str | int | None, ...]", values), int)
+def _ids(primary: apsw.Connection, query: str, *values: str | int | None) -> list[int]:
+    return read_column(primary, query, values, int)
 
 
 def _texts(primary: apsw.Connection, query: str, *values: str | int | None) -> list[str]:
-    return [text for (text,) in primary.execute(query, values)]
+    return read_column(primary, query, values, str)
 
 
 def _list(numbers: Iterable[int]) -> str:

@@ -24,6 +24,7 @@ from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.rules_since import note_all_redacted
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
@@ -181,9 +182,9 @@ def _sign(change: Change, table: str, number: int, unit_text: str) -> None:
             (signature.normaliser, signature.template, signature.instance, number),
         )
         return
-    row = change.connection.execute("SELECT project FROM error_patterns WHERE id = ?", (number,)).fetchone()
-    if row is not None:
-        lookup.put(change, number, str(row[0]), signature, unit_text)
+    project = read_value(change.connection, "SELECT project FROM error_patterns WHERE id = ?", (number,), str)
+    if project is not None:
+        lookup.put(change, number, project, signature, unit_text)
 
 
 _DOCUMENT_QUERY = """
@@ -237,7 +238,7 @@ def _document_passes(
 
 
 def _documents(primary: apsw.Connection, where: str, value: int) -> list[_StoredDocument]:
-    return [_StoredDocument(*row) for row in primary.execute(f"{_DOCUMENT_QUERY} {where}", (value,))]
+    return list(read_rows(primary, f"{_DOCUMENT_QUERY} {where}", (value,), _StoredDocument))
 
 
 def _cleaned_document(row: _StoredDocument, texts: IncomingTexts) -> _StoredDocument:
@@ -275,7 +276,7 @@ def _passage_key(change: Change, before: _StoredDocument, row: _StoredDocument) 
     is_nested = content_digest(before.title, before.body) != before.passage_key.partition(".")[0]
     digest = content_digest(f"{row.owner_title} > {row.title}" if is_nested else row.title, row.body)
     query = "SELECT passage_key FROM documents WHERE owner_id = ? AND id <> ?"
-    taken = {str(key) for (key,) in change.connection.execute(query, (row.owner_id, row.id))}
+    taken = set(read_column(change.connection, query, (row.owner_id, row.id), str))
     count = next(count for count in range(1, len(taken) + 2) if _numbered(digest, count) not in taken)
     return _numbered(digest, count)
 
@@ -290,7 +291,7 @@ def _note_ruleset(store: Store) -> None:
         last = 0
         while True:
             query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
-            numbers: list[int] = [number for (number,) in store.primary.execute(query, (last, RULESET_VERSION))]
+            numbers = read_column(store.primary, query, (last, RULESET_VERSION), int)
             if not numbers:
                 break
             first, last = numbers[0], numbers[-1]

@@ -20,6 +20,7 @@ from ctxrank.indexer.catalogue import KINDS, tables
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_map, read_row, read_value
 from ctxrank.indexer.store.store import Change
 
 
@@ -147,13 +148,22 @@ def _detach_versions(change: Change, going: list[_Version], ids: str) -> list[in
 def _drop_references(change: Change, numbers: set[int]) -> None:
     """Take packages out of what groups may see next to their own."""
     query = "SELECT id, context_references FROM groups WHERE context_references <> '[]'"
-    for group_id, text in change.connection.execute(query).fetchall():
-        references: list[object] = json.loads(str(text))
+    for group_id, text in read_map(change.connection, query, (), int, str).items():
+        references: list[object] = json.loads(text)
         kept = [reference for reference in references if reference not in numbers]
         if len(kept) < len(references):
             change.connection.execute(
                 "UPDATE groups SET context_references = ? WHERE id = ?", (json.dumps(kept), group_id)
             )
+
+
+class _File(NamedTuple):
+    """An artifact, and how many packages point to it."""
+
+    state: str
+    path: str
+    mtime_ns: int
+    packages: int
 
 
 def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
@@ -162,22 +172,21 @@ def _resettle(change: Change, artifact_id: int, donor_ids: list[int]) -> None:
     Where none has them any more, the next scan reads the file again.
     """
     connection = change.connection
-    row = connection.execute(
-        "SELECT state, path, mtime_ns, (SELECT count(*) FROM packages WHERE artifact_id = a.id)"
-        " FROM artifacts AS a WHERE id = ?",
-        (artifact_id,),
-    ).fetchone()
-    if row is None:
+    query = """
+        SELECT state, path, mtime_ns, (SELECT count(*) FROM packages WHERE artifact_id = a.id)
+          FROM artifacts AS a WHERE id = ?
+    """
+    file = read_row(connection, query, (artifact_id,), _File)
+    if file is None:
         return
-    state, path, mtime_ns, packages = row
-    if state in ("missing", "skipped"):  # no text that could be found
-        if state == "missing" and not packages:
+    if file.state in ("missing", "skipped"):  # no text that could be found
+        if file.state == "missing" and not file.packages:
             connection.execute("DELETE FROM artifacts WHERE id = ?", (artifact_id,))
         return
     donor = next((id_ for id_ in donor_ids if _has_passages(connection, id_)), None)
     owners = artifacts.package_owners(connection, artifact_id)
     if donor is not None and not owners:
-        owners = [_own_document(change, artifact_id, str(path), int(mtime_ns) // 1000, donor)]
+        owners = [_own_document(change, artifact_id, file.path, file.mtime_ns // 1000, donor)]
     poor = [owner for owner in owners if not _has_passages(connection, owner.document_id)]
     if donor is None and (poor or not owners):
         # No rules are as old as this: the scan reads the file, whatever its stat says.
@@ -217,14 +226,13 @@ def _copy_passages(change: Change, donor_id: int, owner: artifacts.Owner) -> Non
 
 
 def _has_passages(connection: apsw.Connection, document_id: int) -> bool:
-    return bool(connection.execute("SELECT 1 FROM documents WHERE owner_id = ? LIMIT 1", (document_id,)).fetchone())
+    query = "SELECT 1 FROM documents WHERE owner_id = ? LIMIT 1"
+    return connection.execute(query, (document_id,)).fetchone() is not None
 
 
 def _document_id(change: Change, kind: str, number: int) -> int | None:
-    row = change.connection.execute(
-        "SELECT id FROM documents WHERE kind = ? AND record_id = ?", (kind, number)
-    ).fetchone()
-    return None if row is None else int(row[0])
+    query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
+    return read_value(change.connection, query, (kind, number), int)
 
 
 def _list(numbers: Sequence[int]) -> str:

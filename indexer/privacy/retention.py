@@ -20,6 +20,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.store import Store
 
 SESSION = "session"
@@ -99,9 +100,9 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
     """
     values = {"project": project, "now": moment}
     if is_dry_run:
-        return len(store.primary.execute(query, values).fetchall())
+        return len(read_column(store.primary, query, values, int))
     with unchecked_references(store.primary), store.write() as change:
-        expired = [number for (number,) in change.connection.execute(query, values)]
+        expired = read_column(change.connection, query, values, int)
         remove_records(change, "error", expired)
     store.catch_up()
     return len(expired)
@@ -157,9 +158,8 @@ def _prune(store: Store, rules: Sequence[_Rule], empty: _Rule | None, *, is_dry_
 
 
 def _count(primary: apsw.Connection, rule: _Rule) -> int:
-    return int(
-        primary.execute(f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}", rule.values).get
-    )
+    query = f"SELECT count(*) FROM {KINDS[rule.kind].table.name} WHERE {rule.condition}"
+    return require_value(primary, query, rule.values, int)
 
 
 def _remove(store: Store, rule: _Rule) -> int:
@@ -169,7 +169,7 @@ def _remove(store: Store, rule: _Rule) -> int:
     while True:
         with store.write() as change:
             values = (*rule.values, last_id, _BATCH)
-            ids: list[int] = [number for (number,) in change.connection.execute(query, values)]
+            ids = read_column(change.connection, query, values, int)
             if rule.kind == SESSION:
                 remove_sessions(change, ids)
             else:

@@ -17,13 +17,14 @@ from ctxrank.indexer.catalogue import kinds_with_documents, tables
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import erase, note_secrets_found, note_secrets_sought
-from ctxrank.indexer.privacy.purge import Forgot
+from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.removal import unchecked_references
 from ctxrank.indexer.redaction.encoded import contains_in_any_encoding, find_in_any_encoding
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import PURGED_LABEL, UserRules
 from ctxrank.indexer.store.blocklist import PATH, block, block_secrets
+from ctxrank.indexer.store.connection import read_column, read_rows
 from ctxrank.indexer.store.store import Change, Store
 
 LEAST_CHARS = 6
@@ -51,7 +52,9 @@ def read_secrets(text: str) -> list[str]:
     return sorted(secrets, key=len, reverse=True)
 
 
-def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False) -> Forgot:
+def forget_secrets(
+    store: Store, secrets: Sequence[str], mode: RedactionMode, *, is_dry_run: bool = False
+) -> PurgeReport:
     """Forget these. Raises LockedError."""
     pattern = _pattern(secrets)
     numbers: list[int] = []
@@ -68,7 +71,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
         # What would be redacted is counted by what it is; here is what no redaction reaches.
         for place, rows in _holding(store.primary, pattern, is_dry_run=True):
             counts[place.name] = counts.get(place.name, 0) + len(rows)
-        return Forgot(counts, (), (), is_erased=False, is_dry_run=True)
+        return PurgeReport(counts, (), (), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         for path in _paths(change.connection, pattern):
             numbers += block(change.connection, PATH, [path])
@@ -77,7 +80,7 @@ def forget_secrets(store: Store, secrets: Sequence[str], mode: RedactionMode, *,
             _write_over(change, place, rows, pattern)
         change.connection.execute("UPDATE linked_trees SET scan_state = ''")
         note_secrets_found(change, sought)
-    return Forgot(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
+    return PurgeReport(counts, tuple(numbers), (), is_erased=erase(store), is_dry_run=False)
 
 
 def _pattern(secrets: Sequence[str]) -> "re.Pattern[str]":
@@ -136,15 +139,24 @@ def _counted_tables() -> set[str]:
     return of_records | {"documents", "receipts", "linked_texts"}
 
 
+class _Column(NamedTuple):
+    """A column as the file declares it; `pk` is its place in the primary key, from 1."""
+
+    name: str
+    type: str
+    pk: int
+
+
 def _places(primary: apsw.Connection) -> Iterator[_Place]:
     """Every column of every table that can hold a text, as the file itself says: none may be forgotten here."""
-    names = primary.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    for table in [str(name) for (name,) in names]:
-        columns = primary.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
-        key = ", ".join(str(name) for name, _, pk in columns if pk) or "rowid"
+    query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+    for table in read_column(primary, query, (), str):
+        query = "SELECT name, type, pk FROM pragma_table_info(?)"
+        columns = list(read_rows(primary, query, (table,), _Column))
+        key = ", ".join(name for name, _, pk in columns if pk) or "rowid"
         for name, kind, _ in columns:
             if kind in ("TEXT", "BLOB"):
-                yield _Place(table, str(name), key, "path" if name == "path" else _COUNTED_AS.get(table, table))
+                yield _Place(table, name, key, "path" if name == "path" else _COUNTED_AS.get(table, table))
 
 
 _Rows = list[tuple[tuple[str | int | None, ...], str]]
@@ -173,9 +185,9 @@ def _paths(primary: apsw.Connection, pattern: "re.Pattern[str]") -> list[str]:
         column = table.column("path")
         if column is None or column.is_absolute:
             continue
-        for (path,) in primary.execute(f"SELECT DISTINCT path FROM {table.name}"):
-            if _is_in(str(path), pattern):
-                found[str(path)] = None
+        for path in read_column(primary, f"SELECT DISTINCT path FROM {table.name}", (), str):
+            if _is_in(path, pattern):
+                found[path] = None
     return list(found)
 
 

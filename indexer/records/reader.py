@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.documents import document_id
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 
 
@@ -43,7 +43,7 @@ class ShownDocument(NamedTuple):
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
         where = "/".join(part for part in (self.session, self.group) if part)
-        replaced = f"superseded by package:{self.superseded_by}" if self.superseded_by else ""
+        replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
         return [
             self.id, self.priority, self.type, self.agent, where, format_us(self.created_at), self.path, replaced,
         ]  # fmt: skip
@@ -54,9 +54,9 @@ class ShownDocument(NamedTuple):
         value["session_id"] = value.pop("session")
         value["group_id"] = value.pop("group")
         value["created_at"] = format_us(self.created_at)
-        value["superseded_by"] = f"package:{self.superseded_by}" if self.superseded_by else None
+        value["superseded_by"] = public_id(PACKAGE, self.superseded_by) if self.superseded_by else None
         value["details"] = dict(self.details)
-        value["passages"] = [passage._asdict() | {"id": f"passage:{passage.id}"} for passage in self.passages]
+        value["passages"] = [passage._asdict() | {"id": public_id("passage", passage.id)} for passage in self.passages]
         return value
 
 

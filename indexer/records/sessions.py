@@ -6,7 +6,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
-from ctxrank.indexer.store.connection import Page, read_column, read_page, read_row
+from ctxrank.indexer.store.connection import Page, read_column, read_map, read_page, read_row, read_value
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.lines import is_one_line
 
@@ -153,14 +153,12 @@ def find_group(primary: apsw.Connection, session_id: int, name: str) -> Group | 
 
 def session_id_of(primary: apsw.Connection, name: str) -> int | None:
     """The id of a session; None for one that is not there."""
-    row = primary.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
-    return None if row is None else int(row[0])
+    return read_value(primary, "SELECT id FROM sessions WHERE name = ?", (name,), int)
 
 
 def group_ids_of(primary: apsw.Connection, name: str) -> list[tuple[int, int]]:
     """(group, its session) of all groups of exactly this name."""
-    rows = primary.execute("SELECT id, session_id FROM groups WHERE name = ?", (name,))
-    return [(int(group), int(session)) for group, session in rows]
+    return list(read_map(primary, "SELECT id, session_id FROM groups WHERE name = ?", (name,), int, int).items())
 
 
 def list_groups(primary: apsw.Connection, session_id: int) -> Page[Group]:

@@ -10,6 +10,7 @@ A document changed twice is in the log once, under its last number; a deletion l
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_value, require_value
 
 # What one batch holds at most of bodies and identifiers.
 _BATCH_CHARS = 8_000_000
@@ -70,26 +71,23 @@ def history_id(connection: apsw.Connection, schema: str, seq: int) -> int:
     """
     if seq == 0:
         return 0
-    row = connection.execute(
-        f"SELECT history_id FROM {schema}.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1", (seq,)
-    ).fetchone()
-    return int(row[0]) if row else -1
+    query = f"SELECT history_id FROM {schema}.history_checkpoints WHERE seq >= ? ORDER BY seq LIMIT 1"
+    found = read_value(connection, query, (seq,), int)
+    return -1 if found is None else found
 
 
 def last_seq(connection: apsw.Connection, schema: str) -> int:
     """The number of the last change."""
-    row = connection.execute(f"SELECT seq FROM {schema}.store WHERE id = 1").fetchone()
-    return int(row[0]) if row else 0
+    return read_value(connection, f"SELECT seq FROM {schema}.store WHERE id = 1", (), int) or 0
 
 
 def changes_after(connection: apsw.Connection, seq: int, schema: str = "main") -> int:
     """How many documents and tombstones came after this point of the log."""
-    row = connection.execute(
-        f"SELECT (SELECT count(*) FROM {schema}.documents WHERE seq > ?1)"
-        f" + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)",
-        (seq,),
-    ).fetchone()
-    return int(row[0]) if row else 0
+    query = f"""
+        SELECT (SELECT count(*) FROM {schema}.documents WHERE seq > ?1)
+             + (SELECT count(*) FROM {schema}.tombstones WHERE seq > ?1)
+    """
+    return require_value(connection, query, (seq,), int)
 
 
 def _read_documents(

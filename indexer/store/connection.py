@@ -3,6 +3,7 @@
 read_rows(connection, "SELECT name, size_bytes FROM files WHERE id > ?", (3,), File)      each row as a File
 read_row(connection, "SELECT name, size_bytes FROM files WHERE id = ?", (3,), File)       the first, or None
 read_value(connection, "SELECT name FROM files WHERE id = ?", (3,), str)                  its first column, or None
+read_map(connection, "SELECT id, name FROM files", (), int, str)                          {3: "notes.md", …}
 """
 
 import os
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     Row = TypeVar("Row")
+    Key = TypeVar("Key", int, str)
     Value = TypeVar("Value", int, str, float)
 else:
     Row = object  # the base of a class names it
@@ -228,6 +230,14 @@ def read_row(connection: apsw.Connection, query: str, values: Values, row_type: 
 def read_column(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "list[Value]":
     """The first column of a query's rows. Raises DamagedError where something in it is of another type, or NULL."""
     return [_checked(found[0], type_) for found in connection.execute(query, values)]
+
+
+def read_map(
+    connection: apsw.Connection, query: str, values: Values, key_type: "type[Key]", value_type: "type[Value]"
+) -> "dict[Key, Value]":
+    """The rows of a query of two columns, the second by the first. Raises DamagedError as `read_column` does."""
+    rows = connection.execute(query, values)
+    return {_checked(key, key_type): _checked(value, value_type) for key, value in rows}
 
 
 def read_value(connection: apsw.Connection, query: str, values: Values, type_: "type[Value]") -> "Value | None":

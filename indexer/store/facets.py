@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column
 
 KINDS = ("package", "artifact", "passage", "reasoning", "error", "strategy", "skill", "linked")
 _KIND_CODES = {kind: code for code, kind in enumerate(KINDS, start=1)}
@@ -145,7 +146,7 @@ def label_ids(connection: apsw.Connection, schema: str, names: Iterable[str]) ->
     """The ids of those agents, types and priorities that were ever stored."""
     wanted = tuple(names)
     query = f"SELECT id FROM {schema}.labels WHERE text IN ({', '.join('?' * len(wanted))}) ORDER BY id"
-    return [int(row[0]) for row in connection.execute(query, wanted)]
+    return read_column(connection, query, wanted, int)
 
 
 def id_list(ids: Iterable[int]) -> str:

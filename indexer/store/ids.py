@@ -1,7 +1,7 @@
 """Public ids: `kind:number`, and `kind:number@origin` for a record that another machine made.
 
     parse_ref("package:12@9f3c27ab")      DocumentRef("package", 12, "9f3c27ab")
-    str(DocumentRef("package", 12))       "package:12"
+    public_id("package", 12)              "package:12"
 
 An origin is the first 8 or more hexadecimal digits of the uuid of the store that made the record.
 """
@@ -10,6 +10,7 @@ import re
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.facets import KINDS
 
 if TYPE_CHECKING:
@@ -28,12 +29,13 @@ class DocumentRef(NamedTuple):
     origin: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind}:{self.number}{f'@{self.origin}' if self.origin else ''}"
+        own = public_id(self.kind, self.number)
+        return f"{own}@{self.origin}" if self.origin else own
 
 
 def public_id(kind: str, number: int) -> str:
     """The id of a record of this store."""
-    return str(DocumentRef(kind, number))
+    return f"{kind}:{number}"
 
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:
@@ -55,7 +57,7 @@ def own_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> Docu
 def as_own(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
     """The id without this store's origin. Raises NotFoundError for the origin of another store."""
     if ref.origin:
-        uuid = str(database.execute("SELECT uuid FROM store WHERE id = 1").get)
+        uuid = require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
         if not uuid.replace("-", "").lower().startswith(ref.origin):
             raise NotFoundError(f"There is no {ref} here.", "'ctxrank search' and 'ctxrank package list' show ids.")
     return DocumentRef(ref.kind, ref.number)

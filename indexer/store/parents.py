@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import require_value
 from ctxrank.indexer.store.facets import Scope, document_condition, id_list
 
 
@@ -82,7 +83,7 @@ def read_parents(connection: apsw.Connection, schema: str, ids: Iterable[int]) -
     found: dict[int, ParentDocument] = {}
     for row in connection.execute(query, (id_list(ids),)):
         _require_sound(row, _PARENT_TYPES)
-        found[int(row[0])] = ParentDocument(*row)
+        found[row[0]] = ParentDocument(*row)
     return found
 
 
@@ -92,7 +93,7 @@ def read_passages(connection: apsw.Connection, schema: str, ids: Iterable[int]) 
     found: dict[int, StoredPassage] = {}
     for row in connection.execute(query, (id_list(ids),)):
         _require_sound(row, _PASSAGE_TYPES)
-        found[int(row[0])] = StoredPassage(*row)
+        found[row[0]] = StoredPassage(*row)
     return found
 
 
@@ -105,7 +106,7 @@ def parents_in_scope(primary: apsw.Connection, scope: Scope) -> ReadParents:
         if _is_sound(row, _PARENT_TYPES):
             found.rows.append(ParentDocument(*row))
         else:
-            found.corrupt.append(int(row[0]))
+            found.corrupt.append(row[0])
     return found
 
 
@@ -117,14 +118,13 @@ def passages_of_parent(primary: apsw.Connection, parent_id: int) -> ReadPassages
         if _is_sound(row, _PASSAGE_TYPES):
             found.rows.append(StoredPassage(*row))
         else:
-            found.corrupt.append(int(row[0]))
+            found.corrupt.append(row[0])
     return found
 
 
 def count_documents(primary: apsw.Connection) -> int:
     """How many documents there are, passages included."""
-    row = primary.execute("SELECT count(*) FROM documents").fetchone()
-    return int(row[0]) if row else 0
+    return require_value(primary, "SELECT count(*) FROM documents", (), int)
 
 
 def has_corrupt_rows(primary: apsw.Connection) -> bool:

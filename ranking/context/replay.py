@@ -12,6 +12,7 @@ from ctxrank.indexer.links.store import KIND, tree_id
 from ctxrank.indexer.links.tree import Tree, find_tree
 from ctxrank.indexer.records.receipts import CONTEXT, Entry, Receipt
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly import receipt as assembly_receipt
@@ -133,8 +134,8 @@ def _changed_documents(store: Store, receipt: Receipt) -> Iterator[str]:
         {"seq": receipt.seq, "session": receipt.session, "moment": receipt.created_at},
     )
     for kind, number, is_new, superseded_by in rows:
-        what = f"superseded by package:{superseded_by}" if superseded_by else "new" if is_new else "changed"
-        yield f"{kind}:{number} is {what}"
+        what = f"superseded by {public_id(PACKAGE, superseded_by)}" if superseded_by else "new" if is_new else "changed"
+        yield f"{public_id(kind, number)} is {what}"
     for entry in receipt.entries:
         kind, _, number = entry.id.partition(":")
         known = store.primary.execute(

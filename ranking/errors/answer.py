@@ -14,6 +14,7 @@ from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.match import ErrorMatch, match_errors
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
@@ -120,7 +121,7 @@ def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) 
         return ""
     number, last_seen, lang, is_alive = row
     if not is_alive:
-        return f"The known error, error:{number}, has expired: last seen {format_day(int(last_seen))}."
+        return f"The known error, {public_id('error', number)}, has expired: last seen {format_day(last_seen)}."
     if asked.lang and lang and lang != asked.lang.lower():
-        return f"The known error, error:{number}, is for {lang}."
+        return f"The known error, {public_id('error', number)}, is for {lang}."
     return ""

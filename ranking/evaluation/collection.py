@@ -23,6 +23,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.passages import MAX_CHARS, Passage, split_passages
 
@@ -165,9 +166,10 @@ def load_collection(
                     if name not in owners:
                         owners[name] = _put(change, "artifact", number, "", "", source.time_us)
                     passage = Passage(source.id, title, 0, 0, text)
-                    ids[f"passage:{_put_passage(change, owners[name], '', passage, source.time_us)}"] = source.id
+                    passage_id = _put_passage(change, owners[name], "", passage, source.time_us)
+                    ids[public_id("passage", passage_id)] = source.id
                 else:
-                    ids[f"artifact:{number}"] = source.id
+                    ids[public_id("artifact", number)] = source.id
                     _put_file(change, number, title, text, source.time_us)
     store.catch_up()
     return Loaded(ids, is_of_passages)

@@ -2,14 +2,17 @@
 
 from collections.abc import Collection
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.retrieval.cleaning import cleaned
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 
 class SearchRequest(NamedTuple):
@@ -63,7 +66,7 @@ class Hit(NamedTuple):
     superseded_by: str | None
     file_state: str
     passages: tuple[PassageHit, ...]
-    explanation: Explanation | None
+    explanation: "Explanation | None"
 
 
 class SearchResult(NamedTuple):
@@ -101,14 +104,14 @@ def make_hit(
     score: float,
     snippet: str,
     passages: tuple[PassageHit, ...],
-    explanation: Explanation | None,
+    explanation: "Explanation | None",
 ) -> Hit:
     """The hit as it is handed out."""
     return Hit(
-        id=f"{parent.kind}:{parent.number}", kind=parent.kind, title=parent.title, path=parent.path,
+        id=public_id(parent.kind, parent.number), kind=parent.kind, title=parent.title, path=parent.path,
         score=round(score, 6), snippet=snippet, session=parent.session, group=parent.group, agent=parent.agent,
         type=parent.type, priority=parent.priority, created_at=parent.created_at,
-        superseded_by=None if parent.superseded_by is None else f"package:{parent.superseded_by}",
+        superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
         file_state=file_state(store, parent.artifact_id), passages=passages, explanation=explanation,
     )  # fmt: skip
 

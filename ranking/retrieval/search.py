@@ -29,7 +29,6 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.explain import explain_blend
 from ctxrank.ranking.retrieval.filters import Filters, resolve_filters, with_real_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult, cleaned_parent, make_hit
@@ -187,6 +186,8 @@ def _hits(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]])
         shown = passages[0].snippet if passages else _snippet(call, parent.body, stems)
         explanation = None
         if call.request.is_explained:
+            from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where the trees are read
+
             explanation = explain_blend(
                 call.engine, call.statistics, call.plan, row.group, row.text, row.parts, call.plan.tuning.text
             )

@@ -6,6 +6,7 @@ from ctxrank.cli.call import Call
 from ctxrank.indexer.errors.failures import Failure, Place, record_failure, sign_older
 from ctxrank.indexer.exceptions import LockedError, NotFoundError
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import ErrorAnswer
 
@@ -14,8 +15,8 @@ def project_of(primary: apsw.Connection, project: str | None, session: str | Non
     """The project that is meant: as asked, else the session's where there is such a session, else 'default'."""
     if project is not None and project.strip():
         return project.strip()
-    row = primary.execute("SELECT project FROM sessions WHERE name = ?", (session or "",)).fetchone()
-    return DEFAULT_PROJECT if row is None else str(row[0])
+    found = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (session or "",), str)
+    return DEFAULT_PROJECT if found is None else found
 
 
 def record_sighting(

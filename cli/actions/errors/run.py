@@ -21,6 +21,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
@@ -186,7 +187,6 @@ def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: Tree
 
 def _resolve(change: Change, run: _Run, answer: ErrorAnswer) -> None:
     """The session's failure is over."""
-    query = "SELECT id FROM sessions WHERE name = ?"
-    row = change.connection.execute(query, (run.place.session or "",)).fetchone()
-    if row is not None and answer.signature is not None:
-        resolve(change, int(row[0]), instance=answer.signature.instance)
+    session_id = session_id_of(change.connection, run.place.session or "")
+    if session_id is not None and answer.signature is not None:
+        resolve(change, session_id, instance=answer.signature.instance)

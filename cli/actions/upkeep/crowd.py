@@ -23,6 +23,7 @@ from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.ranking import SearchRequest, search
 
 _SEARCHES_PER_SAVE = 3
@@ -220,7 +221,7 @@ def _verify(folder: str, works: list[Work]) -> tuple[int, list[str]]:
     lost = 0
     with create_store(folder) as store:
         store.catch_up()
-        paths = {str(path) for (path,) in store.primary.execute("SELECT path FROM packages")}
+        paths = set(read_column(store.primary, "SELECT path FROM packages", (), str))
         for worker, done in enumerate(works):
             for number in done.told:
                 hits = search(store, SearchRequest(_word(worker, number))).hits

@@ -15,7 +15,7 @@ from ctxrank.indexer.privacy.erase import (
     is_erasing_due,
     is_redaction_unfinished,
 )
-from ctxrank.indexer.privacy.purge import Forgot
+from ctxrank.indexer.privacy.purge import PurgeReport
 from ctxrank.indexer.privacy.redact_again import RedactedAgain, redact_again
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
@@ -80,7 +80,7 @@ def _forget(
     *,
     backups: bool,
     dry_run: bool,
-) -> Forgot:
+) -> PurgeReport:
     if document is not None:
         return forgetting.forget_document(store, own_ref(store.primary, document), is_dry_run=dry_run)
     if session is not None:
@@ -92,7 +92,7 @@ def _forget(
         return forget_secrets(store, read_secrets(text), mode, is_dry_run=dry_run)
     if not is_erasing_due(store.primary):
         if backups:
-            return Forgot({}, (), (), is_erased=True, is_dry_run=dry_run)
+            return PurgeReport({}, (), (), is_erased=True, is_dry_run=dry_run)
         raise UsageError(
             "Say what to purge: an ID, --session, --path or --secret; --redact takes secrets out of what is stored.",
             "'ctxrank purge --path docs/plan.md --dry-run' counts what would go.",
@@ -103,7 +103,7 @@ def _forget(
             "Give the same secret again: it is not kept, so nothing else can find the rest.",
         )
     is_erased = not dry_run and forgetting.finish_forgetting(store)
-    return Forgot({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
+    return PurgeReport({}, (), (), is_erased=is_erased, is_dry_run=dry_run)
 
 
 def _read(name: str) -> str:
@@ -120,7 +120,7 @@ def _read(name: str) -> str:
         ) from error
 
 
-def _forgot_lines(forgot: Forgot) -> Iterator[str]:
+def _forgot_lines(forgot: PurgeReport) -> Iterator[str]:
     verb = "would go" if forgot.is_dry_run else "gone"
     for kind, count in forgot.removed.items():
         yield f"{kind:<10} {count} {verb}"

@@ -9,6 +9,7 @@ from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.reasoning import CONFIDENCES, PHASES, NewReasoning, check_phases, list_reasoning
 from ctxrank.indexer.records.reasoning import save_reasoning as save
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.text.lines import one_line, printable
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ def save_reasoning(call: BazingaCall) -> int:
         return call.failed(error.message)
     for note in saved.notes:
         call.complain(f"Warning: {note}")
-    row = call.store.primary.execute("SELECT length(content) FROM reasoning WHERE id = ?", (saved.id,)).fetchone()
-    length = 0 if row is None else int(row[0])
+    query = "SELECT length(content) FROM reasoning WHERE id = ?"
+    length = read_value(call.store.primary, query, (saved.id,), int) or 0
     call.done(f"Saved {saved.agent} reasoning ({phase}, log_id={saved.id}, {length} chars)")
     call.answer(
         {

@@ -7,7 +7,7 @@ from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.place import open_existing, project_folder
 from ctxrank.cli.bazinga.records import views
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
-from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.connection import read_column, sqlite_errors
 
 _SHOWN_PROBLEMS = 3
 
@@ -40,7 +40,7 @@ def integrity_check(call: BazingaCall) -> int:
 def _problems(call: BazingaCall) -> str:
     """What SQLite finds wrong with the primary database; '' for nothing. Raises DamagedError."""
     with sqlite_errors(call.store.location.primary):
-        lines = [str(row[0]) for row in call.store.primary.execute("PRAGMA integrity_check")]
+        lines = read_column(call.store.primary, "PRAGMA integrity_check", (), str)
     return "" if lines == ["ok"] else "; ".join(lines[:_SHOWN_PROBLEMS])
 
 

@@ -14,6 +14,7 @@ from ctxrank.indexer.errors import patterns
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Store
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def remove_expired(store: Store, project: str | None = None) -> int:
 
     query = f"SELECT e.id FROM main.error_patterns AS e WHERE (?1 IS NULL OR project = ?1) AND NOT ({_IS_ALIVE})"
     with store.write() as change:
-        expired = [int(row[0]) for row in change.connection.execute(query.format("?2"), (project, now_us()))]
+        expired = read_column(change.connection, query.format("?2"), (project, now_us()), int)
         remove_records(change, "error", expired)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return len(expired)

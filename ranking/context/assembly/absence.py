@@ -6,7 +6,8 @@ from ctxrank.indexer.clock import DAY_US, format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.connection import read_row
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.context.assembly import memory
 
@@ -20,9 +21,17 @@ class _Document(NamedTuple):
     group: str | None
     agent: str
     type: str
-    owner: str
+    owner_kind: str | None
+    owner_number: int | None
     superseded_by: int | None
     created_at: int
+
+    @property
+    def owner(self) -> str:
+        """The id of the document that a passage is a part of; '' where there is none."""
+        if self.owner_kind is None or self.owner_number is None:
+            return ""
+        return public_id(self.owner_kind, self.owner_number)
 
 
 def why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> tuple[str, ...]:
@@ -36,19 +45,15 @@ def why_no_candidate(store: Store, ref: DocumentRef, receipt: Receipt) -> tuple[
 
 
 def _find(store: Store, ref: DocumentRef) -> _Document | None:
-    row = store.primary.execute(
-        """
-        SELECT d.kind, d.record_id, s.name, g.name, d.agent, d.type,
-               (SELECT o.kind || ':' || o.record_id FROM documents AS o WHERE o.id = d.owner_id), d.superseded_by,
-               d.created_at
+    query = """
+        SELECT d.kind, d.record_id, s.name, g.name, d.agent, d.type, o.kind, o.record_id, d.superseded_by, d.created_at
           FROM documents AS d
           LEFT JOIN sessions AS s ON s.id = d.session_id
           LEFT JOIN groups AS g ON g.id = d.group_id
+          LEFT JOIN documents AS o ON o.id = d.owner_id
          WHERE d.kind = ?1 AND CASE WHEN ?1 = 'passage' THEN d.id ELSE d.record_id END = ?2
-        """,
-        (ref.kind, ref.number),
-    ).fetchone()
-    return None if row is None else _Document._make((*row[:6], row[6] or "", *row[7:]))
+    """
+    return read_row(store.primary, query, (ref.kind, ref.number), _Document)
 
 
 def _reasons(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
@@ -69,7 +74,7 @@ def _reasons(store: Store, document: _Document, receipt: Receipt) -> Iterator[st
 def _of_package(document: _Document, receipt: Receipt) -> Iterator[str]:
     reach = receipt.inputs.get("reach", "group")
     if document.superseded_by is not None:
-        yield f"superseded by package:{document.superseded_by}"
+        yield f"superseded by {public_id(PACKAGE, document.superseded_by)}"
     if document.session != receipt.session and reach != "project":
         yield f"of another session, {document.session}: --reach project shows earlier sessions of the project"
     elif document.session != receipt.session:

@@ -15,6 +15,7 @@ from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import model_factor, model_limit
 from ctxrank.ranking.context.assembly import block
@@ -276,9 +277,9 @@ def _not_chosen(selection: ZoneSelection, limit: int, session: str) -> list[Omit
     over: list[Omitted] = []
     for rank, row in enumerate(selection.packages[limit:], start=limit + 1):
         why = "; ".join(filter(None, (f"rank {rank} of limit {limit}", label(row.package, session))))
-        over.append(Omitted(f"package:{row.package.id}", why, 0))
+        over.append(Omitted(public_id(PACKAGE, row.package.id), why, 0))
     return over + [
-        Omitted(f"package:{row.package.id}", f"the zone shows the {selection.level} level alone", 0)
+        Omitted(public_id(PACKAGE, row.package.id), f"the zone shows the {selection.level} level alone", 0)
         for row in selection.omitted
     ]
 

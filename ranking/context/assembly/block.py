@@ -7,6 +7,7 @@ it is in a fence longer than any run of backticks in it.
 import re
 
 from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import fence, joined, one_line, printable
 from ctxrank.ranking.context.assembly.limits import Usage, Zone
 from ctxrank.ranking.context.assembly.request import (
@@ -102,7 +103,7 @@ def package_title(package: IncludedPackage) -> str:
 def package_summary(package: IncludedPackage) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
     day = format_day(package.created_at)
-    origin = f"package:{package.id} · {package.type} by {one_line(package.producer)} · {day}"
+    origin = f"{public_id(PACKAGE, package.id)} · {package.type} by {one_line(package.producer)} · {day}"
     return f"> {quoted_line(package.summary)}\n\n{origin} · {one_line(package.reason)}\n"
 
 

@@ -5,6 +5,7 @@ Prices are for the rendered text (prices.py), so that their sum is not below wha
 
 from itertools import accumulate
 
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
@@ -79,12 +80,16 @@ def _items(material: Material, price: Prices) -> list[Item]:
     for entry in material.reasoning:
         # A longer entry never costs less than the shorter one.
         prices = tuple(accumulate((price.of(block.reasoning_entry(shown)) for shown in entry), max))
-        items.append(Item(f"reasoning:{entry[0].id}", _REASONING_LEVELS[: len(entry)], prices, kind="reasoning"))
+        items.append(
+            Item(public_id("reasoning", entry[0].id), _REASONING_LEVELS[: len(entry)], prices, kind="reasoning")
+        )
     for error in material.errors:
-        items.append(Item(f"error:{error.id}", ("entry",), (price.of(block.error_entry(error)),), kind="errors"))
+        items.append(
+            Item(public_id("error", error.id), ("entry",), (price.of(block.error_entry(error)),), kind="errors")
+        )
     for strategy in material.strategies:
         prices = (price.of(block.strategy_entry(strategy)),)
-        items.append(Item(f"strategy:{strategy.id}", ("entry",), prices, kind="strategies"))
+        items.append(Item(public_id("strategy", strategy.id), ("entry",), prices, kind="strategies"))
     if material.skills:
         items.append(Item("skills", ("checklist",), (price.of(material.skills),), kind="skills"))
     return items
@@ -100,7 +105,7 @@ def _package_item(material: PackageMaterial, price: Prices) -> Item:
         )
     )
     levels = (*_PACKAGE_LEVELS, *("passage",) * len(material.passages))
-    return Item(f"package:{package.id}", levels, tuple(prices), kind="packages")
+    return Item(public_id(PACKAGE, package.id), levels, tuple(prices), kind="packages")
 
 
 def _passage_price(passage: StoredPassage, price: Prices) -> int:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.engine import Engine, Statistics
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Group
 from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.context.assembly.eligibility import EligiblePackage
 from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
-from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic, heuristic
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
@@ -24,6 +23,9 @@ from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import plain_query
 from ctxrank.ranking.retrieval.rerank import reranked
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 # What the Conservative zone shows: the highest of these that any package has.
 LADDER = ("critical", "high", "medium")
@@ -47,7 +49,7 @@ class RankedPackage(NamedTuple):
     score: float
     words: tuple[str, ...] | None = None
     passage_ids: tuple[int, ...] = ()
-    explanation: Explanation | None = None
+    explanation: "Explanation | None" = None
 
 
 class ZoneSelection(NamedTuple):

@@ -15,6 +15,7 @@ from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Entry, NewRece
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
@@ -94,13 +95,15 @@ def entries_of(result: Assembly) -> Iterator[Entry]:
     for one in result.linked:
         yield Entry(one.id, True, one.level, one.tokens, f"{one.tier}: {one.reason}")
     for package in result.packages:
-        yield Entry(f"package:{package.id}", True, package.detail, package.tokens, package.reason)
+        yield Entry(public_id(PACKAGE, package.id), True, package.detail, package.tokens, package.reason)
     for entry in result.reasoning:
-        yield Entry(f"reasoning:{entry.id}", True, entry.phase, entry.tokens, f"{entry.phase} by {entry.agent}")
+        yield Entry(
+            public_id("reasoning", entry.id), True, entry.phase, entry.tokens, f"{entry.phase} by {entry.agent}"
+        )
     for error in result.errors:
-        yield Entry(f"error:{error.id}", True, "entry", error.tokens, f"confidence {error.confidence:.2g}")
+        yield Entry(public_id("error", error.id), True, "entry", error.tokens, f"confidence {error.confidence:.2g}")
     for strategy in result.strategies:
-        yield Entry(f"strategy:{strategy.id}", True, "entry", strategy.tokens, strategy.topic)
+        yield Entry(public_id("strategy", strategy.id), True, "entry", strategy.tokens, strategy.topic)
     if result.skills:
         yield Entry("skills", True, "checklist", result.by_class["skills"], "asked for")
     for omitted in result.omitted[:MAX_OMITTED_ENTRIES]:

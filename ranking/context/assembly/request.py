@@ -1,9 +1,11 @@
 """The request of an assembly, and its answer."""
 
 from ctxrank.indexer.agents import AGENTS, fold_agent
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.ranking.context.assembly.limits import Budget, Usage
-from ctxrank.ranking.formulas.explanation import Explanation
+
+if TYPE_CHECKING:
+    from ctxrank.ranking.formulas.explanation import Explanation
 
 REACHES = ("group", "session", "project")
 DETAILS = ("summary", "passage", "full")
@@ -81,7 +83,7 @@ class IncludedPackage(NamedTuple):
     label: str
     reason: str
     created_at: int
-    explanation: Explanation | None
+    explanation: "Explanation | None"
     file_state: str = ""  # current, changed, missing, or '' for none
 
 

@@ -30,7 +30,7 @@ from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.links.tree import require_tree
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.privacy import erase, purge, secrets
-from ctxrank.indexer.privacy.purge import Forgot, forget_document, forget_path, forget_session
+from ctxrank.indexer.privacy.purge import PurgeReport, forget_document, forget_path, forget_session
 from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
@@ -85,7 +85,7 @@ def others(store: Store) -> None:
     index_artifacts(store)
 
 
-def is_forgotten(store: Store, forgot: Forgot, word: str = WORD) -> bool:
+def is_forgotten(store: Store, forgot: PurgeReport, word: str = WORD) -> bool:
     assert forgot.is_erased
     assert bytes_left(store, word) == []
     assert word.lower() not in vocabulary(store)

@@ -1,5 +1,6 @@
 """Public ids: parsing and printing undo each other; this store's own origin is accepted, another one is not here."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,3 +64,41 @@ def test_a_name_that_may_stand_for_an_id_stays_as_it_is(store: Store) -> None:
     assert without_origin(store.primary, "a name @home") == "a name @home"
     assert without_origin(store.primary, "3") == "3"
     assert without_origin(store.primary, f"strategy:3@{_uuid(store)[:8]}") == "strategy:3"
+
+
+# An f-string with `package:{…}` or `{kind}:{number}` in it, or SQL that joins a kind and a number.
+_BUILT_BY_HAND = re.compile(
+    rf"""f["'][^"'\n]*(?:\b(?:{"|".join(KINDS)})|\{{[\w.]*kind\}}):\{{ | kind\s*\|\|\s*':'""", re.VERBOSE
+)
+
+
+def _ids_built_by_hand(folder: Path) -> list[str]:
+    """Path and line of each place below a folder that puts an id together from its kind and number."""
+    return [
+        f"{path.relative_to(folder)}:{number}: {line.strip()}"
+        for room in ("indexer", "ranking", "cli")
+        for path in sorted((folder / room).rglob("*.py"))
+        if path != folder / "indexer" / "store" / "ids.py"
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1)
+        if _BUILT_BY_HAND.search(line)
+    ]
+
+
+def test_only_one_module_puts_an_id_together() -> None:
+    found = _ids_built_by_hand(Path(__file__).resolve().parents[3])
+    assert not found, "use public_id of indexer/store/ids.py for these ids:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'id_ = f"package:{package.id}"',
+        'note = f"superseded by package:{number} today"',
+        "yield f'{document.kind}:{document.number}'",
+        "SELECT o.kind || ':' || o.record_id FROM documents AS o",
+    ],
+)
+def test_an_id_that_is_put_together_by_hand_is_found(tmp_path: Path, line: str) -> None:
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "cli" / "show.py").write_text(f"{line}\n", "utf-8")
+    assert _ids_built_by_hand(tmp_path) == [f"cli/show.py:1: {line}"]
