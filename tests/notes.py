@@ -1,13 +1,13 @@
 """A made-up kind of record: its entry in the catalogue, its tables, and what writes it. Nothing else knows of notes."""
 
-from ctxrank.indexer.catalogue import (
+from ctxrank.indexer.catalogue import document_of
+from ctxrank.indexer.declarations import (
     Column,
     DocumentShape,
     Kind,
     Meaning,
     Row,
     Table,
-    document_of,
     group_reference,
     session_reference,
 )

@@ -14,7 +14,8 @@ from ctxrank.indexer import catalogue
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.care.new_file import save_what_can_be_read
-from ctxrank.indexer.catalogue import KINDS, Meaning, as_row, document_of, kinds_with_documents
+from ctxrank.indexer.catalogue import KINDS, as_row, document_of, kinds_with_documents
+from ctxrank.indexer.declarations import Meaning
 from ctxrank.indexer.privacy.purge import forget_document, forget_session
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.retention import prune_older
@@ -40,7 +41,7 @@ def undeclared(connection: apsw.Connection) -> list[str]:
          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
     """
     there = {(str(table), str(column)): str(type_) for table, column, type_ in connection.execute(query)}
-    numeric = (Meaning.NUMBER, Meaning.TIME, Meaning.FLAG, Meaning.REFERENCE)
+    numeric = (Meaning.NUMBER, Meaning.TIME, Meaning.SHARE, Meaning.FLAG, Meaning.REFERENCE)
     return sorted(
         [f"{table}.{column} is not declared" for table, column in there.keys() - declared.keys()]
         + [f"{table}.{column} is not there" for table, column in declared.keys() - there.keys()]
