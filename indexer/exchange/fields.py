@@ -134,7 +134,8 @@ class Fields:
 
     def json_list(self, name: str) -> str:
         """A list as JSON with its strings redacted; anything else becomes the one item of it."""
-        return self._texts.json_list(_dumped(self._values.get(name), "[]"))
+        value = self._values.get(name)
+        return "[]" if value is None or value == [] else self._texts.json_list(_dumped(value, "[]"))
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers; what is none is left out."""

@@ -4,13 +4,13 @@ A record that is here already is joined and not made again. What a kind does bey
 groups, packages and files are more than a row and its document, and have readers and writers of their own.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import apsw
 
 from ctxrank.indexer.catalogue import document_of
 from ctxrank.indexer.declarations import Column, Kind, Meaning, Table, Value
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.hooks import HOOKS, Hooks
@@ -18,29 +18,24 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_rows, read_value
+from ctxrank.indexer.store.connection import DAMAGED_STEP, read_row, read_rows, read_value
 from ctxrank.indexer.store.store import Change
+
+Values = dict[str, Value]  # of a record, by column
 
 
 class _Row(NamedTuple):
-    """What a line says: values by column, and by names what each of the kind's references refers to."""
+    """What a line says: its own values, and by names what each of the kind's references refers to."""
 
-    values: dict[str, Value]
+    values: Values
     references: tuple[tuple[str | None, ...], ...]
 
 
 class _Same(NamedTuple):
-    """The record here of an incoming one's identity, and its age."""
+    """The record here of an incoming one's identity, and when it was last seen."""
 
     id: int
-    age: int
-
-
-class _TwinQuery(NamedTuple):
-    """Selects the records of a session that have the values of these columns."""
-
-    sql: str
-    columns: tuple[str, ...]
+    last_seen: int
 
 
 class RecordImport:
@@ -52,30 +47,29 @@ class RecordImport:
         self._kind = kind
         self._hooks = HOOKS.get(kind.name, Hooks)()
         table = kind.table
-        self._read = tuple(column for column in table.columns if _is_read(kind, column))
         self._references = tuple(column for column in table.stored if column.natural_keys)
-        self._defaults = _defaults(self._run.store.primary, table)
         # A reference without natural keys means nothing in another store.
         self._columns = tuple(
             column.name
             for column in table.stored
             if column.name != table.key and (column.natural_keys or column.meaning is not Meaning.REFERENCE)
         )
-        fixed = {"session_id", "created_at", *kind.identity}
+        fixed = ("session_id", "created_at", *kind.identity)
         self._revised = kind.revised or tuple(name for name in self._columns if name not in fixed)
         self._moment = next(column.name for column in table.stored if column.meaning is Meaning.TIME)
-        self._twins = _twin_queries(kind, self._columns)
-        self._same = (
-            f"SELECT id, {kind.ages_by} FROM {table.name} WHERE {' AND '.join(f'{name} = ?' for name in kind.identity)}"
+        self._twin_queries = tuple(_twin_queries(kind, self._columns))
+        self._defaults = _defaults(self._run.store.primary, table)
+        made_here = (table.key, *kind.left_out)
+        self._readers = tuple(
+            (column.name, column.exported_as, _reader(column, is_required=column.name not in self._defaults))
+            for column in table.columns
+            if column.meaning is not Meaning.REFERENCE and not column.is_ours and column.name not in made_here
         )
-        places = ", ".join("?" * len(self._columns))
-        self._insert = f"INSERT INTO {table.name} ({', '.join(self._columns)}) VALUES ({places})"
 
     def bring(self, lines: Iterable[Line]) -> None:
         """Bring in what is new or changed."""
-        self._arrivals.bring(
-            self._kind.name, lines, identity=self._kind.identity, prepare=self._prepare, write=self._write
-        )
+        kind = self._kind
+        self._arrivals.bring(kind.name, lines, identity=kind.identity, prepare=self._prepare, write=self._write)
 
     def notes(self) -> Iterator[str]:
         """What a person should know about the records that came in."""
@@ -85,38 +79,48 @@ class RecordImport:
         """What a line says is checked before what it does not say is missed."""
         references = tuple(tuple(_names(fields, column)) for column in self._references)
         values = dict(self._defaults)
-        missing: list[Column] = []
-        for column in self._read:
-            if not fields.is_missing(column.exported_as):
-                values[column.name] = _value(fields, column, is_required=column.name not in self._defaults)
-            elif column.name not in values:
-                missing.append(column)
-        for column in missing:
-            values[column.name] = _value(fields, column, is_required=True)
+        missing: list[tuple[str, Callable[[Fields], Value]]] = []
+        for name, exported_as, read in self._readers:
+            if not fields.is_missing(exported_as):
+                values[name] = read(fields)
+            elif name not in values:
+                missing.append((name, read))
+        for name, read in missing:  # says what it is; of JSON it is null, of a time of null the present
+            values[name] = read(fields)
         self._hooks.complete(values, fields)
         return _Row(values, references)
 
     def _write(self, change: Change, row: _Row, target: int | None) -> Written:
-        kind, connection = self._kind, change.connection
+        kind = self._kind
         if kind.is_the_same_everywhere:
-            identity = tuple(row.values[name] for name in kind.identity)
-            same = read_row(connection, self._same, identity, _Same)
+            same = self._same(change, row)
             if same is None and target is not None:
                 return Written(target, is_change=False)  # removed here
-            if same is not None and target is None and same.age >= _number(row.values[kind.ages_by]):
+            if same is not None and target is None and same.last_seen >= _integer(row.values[kind.ages_by]):
                 return Written(same.id, is_change=False)
             target = None if same is None else same.id
         if target is not None:
             return self._revise(change, row, target)
-        values = {**row.values, **self._resolved(change, row, self._columns)}
-        if (twin := self._twin(change, values)) is not None:
-            return Written(twin, is_change=False)
+        values = row.values | self._resolved(change, row, self._columns)
+        for query, columns in self._twin_queries:
+            same_values = tuple(values[name] for name in columns)
+            twin = self._arrivals.twin(change, kind.name, _integer(values.get("session_id", 0)), query, same_values)
+            if twin is not None:
+                return Written(twin, is_change=False)
         self._hooks.place(change, values, None)
         self._refuse_blocked(change, values)
-        self._execute(connection, self._insert, tuple(values[name] for name in self._columns))
-        number = connection.last_insert_rowid()
+        places = ", ".join("?" * len(self._columns))
+        query = f"INSERT INTO {kind.table.name} ({', '.join(self._columns)}) VALUES ({places})"
+        self._execute(change.connection, query, tuple(values[name] for name in self._columns))
+        number = change.connection.last_insert_rowid()
         self._finish(change, number, values)
         return Written(self._arrivals.claim(kind.name, number))
+
+    def _same(self, change: Change, row: _Row) -> _Same | None:
+        kind = self._kind
+        identity = " AND ".join(f"{name} = ?" for name in kind.identity)
+        query = f"SELECT id, {kind.ages_by} FROM {kind.table.name} WHERE {identity}"
+        return read_row(change.connection, query, tuple(row.values[name] for name in kind.identity), _Same)
 
     def _revise(self, change: Change, row: _Row, number: int) -> Written:
         """Write what changed in the source over the record that it became."""
@@ -125,52 +129,41 @@ class RecordImport:
         stored = change.connection.execute(query, (number,)).fetchone()
         if stored is None:
             return Written(number, is_change=False)  # removed here
-        before: dict[str, Value] = dict(zip(self._columns, stored, strict=True))
+        before: Values = dict(zip(self._columns, stored, strict=True))
         resolved = self._resolved(change, row, self._revised, session_id=before.get("session_id"))
-        values = {**row.values, **before, **{name: row.values[name] for name in self._revised if name in row.values}}
-        values.update(resolved)
+        values = before | {name: value for name, value in row.values.items() if name not in before} | resolved
+        values.update((name, row.values[name]) for name in self._revised if name not in resolved)
         self._hooks.place(change, values, number)
+        is_same = all(values[name] == before[name] for name in before)
+        if is_same and len(kind.table.stored) == len(kind.table.columns):  # what another table has is not compared
+            return Written(number, is_change=False)
         if any(values[name] != before[name] for name in kind.blocked):
             self._refuse_blocked(change, values)
-        # What another table has is not compared.
-        if len(kind.table.stored) == len(kind.table.columns) and all(values[name] == before[name] for name in before):
-            return Written(number, is_change=False)
         places = ", ".join(f"{name} = ?" for name in self._revised)
-        revised = (*(values[name] for name in self._revised), number)
-        self._execute(change.connection, f"UPDATE {kind.table.name} SET {places} WHERE id = ?", revised)
+        query = f"UPDATE {kind.table.name} SET {places} WHERE id = ?"
+        self._execute(change.connection, query, (*(values[name] for name in self._revised), number))
         self._finish(change, number, values)
         return Written(number)
 
-    def _resolved(
-        self, change: Change, row: _Row, wanted: tuple[str, ...], *, session_id: Value = None
-    ) -> dict[str, Value]:
+    def _resolved(self, change: Change, row: _Row, wanted: tuple[str, ...], *, session_id: Value = None) -> Values:
         """The row ids of what the wanted references refer to. Raises UsageError where a session is not there."""
-        ids: dict[str, Value] = {"session_id": session_id}
+        ids: Values = {}
         for column, names in zip(self._references, row.references, strict=True):
             if column.name not in wanted:
                 continue
+            found: int | None
             if column.refers_to == "sessions":
-                id_: int | None = self._arrivals.session_id(change, names[0] or "")
+                session_id = found = self._arrivals.session_id(change, names[0] or "")
             elif column.refers_to == "groups":
-                moment = _number(row.values[self._moment])
-                id_ = self._run.group_id(change, _number(ids["session_id"]), names[0], moment)
+                moment = _integer(row.values[self._moment])
+                found = self._run.group_id(change, _integer(session_id), names[0], moment)
             else:
                 keys = " AND ".join(f"{name} = ?" for _, name in column.natural_keys)
-                id_ = read_value(change.connection, f"SELECT id FROM {column.refers_to} WHERE {keys}", names, int)
-            ids[column.name] = column.none if id_ is None else id_
-        return {name: id_ for name, id_ in ids.items() if name in wanted}
+                found = read_value(change.connection, f"SELECT id FROM {column.refers_to} WHERE {keys}", names, int)
+            ids[column.name] = column.none if found is None else found
+        return ids
 
-    def _twin(self, change: Change, values: dict[str, Value]) -> int | None:
-        session_id = _number(values.get("session_id", 0))
-        for twins in self._twins:
-            found = self._arrivals.twin(
-                change, self._kind.name, session_id, twins.sql, tuple(values[name] for name in twins.columns)
-            )
-            if found is not None:
-                return found
-        return None
-
-    def _refuse_blocked(self, change: Change, values: dict[str, Value]) -> None:
+    def _refuse_blocked(self, change: Change, values: Values) -> None:
         if self._kind.blocked:
             change.blocklist.refuse(self._kind.name, "\n".join(str(values[name]) for name in self._kind.blocked))
 
@@ -178,21 +171,28 @@ class RecordImport:
         try:
             connection.execute(query, values)
         except apsw.ConstraintError as error:
-            said, _, column = str(error).rpartition(".")
-            if said.startswith("UNIQUE"):
+            constraint, _, column = str(error).rpartition(".")
+            if constraint.startswith("UNIQUE"):
                 raise UsageError(f"another {self._kind.name} has its {column.replace('_', ' ')}") from error
-            raise UsageError("its values are none that can be stored") from error
+            raise UsageError("its values cannot be stored") from error
 
-    def _finish(self, change: Change, number: int, values: dict[str, Value]) -> None:
+    def _finish(self, change: Change, number: int, values: Values) -> None:
         if self._kind.document is not None:
-            documents.put(change, document_of(self._kind, {**values, "id": number}))
+            documents.put(change, document_of(self._kind, values | {"id": number}))
         self._hooks.written(change, number, values)
 
 
-def _is_read(kind: Kind, column: Column) -> bool:
-    """Whether an import reads a column as the line has it."""
-    is_made_here = column.is_ours or column.name in (kind.table.key, *kind.left_out)
-    return column.meaning is not Meaning.REFERENCE and not is_made_here
+def _twin_queries(kind: Kind, columns: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """SQL that selects the records of a session (the first value) by columns, and these columns."""
+    if kind.is_the_same_everywhere:
+        return
+    every = tuple(name for name in columns if name != "session_id")
+    # No group is a group like others; of all else that a record is known by NULL says nothing.
+    nullable = tuple(column.name for column in kind.table.stored if column.refers_to) if kind.twins else every
+    session_id = "session_id" if kind.is_of_a_session else "0"
+    for twins in kind.twins or (every,):
+        same = " AND ".join(f"{name} {'IS' if name in nullable else '='} ?" for name in twins)
+        yield f"SELECT id FROM {kind.table.name} WHERE {session_id} = ? AND {same} ORDER BY id", twins
 
 
 class _SchemaColumn(NamedTuple):
@@ -201,44 +201,26 @@ class _SchemaColumn(NamedTuple):
     default: str | None
 
 
-def _defaults(primary: apsw.Connection, table: Table) -> dict[str, Value]:
-    """What a line that says nothing of a column means, for those of which it need say nothing."""
-    elsewhere: dict[str, Value] = {column.name: "" for column in table.columns if column.source}
+def _defaults(primary: apsw.Connection, table: Table) -> Values:
+    """What it means that a line does not mention a column, for those that it need not mention."""
     query = 'SELECT name, "notnull", dflt_value FROM pragma_table_info(?) WHERE NOT pk'
     columns = read_rows(primary, query, (table.name,), _SchemaColumn)
-    return elsewhere | {
-        column.name: _literal(column.default)
-        for column in columns
-        if column.default is not None or not column.is_required
-    }
+    defaults: Values = {column.name: "" for column in table.columns if column.source}
+    defaults.update((column.name, _literal(column)) for column in columns if column.default or not column.is_required)
+    return defaults
 
 
-def _literal(default: str | None) -> Value:
-    """The value of a DEFAULT, read and not evaluated: the schema may come with another user's file."""
-    if default is None or default == "NULL":
+def _literal(column: _SchemaColumn) -> Value:
+    """The value of a DEFAULT, read and not evaluated: the schema may have come with another user's file."""
+    default = column.default or "NULL"
+    if default == "NULL":
         return None
     if default.startswith("'"):
         return default[1:-1].replace("''", "'")
-    return float(default) if "." in default else int(default)
-
-
-def _twin_queries(kind: Kind, columns: tuple[str, ...]) -> tuple[_TwinQuery, ...]:
-    if kind.is_the_same_everywhere:
-        return ()
-    owner = "session_id" if kind.is_of_a_session else "0"
-    every = tuple(name for name in columns if name != "session_id")
-    # NULL is a group, but of anything else that it is known by it says nothing.
-    nullable = every if not kind.twins else tuple(column.name for column in kind.table.stored if column.refers_to)
-    return tuple(
-        _TwinQuery(
-            " AND ".join((
-                f"SELECT id FROM {kind.table.name} WHERE {owner} = ?",
-                *(f"{name} {'IS' if name in nullable else '='} ?" for name in twins),
-            )) + " ORDER BY id",
-            twins,
-        )
-        for twins in kind.twins or (every,)
-    )  # fmt: skip
+    try:
+        return float(default) if "." in default else int(default)
+    except ValueError as error:
+        raise DamagedError(f"The default of {column.name} is none of ctxrank's.", DAMAGED_STEP) from error
 
 
 def _names(fields: Fields, reference: Column) -> Iterator[str | None]:
@@ -246,30 +228,28 @@ def _names(fields: Fields, reference: Column) -> Iterator[str | None]:
         yield fields.word(key) if reference.is_owner else fields.optional_word(key)
 
 
-def _value(fields: Fields, column: Column, *, is_required: bool) -> Value:
-    """What a line says of a column, checked and redacted. Raises UsageError."""
-    key, meaning = column.exported_as, column.meaning
-    if meaning is Meaning.TEXT:
-        return fields.text(key)
-    if meaning is Meaning.LINE:
-        return fields.line(key)
-    if meaning is Meaning.JSON:
-        return fields.json_list(key) if column.is_list else fields.json(key, empty="null")
-    if meaning is Meaning.TIME:
-        return fields.moment(key)
-    if meaning is Meaning.NUMBER:
-        return fields.number(key, least=column.least)
-    if meaning is Meaning.SHARE:
-        return fields.share(key, 0.0)
-    if meaning is Meaning.FLAG:
-        return int(fields.flag(key))
-    if meaning is Meaning.WORD and column.words:
-        return fields.choice(key, column.words)
+def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
+    """What reads a column's value from a line, checks it and redacts it."""
+    key = column.exported_as
+    if column.words:
+        return lambda fields: fields.choice(key, column.words)
     if column.is_agent:
-        return fields.agent(key, None if is_required else "")
-    return fields.word(key) if is_required and not column.may_be_blank else fields.name(key)
+        return lambda fields: fields.agent(key, None if is_required else "")
+    if column.is_list:
+        return lambda fields: fields.json_list(key)
+    readers: dict[Meaning, Callable[[Fields], Value]] = {
+        Meaning.TEXT: lambda fields: fields.text(key),
+        Meaning.LINE: lambda fields: fields.line(key),
+        Meaning.JSON: lambda fields: fields.json(key, empty="null"),
+        Meaning.TIME: lambda fields: fields.moment(key),
+        Meaning.NUMBER: lambda fields: fields.number(key, least=column.least),
+        Meaning.SHARE: lambda fields: fields.share(key, 0.0),
+        Meaning.FLAG: lambda fields: int(fields.flag(key)),
+    }
+    may_be_blank = column.may_be_blank or not is_required
+    return readers.get(column.meaning, lambda fields: fields.name(key) if may_be_blank else fields.word(key))
 
 
-def _number(value: Value) -> int:
+def _integer(value: Value) -> int:
     assert isinstance(value, int), "row ids and moments are whole numbers"
     return value
