@@ -10,6 +10,7 @@ from ctxrank.indexer.declarations import (
     Table,
     group_reference,
     session_reference,
+    word,
 )
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
@@ -51,7 +52,7 @@ NOTE = Kind(
     Table(
         "notes",
         (
-            Column("id", Meaning.NUMBER), session_reference(), group_reference(), Column("mood", Meaning.WORD),
+            Column("id", Meaning.NUMBER), session_reference(), group_reference(), word("mood", "calm", "cross"),
             Column("body", Meaning.TEXT, key="text"), Column("facts", Meaning.JSON, replacement="'[]'"),
             Column("pinned", Meaning.FLAG), Column("created_at", Meaning.TIME),
         ),
@@ -67,7 +68,8 @@ NOTE = Kind(
         ),
     ),
     document=DocumentShape(title=_title, body="body", type="mood"),
-    identity=("id", "session", "created_at"), ages_by="created_at", blocked=("body",),
+    identity=("id", "session", "created_at"), twins=(("group_id", "created_at", "body"),), ages_by="created_at",
+    blocked=("body",),
 )  # fmt: skip
 
 
