@@ -7,6 +7,7 @@ What a column holds is said in the words of `store/schema.sql`.
 
 import enum
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -191,9 +192,17 @@ def path(name: str, *, absolute: bool = False) -> Column:
     return Column(name, Meaning.PATH, is_absolute=absolute)
 
 
-def names(*names: str, may_be_blank: bool = False) -> tuple[Column, ...]:
-    """Names: one line each, compared exactly."""
-    return tuple(Column(name, Meaning.NAME, may_be_blank=may_be_blank) for name in names)
+def columns(meaning: Meaning, *names: str, least: int = 0, may_be_blank: bool = False) -> tuple[Column, ...]:
+    """Columns that hold the same sort of thing."""
+    return tuple(Column(name, meaning, least=least, may_be_blank=may_be_blank) for name in names)
+
+
+names = partial(columns, Meaning.NAME)
+words = partial(columns, Meaning.WORD)  # those of which it is not said what they can be
+digests = partial(columns, Meaning.DIGEST)
+lists = partial(columns, Meaning.LIST)
+times = partial(columns, Meaning.TIME)
+numbers = partial(columns, Meaning.NUMBER)
 
 
 def agent(name: str) -> Column:
@@ -204,31 +213,6 @@ def agent(name: str) -> Column:
 def word(name: str, *allowed: str, ours: bool = False) -> Column:
     """One of a fixed list of words."""
     return Column(name, Meaning.WORD, words=allowed, is_ours=ours)
-
-
-def words(*names: str) -> tuple[Column, ...]:
-    """Columns of one word each that no import reads, or that it reads in a way of its own."""
-    return tuple(Column(name, Meaning.WORD) for name in names)
-
-
-def digests(*names: str) -> tuple[Column, ...]:
-    """Digests of something else, in hexadecimal."""
-    return tuple(Column(name, Meaning.DIGEST) for name in names)
-
-
-def lists(*names: str) -> tuple[Column, ...]:
-    """Numbers or digests in a line format of ours."""
-    return tuple(Column(name, Meaning.LIST) for name in names)
-
-
-def times(*names: str) -> tuple[Column, ...]:
-    """Microseconds since 1970, UTC."""
-    return tuple(Column(name, Meaning.TIME) for name in names)
-
-
-def numbers(*names: str, least: int = 0) -> tuple[Column, ...]:
-    """Whole numbers."""
-    return tuple(Column(name, Meaning.NUMBER, least=least) for name in names)
 
 
 def elsewhere(key: str, meaning: Meaning, source: str) -> Column:

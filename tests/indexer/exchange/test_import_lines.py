@@ -175,3 +175,21 @@ def test_a_purged_text_does_not_come_in_with_a_line_that_was_edited(store: Store
     report = import_of(store, SESSION, {**THOUGHT, "content": "A zebra."})
     assert [row.reason for row in report.skipped] == ["The reasoning of this text was purged: it is not stored again."]
     assert store.primary.execute("SELECT content FROM reasoning").get == "A heron."
+
+
+def test_events_without_a_key_are_known_by_their_moment_and_what_they_say(store: Store) -> None:
+    event = {"record": "event", "id": 1, "session": "S", "subtype": "note", "payload": {"a": 1}, "created_at": ISO}
+    import_of(store, SESSION, event)
+    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, event, {**event, "id": 2, "payload": {"a": 2}})
+    assert bring(store, theirs).counts["event"] == (1, 0, 1)
+
+
+def test_of_a_strategy_that_two_stores_have_the_one_seen_last_is_kept(store: Store) -> None:
+    older = {
+        "record": "strategy", "name": "n", "project": "p", "topic": "general", "insight": "Test.", "last_seen": ISO,
+        "created_at": ISO,
+    }  # fmt: skip
+    newer = {**older, "insight": "Test first.", "last_seen": "2023-11-15T00:00:00Z"}
+    for name, line, counts in (("a", older, (1, 0, 0)), ("b", newer, (1, 0, 0)), ("c", older, (0, 0, 1))):
+        assert bring(store, as_bytes({**HEADER, "store": name}, line)).counts["strategy"] == counts
+    assert store.primary.execute("SELECT insight FROM strategies").get == "Test first."
