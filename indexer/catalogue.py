@@ -248,6 +248,7 @@ _KINDS = (
             title=_strategy_title, body="insight", type="topic", fill=_lost_strategy
         ),
         identity=("name",), ages_by="last_seen", blocked=("insight",),
+        revised=("insight", "helpfulness", "lang", "framework", "last_seen"),
     ),
     Kind(
         "skill",

@@ -180,7 +180,7 @@ def test_a_purged_text_does_not_come_in_with_a_line_that_was_edited(store: Store
 def test_events_without_a_key_are_known_by_their_moment_and_what_they_say(store: Store) -> None:
     event = {"record": "event", "id": 1, "session": "S", "subtype": "note", "payload": {"a": 1}, "created_at": ISO}
     import_of(store, SESSION, event)
-    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, event, {**event, "id": 2, "payload": {"a": 2}})
+    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**event, "id": 2, "payload": {"a": 2}}, event)
     assert bring(store, theirs).counts["event"] == (1, 0, 1)
 
 
