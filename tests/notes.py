@@ -1,15 +1,16 @@
 """A made-up kind of record: its entry in the catalogue, its tables, and what writes it. Nothing else knows of notes."""
 
-from ctxrank.indexer.catalogue import (
+from ctxrank.indexer.catalogue import document_of
+from ctxrank.indexer.declarations import (
     Column,
     DocumentShape,
     Kind,
     Meaning,
     Row,
     Table,
-    document_of,
     group_reference,
     session_reference,
+    word,
 )
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Change
@@ -51,7 +52,7 @@ NOTE = Kind(
     Table(
         "notes",
         (
-            Column("id", Meaning.NUMBER), session_reference(), group_reference(), Column("mood", Meaning.WORD),
+            Column("id", Meaning.NUMBER), session_reference(), group_reference(), word("mood", "calm", "cross"),
             Column("body", Meaning.TEXT, key="text"), Column("facts", Meaning.JSON, replacement="'[]'"),
             Column("pinned", Meaning.FLAG), Column("created_at", Meaning.TIME),
         ),
@@ -67,7 +68,8 @@ NOTE = Kind(
         ),
     ),
     document=DocumentShape(title=_title, body="body", type="mood"),
-    identity=("id", "session", "created_at"), ages_by="created_at", blocked=("body",),
+    identity=("id", "session", "created_at"), twins=(("group_id", "created_at", "body"),), ages_by="created_at",
+    blocked=("body",),
 )  # fmt: skip
 
 

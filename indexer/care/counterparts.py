@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import apsw
 
 from ctxrank.indexer.care.sqlite_salvage.pages import Value
-from ctxrank.indexer.catalogue import Kind, LostRecord, as_row, document_of, kinds_with_documents, record_of
+from ctxrank.indexer.catalogue import as_row, document_of, kinds_with_documents, record_of
+from ctxrank.indexer.declarations import Kind, LostRecord
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Change

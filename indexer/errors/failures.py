@@ -108,14 +108,6 @@ def sighting_of(unit: str, seen_at: int, resolved_at: int | None) -> Sighting | 
     return Sighting(sign(units[0]), unit, seen_at, resolved_at) if units else None
 
 
-def say_over(change: Change, number: int, resolved_at: int | None) -> bool:
-    """Say when a sighting was over; whether that was news."""
-    change.connection.execute(
-        "UPDATE error_sightings SET resolved_at = ?1 WHERE id = ?2 AND resolved_at IS NOT ?1", (resolved_at, number)
-    )
-    return bool(change.connection.changes())
-
-
 class _LastFailure(NamedTuple):
     unit: str
     resolved_at: int | None

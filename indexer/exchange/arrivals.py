@@ -12,6 +12,7 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.ledger import row_digest, row_key
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportRun, Incoming, Writer
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.store import Change
 
 Row = TypeVar("Row")
@@ -97,9 +98,9 @@ class Arrivals:
     def session_id(self, change: Change, name: str) -> int:
         """The session here of this name. Raises UsageError where there is none."""
         if name not in self.run.session_ids:
-            row = change.connection.execute("SELECT id FROM sessions WHERE name = ?", (name,)).fetchone()
-            if row is not None:
-                self.run.session_ids[name] = int(row[0])
+            found = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (name,), int)
+            if found is not None:
+                self.run.session_ids[name] = found
         return self.run.session_id(name)
 
     def twin(
@@ -114,11 +115,9 @@ class Arrivals:
         claimed = self._claimed.get(kind)
         if claimed is None:
             claimed = self._claimed[kind] = self.run.ledger.targets(change, kind)
-        for (id_,) in change.connection.execute(query, (session_id, *values)):
-            if id_ not in claimed:
-                self.claim(kind, int(id_))
-                return int(id_)
-        return None
+        found = read_column(change.connection, query, (session_id, *values), int)
+        twin = next((id_ for id_ in found if id_ not in claimed), None)
+        return None if twin is None else self.claim(kind, twin)
 
     def claim(self, kind: str, id_: int) -> int:
         """Note that a line became this record."""

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, Column, Kind, Meaning
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.declarations import Column, Kind, Meaning
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -149,7 +150,7 @@ def _values(kind: Kind) -> list[_Value]:
                        for key, name in column.natural_keys]  # fmt: skip
         else:
             sql = f"t.{column.name}" if not column.source else column.source.replace("documents.", "d.")
-            values.append(_Value(column.key or column.name, sql, column))
+            values.append(_Value(column.exported_as, sql, column))
     return values
 
 

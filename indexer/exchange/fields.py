@@ -12,6 +12,7 @@ from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.text.lines import one_line
 
 MAX_NUMBER = 2**53 - 1  # what every JSON parser can hold
 _SHOWN_CHARS = 60
@@ -51,6 +52,10 @@ class Fields:
             raise UsageError(f"its '{name}' is empty")
         return self._texts.word(value)
 
+    def name(self, name: str) -> str:
+        """A name on one line, redacted; it may be empty."""
+        return one_line(self._texts.word(self._string(name, None)))
+
     def optional_word(self, name: str) -> str | None:
         """A name, or None where there is none."""
         return None if self._values.get(name) is None else self._texts.word(self._string(name, None))
@@ -68,10 +73,6 @@ class Fields:
         if value not in allowed:
             raise UsageError(f"its '{name}' is {self._shown(value)}; allowed are {', '.join(allowed)}")
         return value
-
-    def optional_choice(self, name: str, allowed: Sequence[str]) -> str | None:
-        """One of a few words, or None where there is none."""
-        return None if self._values.get(name) is None else self.choice(name, allowed)
 
     def number(self, name: str, *, least: int = 0, default: int | None = None) -> int:
         """A whole number that is not below `least`."""
@@ -133,7 +134,8 @@ class Fields:
 
     def json_list(self, name: str) -> str:
         """A list as JSON with its strings redacted; anything else becomes the one item of it."""
-        return self._texts.json_list(_dumped(self._values.get(name), "[]"))
+        value = self._values.get(name)
+        return "[]" if value is None or value == [] else self._texts.json_list(_dumped(value, "[]"))
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """A list of whole numbers; what is none is left out."""

@@ -10,7 +10,6 @@ text is redacted. A line that cannot be used is reported, and the rest comes in.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 
 from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.exchange.arrivals import Arrivals
@@ -45,14 +44,16 @@ class LineImport:
         self._files = Files(self.run)
         self._sessions = SessionImport(self._arrivals)
         self._packages = PackageImport(self._arrivals, self._files)
-        self._records = RecordImport(self._arrivals)
+        special = ("package", "artifact")
+        self._records = {
+            name: RecordImport(self._arrivals, KINDS[name]) for name in exported_kinds() if name not in special
+        }
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
         """Bring in what is new or changed; `done` is called for each batch of neighbouring lines of one kind."""
         designations = DesignationImport(self._arrivals, self._packages)
-        of_records = {name: partial(self._records.bring, KINDS[name]) for name in exported_kinds()}
         writers: dict[str, Callable[[Iterable[Line]], None]] = {
-            **of_records,
+            **{name: records.bring for name, records in self._records.items()},
             "session": self._sessions.bring_sessions,
             "group": self._sessions.bring_groups,
             "package": self._packages.bring,
@@ -102,7 +103,8 @@ class LineImport:
             files_missing=len(self._files.missing),
             recounted=recounted,
             notes=(
-                *self.run.notes, *self._records.notes(), *self._files.notes(), *self._arrivals.notes(), *losses,
+                *self.run.notes, *(note for records in self._records.values() for note in records.notes()),
+                *self._files.notes(), *self._arrivals.notes(), *losses,
             ),
             is_complete=not losses,
         )  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Generator
 import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.digests import digest_of
 
@@ -37,13 +38,9 @@ class Ledger:
         """What is known of a row, as it was when this kind was first asked for and with our own additions."""
         entries = self._entries.get(kind)
         if entries is None:
-            entries = self._entries[kind] = {
-                str(row[0]): Entry(str(row[1]), int(row[2]))
-                for row in self._primary.execute(
-                    "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ?",
-                    (self._source, kind),
-                )
-            }
+            query = "SELECT source_key, digest, target_id FROM imported_rows WHERE source = ? AND kind = ?"
+            rows = read_rows(self._primary, query, (self._source, kind), _keyed)
+            entries = self._entries[kind] = dict(rows)
         return entries.get(key)
 
     def target(self, kind: str, key: str) -> int | None:
@@ -54,8 +51,8 @@ class Ledger:
     def targets(self, change: Change, kind: str) -> set[int]:
         """All rows here that rows of the source became, those of the open transaction included."""
         query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ?"
-        written = {int(row[0]) for row in change.connection.execute(query, (self._source, kind))}
-        return written | {entry.target_id for (of, _), entry in self._unwritten.items() if of == kind}
+        written = read_column(change.connection, query, (self._source, kind), int)
+        return {*written} | {entry.target_id for (of, _), entry in self._unwritten.items() if of == kind}
 
     @contextlib.contextmanager
     def writing(self, change: Change) -> Generator[None, None, None]:
@@ -75,20 +72,20 @@ class Ledger:
         """What is known of a row now that the lock is held: another import may have been faster."""
         if self._is_ours_alone or (kind, key) in self._unwritten:
             return self.entry(kind, key)
-        row = change.connection.execute(
-            "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
-            (self._source, kind, key),
-        ).fetchone()
-        if row is None:
-            return None
-        entry = Entry(str(row[0]), int(row[1]))
-        self._entries.setdefault(kind, {})[key] = entry
+        query = "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
+        entry = read_row(change.connection, query, (self._source, kind, key), Entry)
+        if entry is not None:
+            self._entries.setdefault(kind, {})[key] = entry
         return entry
 
     def record(self, kind: str, key: str, entry: Entry) -> None:
         """Note, inside `writing`, what a row became."""
         self._unwritten[kind, key] = entry
         self._entries.setdefault(kind, {})[key] = entry
+
+
+def _keyed(key: str, digest: str, target_id: int) -> tuple[str, Entry]:
+    return key, Entry(digest, target_id)
 
 
 def row_digest(row: tuple[object, ...]) -> str:

@@ -88,17 +88,6 @@ class _Outcome(enum.Enum):
     UNCHANGED = enum.auto()
 
 
-def kept_here(found: tuple[object, ...] | None, target: int | None, last_seen: int) -> Written | None:
-    """What is here instead, where that is kept: made here and seen since; or imported before, and removed here.
-
-    `found` is (id, last_seen) of the record of the same name, None where there is none.
-    """
-    if found is None:
-        return None if target is None else Written(target, is_change=False)
-    is_newer_here = target is None and int(str(found[1])) >= last_seen
-    return Written(int(str(found[0])), is_change=False) if is_newer_here else None
-
-
 class ImportRun:
     """What the parts of an import share: the store, the ledger, the redaction and the account."""
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import apsw
 
-from ctxrank.indexer.catalogue import KINDS, Meaning, Table, tables
+from ctxrank.indexer.catalogue import KINDS, tables
+from ctxrank.indexer.declarations import Meaning, Table
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign

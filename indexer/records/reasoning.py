@@ -207,22 +207,8 @@ def insert(change: Change, entry: Reasoning) -> int:
         (*entry[:10], int(entry.is_redacted)),
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry, source=entry.content)
-    return number
-
-
-def replace(change: Change, number: int, entry: Reasoning) -> bool:
-    """Write over the entry of this id; False if there is none. Raises UsageError for an unknown phase."""
-    _check(entry.phase, entry.confidence)
-    change.connection.execute(
-        "UPDATE reasoning SET session_id = ?, group_id = ?, agent = ?, phase = ?, content = ?, created_at = ?,"
-        " agent_name = ?, iteration = ?, confidence = ?, refs = ?, redacted = ? WHERE id = ?",
-        (*entry[:10], int(entry.is_redacted), number),
-    )
-    if not change.connection.changes():
-        return False
     _put_document(change, number, entry)
-    return True
+    return number
 
 
 def _check(phase: str, confidence: str | None) -> None:
@@ -232,13 +218,13 @@ def _check(phase: str, confidence: str | None) -> None:
         raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
-def _put_document(change: Change, number: int, entry: Reasoning, *, source: str | None = None) -> None:
+def _put_document(change: Change, number: int, entry: Reasoning) -> None:
     documents.put(
         change,
         documents.Document(
             kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
-            created_at=entry.created_at, ruleset=RULESET_VERSION, source=source,
+            created_at=entry.created_at, ruleset=RULESET_VERSION, source=entry.content,
         ),
     )  # fmt: skip
 

@@ -200,25 +200,6 @@ def reported_skills(primary: apsw.Connection, session: str) -> tuple[str, ...]:
     return tuple(read_column(primary, query, (session,), str))
 
 
-def free_iteration(change: Change, entry: SkillOutput, *, own_id: int | None = None) -> int:
-    """The output's iteration if no other output of its kind has it, else the next free one.
-
-    One that is here already keeps the number that it has here.
-    """
-    of_its_kind = "session_id = ?1 AND skill = ?2 AND agent = ?3 AND group_id IS ?4"
-    row = change.connection.execute(
-        f"""
-        SELECT EXISTS (SELECT 1 FROM skill_outputs WHERE {of_its_kind} AND iteration = ?5 AND id IS NOT ?6),
-               (SELECT iteration FROM skill_outputs WHERE {of_its_kind} AND id = ?6),
-               (SELECT coalesce(max(iteration), 0) + 1 FROM skill_outputs WHERE {of_its_kind})
-        """,
-        (entry.session_id, entry.skill, entry.agent, entry.group_id, entry.iteration, own_id),
-    ).fetchone()
-    assert row is not None, "a query without a table has a row"
-    is_taken, own, following = row
-    return int(following if own is None else own) if is_taken else entry.iteration
-
-
 @atomic
 def insert(change: Change, entry: SkillOutput) -> int:
     """Write an output and make it findable; returns its id. Raises UsageError for one that was purged."""
@@ -228,29 +209,16 @@ def insert(change: Change, entry: SkillOutput) -> int:
         entry,
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry, source=entry.output)
+    _put_document(change, number, entry)
     return number
 
 
-def replace(change: Change, number: int, entry: SkillOutput) -> bool:
-    """Write over the output of this id; False if there is none."""
-    change.connection.execute(
-        "UPDATE skill_outputs SET session_id = ?, group_id = ?, agent = ?, skill = ?, iteration = ?, output = ?,"
-        " created_at = ? WHERE id = ?",
-        (*entry, number),
-    )
-    if not change.connection.changes():
-        return False
-    _put_document(change, number, entry)
-    return True
-
-
-def _put_document(change: Change, number: int, entry: SkillOutput, *, source: str | None = None) -> None:
+def _put_document(change: Change, number: int, entry: SkillOutput) -> None:
     documents.put(
         change,
         documents.Document(
             kind="skill", number=number, title=entry.skill, body=entry.output, session_id=entry.session_id,
             group_id=entry.group_id or 0, agent=entry.agent, type=entry.skill, created_at=entry.created_at,
-            ruleset=RULESET_VERSION, source=source,
+            ruleset=RULESET_VERSION, source=entry.output,
         ),
     )  # fmt: skip

@@ -269,7 +269,7 @@ CREATE TABLE error_patterns (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     project        TEXT    NOT NULL,                -- name
     pattern_hash   TEXT    NOT NULL,                -- digest
-    error_type     TEXT    NOT NULL,                -- text
+    error_type     TEXT    NOT NULL,                -- line
     message        TEXT    NOT NULL,                -- text: the message with its variable parts masked
     context_hints  TEXT    NOT NULL DEFAULT '[]',   -- JSON: a list of texts
     stack_pattern  TEXT    NOT NULL DEFAULT '[]',   -- JSON: a list of texts

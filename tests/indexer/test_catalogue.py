@@ -1,5 +1,6 @@
 """The catalogue says what each table holds; whoever handles records of all kinds reads it there."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,11 +15,13 @@ from ctxrank.indexer import catalogue
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.care.new_file import save_what_can_be_read
-from ctxrank.indexer.catalogue import KINDS, Meaning, as_row, document_of, kinds_with_documents
+from ctxrank.indexer.catalogue import KINDS, as_row, document_of, kinds_with_documents
+from ctxrank.indexer.declarations import Meaning
 from ctxrank.indexer.privacy.purge import forget_document, forget_session
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.privacy.retention import prune_older
 from ctxrank.indexer.privacy.secrets import forget_secrets
+from ctxrank.indexer.records import reasoning, strategies
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import facets, migrations
@@ -40,7 +43,7 @@ def undeclared(connection: apsw.Connection) -> list[str]:
          WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
     """
     there = {(str(table), str(column)): str(type_) for table, column, type_ in connection.execute(query)}
-    numeric = (Meaning.NUMBER, Meaning.TIME, Meaning.FLAG, Meaning.REFERENCE)
+    numeric = (Meaning.NUMBER, Meaning.TIME, Meaning.SHARE, Meaning.FLAG, Meaning.REFERENCE)
     return sorted(
         [f"{table}.{column} is not declared" for table, column in there.keys() - declared.keys()]
         + [f"{table}.{column} is not there" for table, column in declared.keys() - there.keys()]
@@ -95,6 +98,26 @@ def test_references_and_keys_are_those_of_the_schema() -> None:
     for table in catalogue.tables():
         keys = [str(key) for (key,) in connection.execute(query, (table.name,))]
         assert (table.key in keys) if table.key else len(keys) != 1, table.name
+
+
+def test_the_words_of_a_column_are_those_of_the_schema_and_of_the_module_that_writes_them() -> None:
+    connection = schema()
+    declared = {
+        (table.name, column.name): column.words
+        for table in catalogue.tables()
+        for column in table.stored
+        if column.words
+    }
+    assert declared == {
+        ("reasoning", "phase"): reasoning.PHASES,
+        ("reasoning", "confidence"): reasoning.CONFIDENCES,
+        ("strategies", "topic"): strategies.TOPICS,
+    }
+    for (table, column), words in declared.items():
+        (sql,) = [str(sql) for (sql,) in connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,))]
+        allowed = re.search(rf"\b{column} IN[^(]*\(([^)]*)\)", sql)
+        assert allowed is not None, f"{table}.{column} has no CHECK"
+        assert tuple(re.findall("'([^']*)'", allowed[1])) == words
 
 
 def test_what_the_store_itself_knows_of_kinds_is_what_the_catalogue_says() -> None:
@@ -206,6 +229,44 @@ def test_a_made_up_kind_is_exported_and_comes_in_elsewhere(noted: Store, tmp_pat
         assert bring(other, exported_bytes(noted)).is_noop
         assert problems(other) == []
     assert bring(noted, exported_bytes(noted)).counts["note"].new == 1, "the redacted one is another text"
+
+
+def test_a_made_up_kind_that_comes_again_is_joined_and_revised(noted: Store, tmp_path: Path) -> None:
+    data = exported_bytes(noted)
+    uuid = str(noted.primary.execute("SELECT uuid FROM store").get).encode()
+    with make_store(tmp_path / "there") as other:
+        bring(other, data)
+        before = note_lines(other), documents_of_notes(other)
+        assert bring(other, data.replace(uuid, b"another store")).counts["note"] == (0, 0, 2)
+        assert (note_lines(other), documents_of_notes(other)) == before
+        revised = bring(other, data.replace(b"A heron stood still.", b"A heron took off."))
+        assert revised.counts["note"] == (0, 1, 1)
+        assert documents_of_notes(other)[0] == (1, "cross note", "A heron took off.", "cross")
+        assert note_lines(other)[1] == before[0][1]
+        assert problems(other) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"mood": "glum"}, "its 'mood' is 'glum'; allowed are calm, cross"),
+        ({"text": None}, "it has no 'text'"),
+        ({"pinned": "yes"}, "its 'pinned' is 'yes', not true or false"),
+        ({"session": "X"}, "its session 'X' is not there"),
+    ],
+)
+def test_a_line_of_a_made_up_kind_that_cannot_be_used_is_named(
+    noted: Store, tmp_path: Path, change: dict[str, object], why: str
+) -> None:
+    header, session, note, *_ = exported(noted)
+    with make_store(tmp_path / "there") as other:
+        (skipped,) = bring(
+            other, as_bytes(header, session, {**note, **change}, {"record": "end", "counts": {}})
+        ).skipped
+        assert (skipped.kind, skipped.reason) == ("note", why)
+        less = {name: note[name] for name in ("record", "id", "session", "text", "created_at")}
+        assert not bring(other, as_bytes(header, session, less, {"record": "end", "counts": {}})).skipped
+        assert note_lines(other) == [{**note, "mood": "calm", "facts": [], "pinned": False}]
 
 
 def test_a_made_up_kind_is_redacted_again(noted: Store) -> None:

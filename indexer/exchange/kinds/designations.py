@@ -15,6 +15,7 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import packages
+from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Change
 
 CONSUMER, DELIVERY = "consumer", "delivery"
@@ -90,10 +91,11 @@ class DesignationImport:
         package_id = self._packages.target(exported_id)
         if package_id is None:
             raise UsageError(f"its package {exported_id} was not imported")
-        found = change.connection.execute("SELECT session_id FROM packages WHERE id = ?", (package_id,)).fetchone()
-        if found is None:
+        query = "SELECT session_id FROM packages WHERE id = ?"
+        session_id = read_value(change.connection, query, (package_id,), int)
+        if session_id is None:
             raise UsageError(f"its package {exported_id} was removed here")
-        return package_id, int(found[0])
+        return package_id, session_id
 
     def bring_deliveries(self, lines: Iterable[Line]) -> None:
         """Who was shown which package; of two moments the later stays."""

@@ -23,6 +23,7 @@ from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_row, read_value
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
@@ -58,6 +59,18 @@ class _Package(NamedTuple):
         """Its moment, which every exported package has."""
         assert self.new.created_at is not None, "the moment was read from the line"
         return self.new.created_at
+
+
+class _PackageHere(NamedTuple):
+    """The package that an exported one became, with its document and the state of its file."""
+
+    session_id: int
+    path: str
+    superseded_by: int | None
+    created_at: int
+    document_id: int
+    title: str
+    state: str | None
 
 
 class _Link(NamedTuple):
@@ -171,7 +184,8 @@ class PackageImport:
         document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
         if row.title and row.title != os.path.basename(row.new.path):  # which insert has given it
             documents.move(change, document_id, path=row.new.path, title=row.title)
-        artifact_id = connection.execute("SELECT artifact_id FROM packages WHERE id = ?", (package_id,)).get
+        query = "SELECT artifact_id FROM packages WHERE id = ? AND artifact_id IS NOT NULL"
+        artifact_id = read_value(connection, query, (package_id,), int)
         if artifact_id is not None and row.passages:
             artifacts.release(change, artifact_id)
             # No rules are as old as this: the scan reads the file as soon as it can.
@@ -187,12 +201,11 @@ class PackageImport:
               LEFT JOIN artifacts AS a ON a.id = p.artifact_id
              WHERE p.id = ?
         """
-        found = change.connection.execute(query, (package_id,)).fetchone()
-        if found is None:
+        here = read_row(change.connection, query, (package_id,), _PackageHere)
+        if here is None:
             return Written(package_id, is_change=False)  # removed here
-        session_id, path, superseded_by, created_at, document_id, title, state = found
         new = row.new
-        group_id = self._run.group_id(change, session_id, new.group, created_at)
+        group_id = self._run.group_id(change, here.session_id, new.group, here.created_at)
         change.connection.execute(
             "UPDATE packages SET group_id = ?, type = ?, producer = ?, priority = ?, scope = ?, summary = ?,"
             " size_bytes = coalesce(size_bytes, ?), version = max(version, ?) WHERE id = ?",
@@ -204,17 +217,18 @@ class PackageImport:
         documents.put(
             change,
             documents.Document(
-                kind=PACKAGE, number=package_id, title=title, body=new.summary, path=path, session_id=session_id,
-                group_id=group_id or 0, agent=new.producer, type=new.type, priority=new.priority,
-                superseded_by=superseded_by, created_at=created_at, ruleset=RULESET_VERSION,
+                kind=PACKAGE, number=package_id, title=here.title, body=new.summary, path=here.path,
+                session_id=here.session_id, group_id=group_id or 0, agent=new.producer, type=new.type,
+                priority=new.priority, superseded_by=here.superseded_by, created_at=here.created_at,
+                ruleset=RULESET_VERSION,
             ),
         )  # fmt: skip
-        documents.pass_on_facets(change, document_id)
-        if row.passages is not None and state in (None, "missing") and superseded_by is None:
-            put_passages(change, document_id, path, row.passages)
+        documents.pass_on_facets(change, here.document_id)
+        if row.passages is not None and here.state in (None, "missing") and here.superseded_by is None:
+            put_passages(change, here.document_id, here.path, row.passages)
         _put_consumers(change, package_id, row.consumers)
         for delivery in row.deliveries:
-            put_delivery(self._run, change, package_id, session_id, delivery)
+            put_delivery(self._run, change, package_id, here.session_id, delivery)
         return Written(package_id)
 
     def bring_links(self) -> None:
@@ -234,8 +248,8 @@ class PackageImport:
         if old_id is None or new_id is None:
             verb = "that replaces it" if link.is_said_by_old else "it replaces"
             raise UsageError(f"the package {verb} is not there")
-        known = change.connection.execute("SELECT superseded_by FROM packages WHERE id = ?", (old_id,)).fetchone()
-        if known is not None and known[0] == new_id:
+        query = "SELECT 1 FROM packages WHERE id = ? AND superseded_by = ?"
+        if read_value(change.connection, query, (old_id, new_id), int) is not None:
             return Written(new_id, is_change=False)
         try:
             packages.link_versions(change, old_id, new_id)

@@ -9,6 +9,7 @@ from ctxrank.indexer.files.artifacts import Owner
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_row, read_rows
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import content_digest
 
@@ -48,13 +49,12 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Store
     """Make an owner's passages these, unless they are already."""
     connection = change.connection
     query = "SELECT passage_key, title, body, start_line, end_line FROM documents WHERE owner_id = ? ORDER BY id"
-    if [StoredPassage(*row) for row in connection.execute(query, (owner_id,))] == list(passages):
+    if list(read_rows(connection, query, (owner_id,), StoredPassage)) == list(passages):
         return
     documents.remove_owned(change, owner_id)
     query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
-    row = connection.execute(query, (owner_id,)).fetchone()
-    assert row is not None, "passages are put for a document that was just written"
-    owner = Owner(*row)
+    owner = read_row(connection, query, (owner_id,), Owner)
+    assert owner is not None, "passages are put for a document that was just written"
     for passage in passages:
         documents.put(
             change,

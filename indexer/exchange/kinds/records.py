@@ -1,271 +1,255 @@
-"""Imported records that have no file: what agents thought, learned and did."""
+"""Imported records: each kind is read and written by what the catalogue says of its columns.
+
+A record that is here already is joined and not made again. What a kind does beyond its columns is in `hooks`; sessions,
+groups, packages and files are more than a row and its document, and have readers and writers of their own.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-from ctxrank.indexer.catalogue import Kind
-from ctxrank.indexer.errors import failures, patterns, solutions
-from ctxrank.indexer.exceptions import UsageError
+import apsw
+
+from ctxrank.indexer.catalogue import document_of
+from ctxrank.indexer.declarations import Column, Kind, Meaning, Table, Value
+from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
-from ctxrank.indexer.exchange.kinds.simple import SimpleImport
+from ctxrank.indexer.exchange.kinds.hooks import HOOKS, Hooks
 from ctxrank.indexer.exchange.lines import Line
-from ctxrank.indexer.exchange.run import Writer, Written, kept_here
+from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records import reasoning, skill_outputs, strategies
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import DAMAGED_STEP, read_row, read_rows, read_value
 from ctxrank.indexer.store.store import Change
 
-REASONING, ERROR, FAILURE, STRATEGY = "reasoning", "error", "failure", "strategy"
-SKILL, EVENT = "skill", "event"
-
-Row = TypeVar("Row")
+Values = dict[str, Value]  # of a record, by column
 
 
-class _Placed(NamedTuple):
-    """A record of a session and perhaps of a group, both by name; the rest of it is `entry`'s business."""
+class _Row(NamedTuple):
+    """What a line says: its own values, and by names what each of the kind's references refers to."""
 
-    session: str
-    group: str | None
-    created_at: int
-
-
-class _Thought(NamedTuple):
-    place: _Placed
-    entry: reasoning.Reasoning
+    values: Values
+    references: tuple[tuple[str | None, ...], ...]
 
 
-class _KnownError(NamedTuple):
-    pattern: patterns.ErrorPattern
-    unit: str  # what its signature is made from
+class _Same(NamedTuple):
+    """The record here of an incoming one's identity, and when it was last seen."""
 
-
-class _Failure(NamedTuple):
-    place: _Placed
-    error: tuple[str | None, str | None]  # project and hash of the error that it is
-    sighting: failures.Sighting
-
-
-class _Output(NamedTuple):
-    place: _Placed
-    entry: skill_outputs.SkillOutput
-
-
-class _Event(NamedTuple):
-    place: _Placed
-    subtype: str
-    payload: str
-    idempotency_key: str | None
+    id: int
+    last_seen: int
 
 
 class RecordImport:
-    """Brings in one kind after the other; their sessions must be here."""
+    """Brings in the records of one kind; their sessions must be here."""
 
-    def __init__(self, arrivals: Arrivals) -> None:
+    def __init__(self, arrivals: Arrivals, kind: Kind) -> None:
         self._arrivals = arrivals
         self._run = arrivals.run
-        self._renumbered = 0
-
-    def bring(self, kind: Kind, lines: Iterable[Line]) -> None:
-        """Bring in what is new or changed of a kind; one that has no reader here is read by its columns alone."""
-        if kind.name == REASONING:
-            self._bring(kind, lines, self._prepare_reasoning, self._write_reasoning)
-        elif kind.name == ERROR:
-            self._bring(kind, lines, self._prepare_error, self._write_error)
-        elif kind.name == FAILURE:
-            self._bring(kind, lines, self._prepare_failure, self._write_failure)
-        elif kind.name == STRATEGY:
-            self._bring(kind, lines, self._prepare_strategy, self._write_strategy)
-        elif kind.name == SKILL:
-            self._bring(kind, lines, self._prepare_skill, self._write_skill)
-        elif kind.name == EVENT:
-            self._bring(kind, lines, self._prepare_event, self._write_event)
-        else:
-            SimpleImport(self._arrivals, kind).bring(lines)
-
-    def _bring(
-        self, kind: Kind, lines: Iterable[Line], prepare: Callable[[Fields, str], Row], write: Writer[Row]
-    ) -> None:
-        self._arrivals.bring(kind.name, lines, identity=kind.identity, prepare=prepare, write=write)
-
-    def _prepare_reasoning(self, fields: Fields, key: str) -> _Thought:
-        place = _placed(fields)
-        content = fields.text("content")
-        entry = reasoning.Reasoning(
-            session_id=0, group_id=None,  # known once the lock is held
-            agent=fields.agent("agent"), phase=fields.choice("phase", reasoning.PHASES), content=content,
-            created_at=place.created_at, agent_name=fields.line("agent_name", ""),
-            iteration=fields.number("iteration", default=0),
-            confidence=fields.optional_choice("confidence", reasoning.CONFIDENCES),
-            refs=fields.json_list("references"),
-            is_redacted=fields.flag("redacted") or content != fields.raw("content"),
-        )  # fmt: skip
-        if not entry.content.strip():
-            raise UsageError("its 'content' is empty")
-        return _Thought(place, entry)
-
-    def _write_reasoning(self, change: Change, row: _Thought, target: int | None) -> Written:
-        session_id, group_id = self._place(change, row.place)
-        entry = row.entry._replace(session_id=session_id, group_id=group_id)
-        if target is not None:
-            return Written(target, is_change=reasoning.replace(change, target, entry))
-        query = "SELECT id FROM reasoning WHERE session_id = ? AND group_id IS ? AND created_at = ? AND content = ?"
-        twin = self._arrivals.twin(change, REASONING, session_id, query, (group_id, entry.created_at, entry.content))
-        if twin is not None:
-            return Written(twin, is_change=False)
-        return Written(self._arrivals.claim(REASONING, reasoning.insert(change, entry)))
-
-    def _prepare_error(self, fields: Fields, key: str) -> _KnownError:
-        confidence = fields.share("bazinga_confidence", 0.5)
-        # Exports from before schema 3 have no counts, and no text that was signed.
-        confirmations, refutations = patterns.record_of(confidence)
-        pattern = patterns.ErrorPattern(
-            project=fields.word("project"), pattern_hash=fields.word("pattern_hash"),
-            error_type=fields.line("error_type"), message=fields.text("message"), solution=fields.text("solution"),
-            last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
-            context_hints=fields.json_list("context_hints"), stack_pattern=fields.json_list("stack_pattern"),
-            confidence=confidence,
-            occurrences=fields.number("occurrences", least=1, default=1), lang=fields.optional_word("lang"),
-            ttl_days=fields.number("ttl_days", least=1, default=90),
-            confirmations=fields.number("confirmations", default=confirmations),
-            refutations=fields.number("refutations", default=refutations),
-        )  # fmt: skip
-        return _KnownError(pattern, fields.text("unit", "") or patterns.title_of(pattern.error_type, pattern.message))
-
-    def _write_error(self, change: Change, known: _KnownError, target: int | None) -> Written:
-        """An error pattern; of one that is here too, the one seen last is kept."""
-        pattern = known.pattern
-        found = change.connection.execute(
-            "SELECT id, last_seen FROM error_patterns WHERE pattern_hash = ? AND project = ?",
-            (pattern.pattern_hash, pattern.project),
-        ).fetchone()
-        kept = kept_here(found, target, pattern.last_seen)
-        if kept is not None:
-            return kept
-        number = patterns.upsert(change, pattern)
-        solutions.put_signature(change, number, pattern.project, known.unit)
-        return Written(number)
-
-    def _prepare_failure(self, fields: Fields, key: str) -> _Failure:
-        seen_at = fields.moment("seen_at")
-        place = _Placed(fields.word("session"), fields.optional_word("group"), seen_at)
-        sighting = failures.sighting_of(fields.text("unit"), seen_at, fields.optional_moment("resolved_at"))
-        if sighting is None:
-            raise UsageError("its 'unit' is empty")
-        return _Failure(place, (fields.optional_word("error_project"), fields.optional_word("error_hash")), sighting)
-
-    def _write_failure(self, change: Change, row: _Failure, target: int | None) -> Written:
-        """A failure as it was seen, with the error that it was recognised as, where that is here."""
-        seen = row.sighting
-        if target is not None:
-            return Written(target, is_change=failures.say_over(change, target, seen.resolved_at))
-        session_id, group_id = self._place(change, row.place)
-        query = "SELECT id FROM error_sightings WHERE session_id = ? AND group_id = ? AND seen_at = ? AND instance = ?"
-        identity = (group_id or 0, seen.seen_at, seen.signature.instance)
-        twin = self._arrivals.twin(change, FAILURE, session_id, query, identity)
-        if twin is not None:
-            return Written(twin, is_change=False)
-        found = change.connection.execute(
-            "SELECT id FROM error_patterns WHERE project = ? AND pattern_hash = ?", row.error
-        ).fetchone()
-        pattern_id = None if found is None else int(found[0])
-        return Written(
-            self._arrivals.claim(FAILURE, failures.insert(change, session_id, group_id or 0, seen, pattern_id))
+        self._kind = kind
+        self._hooks = HOOKS.get(kind.name, Hooks)()
+        table = kind.table
+        self._references = tuple(column for column in table.stored if column.natural_keys)
+        # A reference without natural keys means nothing in another store.
+        self._columns = tuple(
+            column.name
+            for column in table.stored
+            if column.name != table.key and (column.natural_keys or column.meaning is not Meaning.REFERENCE)
+        )
+        fixed = ("session_id", "created_at", *kind.identity)
+        self._revised = kind.revised or tuple(name for name in self._columns if name not in fixed)
+        self._moment = next(column.name for column in table.stored if column.meaning is Meaning.TIME)
+        self._twin_queries = tuple(_twin_queries(kind, self._columns))
+        self._defaults = _defaults(self._run.store.primary, table)
+        made_here = (table.key, *kind.left_out)
+        self._readers = tuple(
+            (column.name, column.exported_as, _reader(column, is_required=column.name not in self._defaults))
+            for column in table.columns
+            if column.meaning is not Meaning.REFERENCE and not column.is_ours and column.name not in made_here
         )
 
-    def _prepare_strategy(self, fields: Fields, key: str) -> strategies.Strategy:
-        return strategies.Strategy(
-            name=fields.word("name"), project=fields.word("project"),
-            topic=fields.choice("topic", strategies.TOPICS), insight=fields.text("insight"),
-            last_seen=fields.moment("last_seen"), created_at=fields.moment("created_at"),
-            helpfulness=fields.number("helpfulness", default=0), lang=fields.optional_word("lang"),
-            framework=fields.optional_word("framework"),
-        )  # fmt: skip
-
-    def _write_strategy(self, change: Change, strategy: strategies.Strategy, target: int | None) -> Written:
-        """A strategy; of one that is here too, the one seen last is kept."""
-        found = change.connection.execute(
-            "SELECT id, last_seen FROM strategies WHERE name = ?", (strategy.name,)
-        ).fetchone()
-        kept = kept_here(found, target, strategy.last_seen)
-        if kept is not None:
-            return kept
-        return Written(strategies.upsert(change, strategy))
-
-    def _prepare_skill(self, fields: Fields, key: str) -> _Output:
-        place = _placed(fields)
-        entry = skill_outputs.SkillOutput(
-            session_id=0, group_id=None,  # known once the lock is held
-            agent=fields.agent("agent", ""), skill=fields.line("skill"), iteration=fields.number("iteration"),
-            output=fields.json("output", empty="null" if fields.has("output") else '""'), created_at=place.created_at,
-        )  # fmt: skip
-        return _Output(place, entry)
-
-    def _write_skill(self, change: Change, row: _Output, target: int | None) -> Written:
-        session_id, group_id = self._place(change, row.place)
-        entry = row.entry._replace(session_id=session_id, group_id=group_id)
-        if target is not None:
-            entry = entry._replace(iteration=skill_outputs.free_iteration(change, entry, own_id=target))
-            return Written(target, is_change=skill_outputs.replace(change, target, entry))
-        # By its output, too: the twin may have got another number on its way in.
-        query = """
-            SELECT id FROM skill_outputs
-             WHERE session_id = ?1 AND skill = ?2 AND created_at = ?3 AND group_id IS ?4
-               AND (iteration = ?5 OR output = ?6)
-             ORDER BY iteration <> ?5, id
-        """
-        identity = (entry.skill, entry.created_at, group_id, entry.iteration, entry.output)
-        twin = self._arrivals.twin(change, SKILL, session_id, query, identity)
-        if twin is not None:
-            return Written(twin, is_change=False)
-        iteration = skill_outputs.free_iteration(change, entry)
-        if iteration != entry.iteration:
-            self._renumbered += 1
-        number = skill_outputs.insert(change, entry._replace(iteration=iteration))
-        return Written(self._arrivals.claim(SKILL, number))
+    def bring(self, lines: Iterable[Line]) -> None:
+        """Bring in what is new or changed."""
+        kind = self._kind
+        self._arrivals.bring(kind.name, lines, identity=kind.identity, prepare=self._prepare, write=self._write)
 
     def notes(self) -> Iterator[str]:
         """What a person should know about the records that came in."""
-        if self._renumbered:
-            outputs = "1 skill output" if self._renumbered == 1 else f"{self._renumbered} skill outputs"
-            yield f"{outputs} got the next free iteration, as theirs was taken here."
+        return self._hooks.notes()
 
-    def _prepare_event(self, fields: Fields, key: str) -> _Event:
-        return _Event(
-            _placed(fields), fields.line("subtype"), fields.json("payload", empty="{}"),
-            fields.optional_word("idempotency_key"),
-        )  # fmt: skip
+    def _prepare(self, fields: Fields, key: str) -> _Row:
+        """What a line says is checked before what it does not say is missed."""
+        references = tuple(tuple(_names(fields, column)) for column in self._references)
+        values = dict(self._defaults)
+        missing: list[tuple[str, Callable[[Fields], Value]]] = []
+        for name, exported_as, read in self._readers:
+            if not fields.is_missing(exported_as):
+                values[name] = read(fields)
+            elif name not in values:
+                missing.append((name, read))
+        for name, read in missing:  # says what it is; of JSON it is null, of a time of null the present
+            values[name] = read(fields)
+        self._hooks.complete(values, fields)
+        return _Row(values, references)
 
-    def _write_event(self, change: Change, row: _Event, target: int | None) -> Written:
-        """An event; of two with one idempotency key the first stays."""
-        connection = change.connection
+    def _write(self, change: Change, row: _Row, target: int | None) -> Written:
+        kind = self._kind
+        if kind.is_the_same_everywhere:
+            same = self._same(change, row)
+            if same is None and target is not None:
+                return Written(target, is_change=False)  # removed here
+            if same is not None and target is None and same.last_seen >= _integer(row.values[kind.ages_by]):
+                return Written(same.id, is_change=False)
+            target = None if same is None else same.id
         if target is not None:
-            connection.execute("UPDATE events SET payload = ? WHERE id = ?", (row.payload, target))
-            return Written(target, is_change=bool(connection.changes()))
-        session_id, group_id = self._place(change, row.place)
-        query = """
-            SELECT id FROM events
-             WHERE session_id = ? AND subtype = ? AND group_id = ?
-               AND (idempotency_key = ? OR (created_at = ? AND payload = ?))
-        """
-        identity = (row.subtype, group_id or 0, row.idempotency_key, row.place.created_at, row.payload)
-        twin = self._arrivals.twin(change, EVENT, session_id, query, identity)
-        if twin is not None:
-            return Written(twin, is_change=False)
-        values = (session_id, group_id or 0, row.subtype, row.payload, row.idempotency_key, row.place.created_at)
-        connection.execute(
-            "INSERT OR IGNORE INTO events (session_id, group_id, subtype, payload, idempotency_key, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            values,
-        )
-        if not connection.changes():
-            raise UsageError("another event has its idempotency key")
-        return Written(self._arrivals.claim(EVENT, connection.last_insert_rowid()))
+            return self._revise(change, row, target)
+        values = row.values | self._resolved(change, row, self._columns)
+        for query, columns in self._twin_queries:
+            same_values = tuple(values[name] for name in columns)
+            twin = self._arrivals.twin(change, kind.name, _integer(values.get("session_id", 0)), query, same_values)
+            if twin is not None:
+                return Written(twin, is_change=False)
+        self._hooks.place(change, values, None)
+        self._refuse_blocked(change, values)
+        places = ", ".join("?" * len(self._columns))
+        query = f"INSERT INTO {kind.table.name} ({', '.join(self._columns)}) VALUES ({places})"
+        self._execute(change.connection, query, tuple(values[name] for name in self._columns))
+        number = change.connection.last_insert_rowid()
+        self._finish(change, number, values)
+        return Written(self._arrivals.claim(kind.name, number))
 
-    def _place(self, change: Change, place: _Placed) -> tuple[int, int | None]:
-        """The row ids of a record's session and group. Raises UsageError where the session is not there."""
-        session_id = self._arrivals.session_id(change, place.session)
-        return session_id, self._run.group_id(change, session_id, place.group, place.created_at)
+    def _same(self, change: Change, row: _Row) -> _Same | None:
+        kind = self._kind
+        identity = " AND ".join(f"{name} = ?" for name in kind.identity)
+        query = f"SELECT id, {kind.ages_by} FROM {kind.table.name} WHERE {identity}"
+        return read_row(change.connection, query, tuple(row.values[name] for name in kind.identity), _Same)
+
+    def _revise(self, change: Change, row: _Row, number: int) -> Written:
+        """Write what changed in the source over the record that it became."""
+        kind = self._kind
+        query = f"SELECT {', '.join(self._columns)} FROM {kind.table.name} WHERE id = ?"
+        stored = change.connection.execute(query, (number,)).fetchone()
+        if stored is None:
+            return Written(number, is_change=False)  # removed here
+        before: Values = dict(zip(self._columns, stored, strict=True))
+        resolved = self._resolved(change, row, self._revised, session_id=before.get("session_id"))
+        values = before | {name: value for name, value in row.values.items() if name not in before} | resolved
+        values.update((name, row.values[name]) for name in self._revised if name not in resolved)
+        self._hooks.place(change, values, number)
+        is_same = all(values[name] == before[name] for name in before)
+        if is_same and len(kind.table.stored) == len(kind.table.columns):  # what another table has is not compared
+            return Written(number, is_change=False)
+        if any(values[name] != before[name] for name in kind.blocked):
+            self._refuse_blocked(change, values)
+        places = ", ".join(f"{name} = ?" for name in self._revised)
+        query = f"UPDATE {kind.table.name} SET {places} WHERE id = ?"
+        self._execute(change.connection, query, (*(values[name] for name in self._revised), number))
+        self._finish(change, number, values)
+        return Written(number)
+
+    def _resolved(self, change: Change, row: _Row, wanted: tuple[str, ...], *, session_id: Value = None) -> Values:
+        """The row ids of what the wanted references refer to. Raises UsageError where a session is not there."""
+        ids: Values = {}
+        for column, names in zip(self._references, row.references, strict=True):
+            if column.name not in wanted:
+                continue
+            found: int | None
+            if column.refers_to == "sessions":
+                session_id = found = self._arrivals.session_id(change, names[0] or "")
+            elif column.refers_to == "groups":
+                moment = _integer(row.values[self._moment])
+                found = self._run.group_id(change, _integer(session_id), names[0], moment)
+            else:
+                keys = " AND ".join(f"{name} = ?" for _, name in column.natural_keys)
+                found = read_value(change.connection, f"SELECT id FROM {column.refers_to} WHERE {keys}", names, int)
+            ids[column.name] = column.none if found is None else found
+        return ids
+
+    def _refuse_blocked(self, change: Change, values: Values) -> None:
+        if self._kind.blocked:
+            change.blocklist.refuse(self._kind.name, "\n".join(str(values[name]) for name in self._kind.blocked))
+
+    def _execute(self, connection: apsw.Connection, query: str, values: tuple[Value, ...]) -> None:
+        try:
+            connection.execute(query, values)
+        except apsw.ConstraintError as error:
+            constraint, _, column = str(error).rpartition(".")
+            if constraint.startswith("UNIQUE"):
+                raise UsageError(f"another {self._kind.name} has its {column.replace('_', ' ')}") from error
+            raise UsageError("its values cannot be stored") from error
+
+    def _finish(self, change: Change, number: int, values: Values) -> None:
+        if self._kind.document is not None:
+            documents.put(change, document_of(self._kind, values | {"id": number}))
+        self._hooks.written(change, number, values)
 
 
-def _placed(fields: Fields) -> _Placed:
-    return _Placed(fields.word("session"), fields.optional_word("group"), fields.moment("created_at"))
+def _twin_queries(kind: Kind, columns: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """SQL that selects the records of a session (the first value) by columns, and these columns."""
+    if kind.is_the_same_everywhere:
+        return
+    every = tuple(name for name in columns if name != "session_id")
+    # No group is a group like others; of all else that a record is known by NULL says nothing.
+    nullable = tuple(column.name for column in kind.table.stored if column.refers_to) if kind.twins else every
+    session_id = "session_id" if kind.is_of_a_session else "0"
+    for twins in kind.twins or (every,):
+        same = " AND ".join(f"{name} {'IS' if name in nullable else '='} ?" for name in twins)
+        yield f"SELECT id FROM {kind.table.name} WHERE {session_id} = ? AND {same} ORDER BY id", twins
+
+
+class _SchemaColumn(NamedTuple):
+    name: str
+    is_required: int
+    default: str | None
+
+
+def _defaults(primary: apsw.Connection, table: Table) -> Values:
+    """What it means that a line does not mention a column, for those that it need not mention."""
+    query = 'SELECT name, "notnull", dflt_value FROM pragma_table_info(?) WHERE NOT pk'
+    columns = read_rows(primary, query, (table.name,), _SchemaColumn)
+    defaults: Values = {column.name: "" for column in table.columns if column.source}
+    defaults.update((column.name, _literal(column)) for column in columns if column.default or not column.is_required)
+    return defaults
+
+
+def _literal(column: _SchemaColumn) -> Value:
+    """The value of a DEFAULT, read and not evaluated: the schema may have come with another user's file."""
+    default = column.default or "NULL"
+    if default == "NULL":
+        return None
+    if default.startswith("'"):
+        return default[1:-1].replace("''", "'")
+    try:
+        return float(default) if "." in default else int(default)
+    except ValueError as error:
+        raise DamagedError(f"The default of {column.name} is none of ctxrank's.", DAMAGED_STEP) from error
+
+
+def _names(fields: Fields, reference: Column) -> Iterator[str | None]:
+    for key, _ in reference.natural_keys:
+        yield fields.word(key) if reference.is_owner else fields.optional_word(key)
+
+
+def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
+    """What reads a column's value from a line, checks it and redacts it."""
+    key = column.exported_as
+    if column.words:
+        return lambda fields: fields.choice(key, column.words)
+    if column.is_agent:
+        return lambda fields: fields.agent(key, None if is_required else "")
+    if column.is_list:
+        return lambda fields: fields.json_list(key)
+    readers: dict[Meaning, Callable[[Fields], Value]] = {
+        Meaning.TEXT: lambda fields: fields.text(key),
+        Meaning.LINE: lambda fields: fields.line(key),
+        Meaning.JSON: lambda fields: fields.json(key, empty="null"),
+        Meaning.TIME: lambda fields: fields.moment(key),
+        Meaning.NUMBER: lambda fields: fields.number(key, least=column.least),
+        Meaning.SHARE: lambda fields: fields.share(key, 0.0),
+        Meaning.FLAG: lambda fields: int(fields.flag(key)),
+    }
+    may_be_blank = column.may_be_blank or not is_required
+    return readers.get(column.meaning, lambda fields: fields.name(key) if may_be_blank else fields.word(key))
+
+
+def _integer(value: Value) -> int:
+    assert isinstance(value, int), "row ids and moments are whole numbers"
+    return value

@@ -11,6 +11,7 @@ from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Incoming, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import sessions
+from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.store import Change
 
 SESSION, GROUP, REFERENCE = "session", "group", "reference"
@@ -81,10 +82,10 @@ class SessionImport:
                 (*new[1:7], new.ended_at, row.has_skills_config, row.skills_config, target),
             )
             return Written(target, is_change=bool(change.connection.changes()))
-        found = change.connection.execute("SELECT id FROM sessions WHERE name = ?", (new.name,)).fetchone()
+        found = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (new.name,), int)
         if found is not None:
             self._run.notes.append(f"The session {new.name} was here already; what belongs to it joins it.")
-            return Written(int(found[0]), is_change=False)
+            return Written(found, is_change=False)
         session_id = sessions.create_session(change, new)
         if row.has_skills_config:
             change.connection.execute(
@@ -155,14 +156,12 @@ class SessionImport:
 
     def _write_references(self, change: Change, row: _References, target: int | None) -> Written:
         group_id = self._run.ledger.target(GROUP, row.group_key)
-        found = change.connection.execute("SELECT context_references FROM groups WHERE id = ?", (group_id,)).fetchone()
+        found = read_value(change.connection, "SELECT context_references FROM groups WHERE id = ?", (group_id,), str)
         if group_id is None or found is None:
             raise UsageError("its group is not there")
-        live = change.connection.execute(
-            "SELECT id FROM packages WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(row.package_ids),)
-        )
-        present = {int(id_) for (id_,) in live}
-        before: list[int] = json.loads(found[0])
+        query = "SELECT id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
+        present = set(read_column(change.connection, query, (json.dumps(row.package_ids),), int))
+        before: list[int] = json.loads(found)
         package_ids = [id_ for id_ in row.package_ids if id_ in present]
         if target is None:  # the first time they join what the group has here
             package_ids = list(dict.fromkeys([*before, *package_ids]))

@@ -10,9 +10,11 @@ from exported import ISO, as_bytes, bring
 
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exchange.run import ImportReport
+from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import IMPORTED_SKILLS_CONFIG
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 
 HEADER = {"format": "ctxrank-export", "version": 1, "store": "another", "exported_at": ISO, "ruleset": 1}
@@ -151,3 +153,43 @@ def test_a_setting_comes_in_if_it_is_one_that_may(store: Store) -> None:
     settings = list(store.primary.execute("SELECT key, value FROM settings"))
     assert [(key, json.loads(str(value))) for key, value in settings] == [(IMPORTED_SKILLS_CONFIG, setting["value"])]
     assert import_of(store, setting).is_noop
+
+
+def test_of_two_events_with_one_key_the_first_stays(store: Store) -> None:
+    event = {
+        "record": "event", "id": 1, "session": "S", "subtype": "note", "idempotency_key": "k", "payload": {"a": 1},
+        "created_at": ISO,
+    }  # fmt: skip
+    report = import_of(store, SESSION, event, {**event, "id": 2, "payload": {"a": 2}})
+    assert [row.reason for row in report.skipped] == ["another event has its idempotency key"]
+    revised = {**event, "payload": {"a": 3}, "subtype": "of another kind", "group": "G"}
+    assert changed(import_of(store, SESSION, revised)) == {"event": (0, 1)}
+    rows = store.primary.execute("SELECT subtype, group_id, payload FROM events").get
+    assert rows == ("note", 0, '{"a": 3}')
+
+
+def test_a_purged_text_does_not_come_in_with_a_line_that_was_edited(store: Store) -> None:
+    other = {**THOUGHT, "id": 4, "content": "A zebra."}
+    import_of(store, SESSION, THOUGHT, other)
+    forget_document(store, DocumentRef("reasoning", 2))
+    report = import_of(store, SESSION, {**THOUGHT, "content": "A zebra."})
+    assert [row.reason for row in report.skipped] == ["The reasoning of this text was purged: it is not stored again."]
+    assert store.primary.execute("SELECT content FROM reasoning").get == "A heron."
+
+
+def test_events_without_a_key_are_known_by_their_moment_and_what_they_say(store: Store) -> None:
+    event = {"record": "event", "id": 1, "session": "S", "subtype": "note", "payload": {"a": 1}, "created_at": ISO}
+    import_of(store, SESSION, event)
+    theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**event, "id": 2, "payload": {"a": 2}}, event)
+    assert bring(store, theirs).counts["event"] == (1, 0, 1)
+
+
+def test_of_a_strategy_that_two_stores_have_the_one_seen_last_is_kept(store: Store) -> None:
+    older = {
+        "record": "strategy", "name": "n", "project": "p", "topic": "general", "insight": "Test.", "last_seen": ISO,
+        "created_at": ISO,
+    }  # fmt: skip
+    newer = {**older, "insight": "Test first.", "last_seen": "2023-11-15T00:00:00Z"}
+    for name, line, counts in (("a", older, (1, 0, 0)), ("b", newer, (1, 0, 0)), ("c", older, (0, 0, 1))):
+        assert bring(store, as_bytes({**HEADER, "store": name}, line)).counts["strategy"] == counts
+    assert store.primary.execute("SELECT insight FROM strategies").get == "Test first."
