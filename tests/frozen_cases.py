@@ -129,6 +129,16 @@ SEARCH = Family(
         *both("search Passkeys que se pierden", "search ключ", "search 消息队列"),
         Case("search -n 1 -", stdin="database\nis locked"),
         Case("--json search -", stdin=""),
+        *both(
+            "search 'retry -queue' --plain -n 2",
+            "search '\"retry backoff queue\"' --syntax",
+            "search x --plain --syntax",
+        ),
+        *both("search '\"locked the database is\"' -n 2", "search 'retry(\"queue\", -1)' -n 2", "search 'x kind:poem'"),
+        *both(
+            "search 'token -kind:package' -n 3", "search token --kind error --path 'artifacts/*' --path 'notes/*' -n 2"
+        ),
+        Case("search - -n 2 --syntax", stdin='"database is" -nothing'),
     ],
 )
 

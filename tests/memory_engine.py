@@ -279,6 +279,8 @@ class MemoryEngine:
         if scope.document_ids is not None and held.owner_id not in scope.document_ids:
             return False
         parent = self.parents([held.owner_id])[held.owner_id]
+        if scope.without and any(self._is_in_scope(self._held[held.owner_id], one) for one in scope.without):
+            return False
         if scope.kinds and "passage" not in scope.kinds and parent.kind not in scope.kinds:
             return False
         is_in_time = (scope.since or 0) <= parent.created_at <= (scope.until or parent.created_at)

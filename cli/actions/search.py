@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
@@ -21,25 +22,32 @@ def search(
     query: tuple[str, ...],
     limit: int,
     kinds: tuple[str, ...],
-    session: str | None,
-    group: str | None,
-    agent: str | None,
-    type_: str | None,
-    phase: str | None,
-    priority: str | None,
-    path: str | None,
+    sessions: tuple[str, ...],
+    groups: tuple[str, ...],
+    agents: tuple[str, ...],
+    types: tuple[str, ...],
+    phases: tuple[str, ...],
+    priorities: tuple[str, ...],
+    paths: tuple[str, ...],
     since: str | None,
     until: str | None,
+    plain: bool,
+    syntax: bool,
     passages: bool,
     explain: bool,
 ) -> Reply:
     """Search the store; 1 where nothing is found."""
-    text = sys.stdin.read() if query == ("-",) else " ".join(query)
+    if plain and syntax:
+        raise UsageError("--plain and --syntax exclude each other.", "Give one of them.")
+    is_stdin = query == ("-",)
     now = now_us()
     request = SearchRequest(
-        text, limit, kinds, session or None, None if group in (None, "", "-") else group, agent, type_, phase,
-        priority, path, None if since is None else parse_time(since, now=now),
-        None if until is None else parse_time(until, now=now), explain, is_by_passage=passages,
+        sys.stdin.read() if is_stdin else " ".join(query), limit, kinds,
+        session=tuple(filter(None, sessions)), group=tuple(one for one in groups if one not in ("", "-")),
+        agent=agents, type=types, phase=phases, priority=priorities, path=paths,
+        since=None if since is None else parse_time(since, now=now),
+        until=None if until is None else parse_time(until, now=now),
+        is_explained=explain, is_by_passage=passages, is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)
@@ -65,6 +73,8 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
         "exact": result.is_exact,
         "hits": [_hit_json(hit) for hit in result.hits],
     }
+    if result.is_relaxed:
+        payload["relaxed"] = True
     if result.reason:
         payload["reason"] = result.reason
     if result.stale:

@@ -2,12 +2,15 @@
 
 from ctxrank.cli.declare import ENGINE, Command, Group, Path, Whole, argument, by_name, option
 
+_METRICS = {"ndcg_at_10": "number", "recall_at_100": "number", "mrr_at_10": "number"}
 _BEFORE_AND_AFTER = {"before": "number", "after": "number"}
 
 _MEASURE = Command(
     "measure",
     "ctxrank.cli.actions.upkeep.evaluation:measure",
     """Print nDCG@10, recall@100, MRR@10 and the latency of a search.
+
+    Queries are asked as they are typed, and once more as plain words.
 
     Example: ctxrank eval relevance/
     """,
@@ -16,7 +19,8 @@ _MEASURE = Command(
         "engine": ENGINE,
         "queries": "integer",
         "documents": "integer",
-        "metrics": {"ndcg_at_10": "number", "recall_at_100": "number", "mrr_at_10": "number"},
+        "metrics": _METRICS,
+        "plain_metrics": _METRICS,
         "latency_ms": {"p50": "number", "p95": "number"},
     },
 )

@@ -29,7 +29,9 @@ _SEARCH = Command(
 
     \b
     Words are alternatives: rare ones count most. Also: "a phrase", -without,
-    prefix*, title:word, kind:error, group:AUTH, since:7d.
+    prefix*, title:word, kind:error, group:AUTH, since:7d, -path:docs/*.
+    What is pasted (several lines, code, stdin) is plain words.
+    A filter that is given twice means any of its values.
 
     Example: ctxrank search why is the database locked
     """,
@@ -39,15 +41,17 @@ _SEARCH = Command(
         option(
             "--kind", "kinds", multiple=True, help="package, artifact, reasoning, error, strategy, skill or linked."
         ),
-        option("--session", help="Only of this session."),
-        option("--group", help="Only of this group, exactly."),
-        option("--agent", help="Only what this agent produced."),
-        option("--type", "type_", help="Package type, strategy topic or skill."),
-        option("--phase", help="Only reasoning of this phase."),
-        option("--priority", help="low, medium, high or critical."),
-        option("--path", metavar="GLOB", help="Only files whose path matches."),
+        option("--session", "sessions", multiple=True, help="Only of this session."),
+        option("--group", "groups", multiple=True, help="Only of this group, exactly."),
+        option("--agent", "agents", multiple=True, help="Only what this agent produced."),
+        option("--type", "types", multiple=True, help="Package type, strategy topic or skill."),
+        option("--phase", "phases", multiple=True, help="Only reasoning of this phase."),
+        option("--priority", "priorities", multiple=True, help="low, medium, high or critical."),
+        option("--path", "paths", multiple=True, metavar="GLOB", help="Only files whose path matches."),
         option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time."),
         option("--until", metavar="WHEN", help="Not newer."),
+        option("--plain", is_flag=True, help="All of QUERY is words: no quote or minus in it means more."),
+        option("--syntax", is_flag=True, help="All of QUERY is syntax, also on stdin and in several lines."),
         option("--passages", is_flag=True, help="Each passage is a hit of its own."),
         option("--explain", is_flag=True, help="Show how each score adds up."),
     ),
@@ -57,6 +61,7 @@ _SEARCH = Command(
         **page("hits", _HIT_FIELDS),
         "capped": "boolean",
         "exact": "boolean",
+        "relaxed?": "boolean",
         "reason?": "string",
         "stale?": "integer",
         "suggestions?": ["string"],

@@ -87,6 +87,7 @@ class Scope(NamedTuple):
     until: int | None = None
     is_current: bool = False  # nothing that is superseded
     document_ids: frozenset[int] | None = None  # None is any
+    without: "tuple[Scope, ...]" = ()  # what is in one of these is not in scope
 
     @property
     def is_narrow(self) -> bool:
@@ -121,6 +122,10 @@ def parent_condition(scope: Scope) -> Condition:
         alternatives = ["d.path = ?"] * len(scope.paths) + ["'/' || d.path || '/' GLOB ?"] * len(globs)
         conditions.append(f"({' OR '.join(alternatives)})")
         values += [*scope.paths, *globs]
+    for excluded in scope.without:
+        condition = document_condition(excluded)
+        conditions.append(f"({condition.sql}) IS NOT TRUE")
+        values += condition.values
     return Condition(" AND ".join(conditions), tuple(values))
 
 

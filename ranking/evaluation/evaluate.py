@@ -4,6 +4,9 @@
     recall@100   share of the relevant documents that are among the first hundred
     MRR@10       1 / place of the first relevant one among the first ten, else 0
 
+A query is asked as it is typed: a quote or a minus in it may be an operator, as in any search. It is also asked as
+plain words, where that is another question.
+
 Each is a mean over the queries that have a relevant document; grades are 1 where a collection only says yes. Source of
 the first: Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques (2002), in the form that BEIR and
 trec_eval report: the gain is the grade itself.
@@ -12,16 +15,17 @@ trec_eval report: the gain is the grade itself.
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import log2
 
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, Loaded, load_collection
 from ctxrank.ranking.retrieval.hits import SearchRequest
-from ctxrank.ranking.retrieval.search import search
+from ctxrank.ranking.retrieval.search import query_of, search
 
 GAIN_DEPTH = 10
 RECALL_DEPTH = 100
@@ -43,12 +47,14 @@ class Evaluation(NamedTuple):
     """All queries of a folder, in their order; the latency is that of a usual search, with snippets, in process."""
 
     documents: int
-    queries: tuple[QueryQuality, ...]
+    queries: tuple[QueryQuality, ...]  # as typed
     latencies_ms: tuple[float, ...]
+    plain_queries: tuple[QueryQuality, ...]  # the same as plain words
 
-    def mean(self, measure: str) -> float:
-        """The mean of one measure over all queries."""
-        values = [float(getattr(query, measure)) for query in self.queries]
+    def mean(self, measure: str, *, is_plain: bool = False) -> float:
+        """The mean of one measure over all queries, as they are typed or as plain words."""
+        asked = self.plain_queries if is_plain else self.queries
+        values = [float(getattr(query, measure)) for query in asked]
         return sum(values) / len(values) if values else 0.0
 
     def latency_ms(self, share: float) -> float:
@@ -77,32 +83,43 @@ def evaluate(collections: Sequence[Collection], config: Config, progress: Progre
     """Index each collection and ask all its queries. `progress(done, total)` counts queries."""
     total = sum(len(collection.queries) for collection in collections)
     qualities: list[QueryQuality] = []
+    plain_qualities: list[QueryQuality] = []
     latencies: list[float] = []
     for collection in collections:
         with indexed(collection, config) as one:
             for query in collection.queries:
                 latencies.append(_latency_ms(one, query, config))
-                qualities.append(quality(query, ranked_ids(one, query, config)))
+                typed = quality(query, ranked_ids(one, query, config))
+                qualities.append(typed)
+                is_same = query_of(_request(one, query)) == query_of(_request(one, query, is_plain=True))
+                plain = typed if is_same else quality(query, ranked_ids(one, query, config, is_plain=True))
+                plain_qualities.append(plain)
                 if progress is not None:
                     progress(len(qualities), total)
-    return Evaluation(sum(len(one.documents) for one in collections), tuple(qualities), tuple(latencies))
+    documents = sum(len(one.documents) for one in collections)
+    return Evaluation(documents, tuple(qualities), tuple(latencies), tuple(plain_qualities))
 
 
-def ranked_ids(one: Indexed, query: JudgedQuery, config: Config) -> list[str]:
-    """The corpus' ids of a query's first hundred hits."""
-    request = _request(one, query)._replace(limit=RECALL_DEPTH, has_snippets=False)
-    return [one.loaded.ids[hit.id] for hit in search(one.store, request, config).hits if hit.id in one.loaded.ids]
+def ranked_ids(one: Indexed, query: JudgedQuery, config: Config, *, is_plain: bool = False) -> list[str]:
+    """The corpus' ids of a query's first hundred hits; none where the query is refused, as it would be for a user."""
+    request = _request(one, query, is_plain=is_plain)._replace(limit=RECALL_DEPTH, has_snippets=False)
+    try:
+        found = search(one.store, request, config)
+    except UsageError:  # `kind:` before what is no kind
+        return []
+    return [one.loaded.ids[hit.id] for hit in found.hits if hit.id in one.loaded.ids]
 
 
 def _latency_ms(one: Indexed, query: JudgedQuery, config: Config) -> float:
     started = time.perf_counter_ns()
-    search(one.store, _request(one, query), config)
+    with suppress(UsageError):
+        search(one.store, _request(one, query), config)
     return (time.perf_counter_ns() - started) / 1e6
 
 
-def _request(one: Indexed, query: JudgedQuery) -> SearchRequest:
+def _request(one: Indexed, query: JudgedQuery, *, is_plain: bool = False) -> SearchRequest:
     is_by_passage = one.loaded.is_of_passages
-    return SearchRequest(query.text, _USUAL_LIMIT, as_of=MADE_AT, is_by_passage=is_by_passage, is_plain=True)
+    return SearchRequest(query.text, _USUAL_LIMIT, as_of=MADE_AT, is_by_passage=is_by_passage, is_plain=is_plain)
 
 
 def quality(query: JudgedQuery, ranked: Sequence[str]) -> QueryQuality:

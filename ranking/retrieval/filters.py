@@ -1,7 +1,7 @@
 """Filters of a search, from the flags and from the query's own `field:value`, resolved against the store.
 
-Values of one field are alternatives; different fields must all hold. A name that nothing has filters
-everything out, with a note.
+Values of one field are alternatives; different fields must all hold, and nothing that is filtered out may. A name
+that nothing has filters everything out, with a note; a kind, phase or moment that is none is wrong use.
 
     --path src/auth    a file or folder of that name, anywhere in the path
     --path '*.sql'     a pattern for the file's name, or with a / for the whole path; * crosses /
@@ -14,7 +14,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import KINDS, Scope, label_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
-from ctxrank.ranking.retrieval.query import Filter, Query, Term
+from ctxrank.ranking.retrieval.query import Query
 
 _EVERYTHING = Scope()
 
@@ -32,72 +32,65 @@ class Filters(NamedTuple):
         return self.scope != _EVERYTHING
 
 
-def with_real_filters(query: Query) -> tuple[Query, tuple[str, ...]]:
-    """The query without filters that cannot be: these are words after all, because no text is an error.
-
-    The notes name them.
-    """
-    real: list[Filter] = []
-    words: list[Term] = []
-    for condition in query.filters:
-        try:
-            if condition.field == "kind":
-                _checked_kind(condition.value)
-            elif condition.field in ("since", "until"):
-                parse_time(condition.value, now=now_us())
-            elif condition.field == "phase":
-                _checked_phase(condition.value)
-            real.append(condition)
-        except UsageError:
-            words.append(Term(str(condition)))
-    notes = tuple(f"'{word.text}' is not a filter and is read as words." for word in words)
-    return query._replace(terms=(*query.terms, *words), filters=tuple(real)), notes
-
-
 def resolve_filters(primary: apsw.Connection, request: SearchRequest, query: Query) -> Filters:
-    """Names to row ids. Raises UsageError for a kind or a phase that is none."""
-    values: dict[str, list[str]] = {}
+    """Names to row ids. Raises UsageError for a kind, a phase or a moment that is none."""
+    wanted: dict[str, list[str]] = {"kind": list(request.kinds)}
     for field, value in (
         ("session", request.session), ("group", request.group), ("agent", request.agent),
         ("type", request.type), ("phase", request.phase), ("priority", request.priority), ("path", request.path),
     ):  # fmt: skip
-        if value is not None:
-            # What the file system or a shell made of bytes that are not UTF-8 names nothing, but may be asked.
-            value = value.encode("utf-8", "replace").decode()
-            values.setdefault(field, []).append(value)
-    for kind in request.kinds:
-        values.setdefault("kind", []).append(kind)
+        values = (value,) if isinstance(value, str) else value or ()
+        # What the file system or a shell made of bytes that are not UTF-8 names nothing, but may be asked.
+        wanted[field] = [one.encode("utf-8", "replace").decode() for one in values]
     for condition in query.filters:
-        values.setdefault(condition.field, []).append(condition.value)
-    for phase in values.pop("phase", []):
-        # Packages have a type `decisions`, too: who asks for a phase asks for reasoning.
-        values.setdefault("type", []).append(_checked_phase(phase))
-        values["kind"] = ["reasoning"]
+        if not condition.is_excluded:
+            wanted.setdefault(condition.field, []).append(condition.value)
     notes: list[str] = []
+    resolved = _resolved(primary, wanted, notes)
+    since = [one for one in (request.since, resolved.scope.since) if one is not None]
+    until = [one for one in (request.until, resolved.scope.until) if one is not None]
+    # What nothing has filters nothing out, which needs no note.
+    without = [
+        _resolved(primary, {condition.field: [condition.value]}, [])
+        for condition in query.filters
+        if condition.is_excluded
+    ]
+    scope = resolved.scope._replace(
+        since=max(since, default=None),
+        until=min(until, default=None),
+        without=tuple(one.scope for one in without if not one.is_impossible and one.is_any),
+    )
+    return Filters(scope, resolved.is_impossible, tuple(notes))
+
+
+def _resolved(primary: apsw.Connection, values: dict[str, list[str]], notes: list[str]) -> Filters:
+    """The values of each field as a scope. Raises UsageError."""
     kinds = tuple(dict.fromkeys(_checked_kind(kind) for kind in values.get("kind", [])))
+    types = [_folded(value) for value in values.get("type", [])]
+    if phases := [_checked_phase(phase) for phase in values.get("phase", [])]:
+        # Packages have a type `decisions`, too: who asks for a phase asks for reasoning.
+        types, kinds = [*types, *phases], ("reasoning",)
     session_ids = _sessions(primary, values.get("session", []), notes)
     group_names = _real_groups(values.get("group", []))
     group_ids = _groups(primary, group_names, session_ids, notes)
-    labels = {
-        field: tuple(fold(value) for value in values.get(field, []))
-        for field, fold in (("agent", _folded_agent), ("type", _folded), ("priority", _folded))
-    }
+    agents = tuple(_folded_agent(value) for value in values.get("agent", []))
+    priorities = tuple(_folded(value) for value in values.get("priority", []))
     is_impossible = [
-        *(_is_unknown(primary, field, names, notes) for field, names in labels.items()),
+        _is_unknown(primary, "agent", agents, notes),
+        _is_unknown(primary, "type", tuple(types), notes),
+        _is_unknown(primary, "priority", priorities, notes),
         bool(values.get("session")) and not session_ids,
         bool(group_names) and not group_ids,
     ]
     now = now_us()
     since = [parse_time(text, now=now) for text in values.get("since", [])]
     until = [parse_time(text, now=now) for text in values.get("until", [])]
-    since += [] if request.since is None else [request.since]
-    until += [] if request.until is None else [request.until]
     scope = Scope(
-        kinds=kinds, session_ids=session_ids, group_ids=group_ids, agents=labels["agent"], types=labels["type"],
-        priorities=labels["priority"], paths=tuple(values.get("path", [])), since=max(since, default=None),
+        kinds=kinds, session_ids=session_ids, group_ids=group_ids, agents=agents, types=tuple(types),
+        priorities=priorities, paths=tuple(values.get("path", [])), since=max(since, default=None),
         until=min(until, default=None),
     )  # fmt: skip
-    return Filters(scope, any(is_impossible), tuple(notes))
+    return Filters(scope, any(is_impossible), ())
 
 
 def _checked_phase(text: str) -> str:

@@ -15,25 +15,33 @@ if TYPE_CHECKING:
     from ctxrank.ranking.formulas.explanation import Explanation
 
 
+Wanted = str | tuple[str, ...] | None  # one value of a filter, or several
+
+
 class SearchRequest(NamedTuple):
-    """A query as typed, and its filters; moments are microseconds since 1970, UTC."""
+    """A query as typed, and its filters; moments are microseconds since 1970, UTC.
+
+    Several values of one filter are alternatives. By default the text is a query as query.py describes, unless it was
+    pasted: then it is all words.
+    """
 
     text: str
     limit: int = 10
     kinds: tuple[str, ...] = ()
-    session: str | None = None
-    group: str | None = None
-    agent: str | None = None
-    type: str | None = None
-    phase: str | None = None
-    priority: str | None = None
-    path: str | None = None
+    session: Wanted = None
+    group: Wanted = None
+    agent: Wanted = None
+    type: Wanted = None
+    phase: Wanted = None
+    priority: Wanted = None
+    path: Wanted = None
     since: int | None = None
     until: int | None = None
     is_explained: bool = False
     as_of: int | None = None  # the moment that recency is measured from; None is now
     is_by_passage: bool = False  # each passage is a hit of its own
     is_plain: bool = False  # nothing in the text is a filter, an exclusion or a must: it is all words
+    is_syntax: bool = False  # all of it is a query, also where it looks pasted, and it is never asked as plain words
     has_snippets: bool = True
 
 
@@ -74,7 +82,8 @@ class SearchResult(NamedTuple):
 
     `total` counts what matched; where `is_capped` it is a lower bound. Where `is_exact`, these are the hits that
     scoring every matching row would give; else that is likely but not proven (exactness.py). `stale` counts
-    changes that are not in the index yet. `suggestions` are similar words where nothing matched.
+    changes that are not in the index yet. `suggestions` are similar words where nothing matched. Where `is_relaxed`,
+    nothing was found with the phrases and exclusions of the query, and these are the hits of its words alone.
     """
 
     query: str
@@ -88,6 +97,7 @@ class SearchResult(NamedTuple):
     hits: tuple[Hit, ...]
     suggestions: tuple[str, ...]
     notes: tuple[str, ...]
+    is_relaxed: bool = False
 
 
 def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocument:

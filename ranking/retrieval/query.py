@@ -6,12 +6,15 @@
     migrat*  "schema migrat"*   the last word is a prefix
     title:retry body:"a b"      only in that column
     kind:error group:AUTH-1     filters; a value may be quoted, a repeated field collects
+    -path:docs/ru/* -kind:error what is filtered out
 
 Field names are lower case, and only the known ones are fields. All other text with a colon is plain
 words, so a pasted URL, `std::vector`, `error:`, `path::join` or `12:30` means itself. So do `->` and
-`--flag`, and a quote that is never closed is left out as if it had not been typed.
+`--flag`. A phrase begins where a word does and ends where one does: in `f(self, "x")` the quotes are text,
+and so is one that is never closed.
 
-The tree prints back to text that parses to the same tree: `parse_query(str(query)) == query`.
+What was pasted is no query: see `is_pasted`. The tree prints back to text that parses to the same tree:
+`parse_query(str(query)) == query`.
 """
 
 import re
@@ -31,6 +34,22 @@ _UNPRINTABLE = "[\x00-\x1f\x7f\ud800-\udfff]"
 # Compiled by the first query that is parsed: an assembly parses none.
 _VISIBLE = r"\S"
 _SPACE = r"\s"
+
+# A call, an index or a block with a quote in it; an assignment; a statement's end; a call that ends the line.
+_CODE = (
+    r"""\w[(\[{][^)\]}]{0,200}["'][^"']{0,200}["']|[(\[{]["'][^"']{0,200}["'][,:)\]}]"""
+    r"""|\s[-+*/|&]?=\s|;\s*$|\w\([^\n]{0,200}\)\s*[:{]?\s*$"""
+)
+# A line of code has one of these; the pattern is compiled by the first text that does.
+_CODE_MARKS = frozenset("([{;=")
+_CODE_CHARS = 1000  # of a text that are looked at
+
+_TYPED_WORDS = 32  # nobody types more than that with operators
+
+_SHOWN_CHARS = 400  # of a query, in an answer
+
+# Of what is pasted. What failed stands at the end of an output, what was done at its beginning.
+_PASTED_CHARS = 32_768
 
 # A term made of these alone says nothing.
 _MARKS = '-*"'
@@ -85,14 +104,15 @@ class Term(NamedTuple):
 
 
 class Filter(NamedTuple):
-    """Where to look: a field of FILTER_FIELDS and the value it must have, exactly as typed."""
+    """Where to look: a field of FILTER_FIELDS and the value it must have, or may not have, exactly as typed."""
 
     field: str
     value: str
+    is_excluded: bool = False
 
     def __str__(self) -> str:
         is_bare = not re.search(_SPACE, self.value) and not self.value.startswith(('"', ":", "//"))
-        return f"{self.field}:{self.value if is_bare else _quoted(self.value)}"
+        return f"{'-' * self.is_excluded}{self.field}:{self.value if is_bare else _quoted(self.value)}"
 
 
 class Query(NamedTuple):
@@ -106,6 +126,16 @@ class Query(NamedTuple):
     def is_empty(self) -> bool:
         """Nothing to look for: filters may narrow a search and exclusions thin it, but neither starts one."""
         return not self.terms
+
+    @property
+    def may_ask_too_much(self) -> bool:
+        """Whether a phrase must, or something may not, occur: what finds nothing then may find something as words."""
+        return bool(self.excluded) or any(term.is_phrase for term in self.terms)
+
+    def as_plain_words(self) -> "Query":
+        """The same where nothing must and nothing may not occur; the filters stay."""
+        words = [Term(word, column=term.column) for term in (*self.terms, *self.excluded) for word in term.text.split()]
+        return Query(tuple(words), filters=self.filters)
 
     def __str__(self) -> str:
         excluded = (f"-{term}" for term in self.excluded)
@@ -126,17 +156,19 @@ def parse_query(text: str) -> Query:
         is_excluded = _is_minus(text, start)
         start += is_excluded
         field = _field(text, start)
-        if is_excluded and field in FILTER_FIELDS:
-            field = ""  # the tree has no negative filter: these are words
         if field:
             start += len(field) + 1
         is_phrase = text.startswith('"', start)
         if is_phrase:
             end = _closing_quote(text, start + 1)
             if end < 0:
-                # Take the quote out and read this term again. Happens once: every run of quotes after
-                # an unclosed one is even, and an even run closes itself.
-                text, at = text[at:start] + text[start + 1 :], 0
+                # No phrase: the word is read again without the quotes before it.
+                space = space_at.search(text, start)
+                at, begun = space.start() if space else len(text), text[at:start]
+                word = parse_query(begun + text[start:at].lstrip('"'))
+                terms += word.terms
+                excluded += word.excluded
+                filters += word.filters
                 continue
             body = text[start + 1 : end].replace('""', '"')
             end += 1
@@ -147,7 +179,7 @@ def parse_query(text: str) -> Query:
         at = end
         if field in FILTER_FIELDS:
             if body:
-                filters.append(Filter(field, body))
+                filters.append(Filter(field, body, is_excluded))
             continue
         is_prefix = text.startswith("*", end) if is_phrase else body.endswith("*")
         if is_phrase:
@@ -162,6 +194,31 @@ def parse_query(text: str) -> Query:
 def plain_query(text: str, max_words: int = -1) -> Query:
     """A text as words alone: nothing in a description is a filter, an exclusion or a must."""
     return Query(tuple(Term(word) for word in text.split(maxsplit=max_words)[: max_words if max_words > 0 else None]))
+
+
+def pasted_query(text: str) -> Query:
+    """A text of any length as words alone: the beginning and the end of one that has more than a question can use."""
+    if len(text) > _PASTED_CHARS:
+        text = f"{text[: _PASTED_CHARS // 2].rsplit(maxsplit=1)[0]} {text[-_PASTED_CHARS // 2 :].split(maxsplit=1)[-1]}"
+    return plain_query(text)
+
+
+def is_pasted(text: str) -> bool:
+    """Whether a text was pasted and not typed: it has several lines, is one line of code, or a whole paragraph.
+
+    Its quotes and minus signs are then its own. `f(self, "x")` is code; `"connection reset" (http)` is not.
+    """
+    if "\n" in text.strip() or len(text.split(maxsplit=_TYPED_WORDS)) > _TYPED_WORDS:
+        return True
+    return not _CODE_MARKS.isdisjoint(text) and bool(re.search(_CODE, text[:_CODE_CHARS].strip()))
+
+
+def shown_query(query: Query) -> str:
+    """The query as an answer repeats it: the beginning of a very long one."""
+    text = str(query)
+    if len(text) <= _SHOWN_CHARS:
+        return text
+    return f"{text[:_SHOWN_CHARS].rsplit(' ', 1)[0]} … ({len(text):,} characters)"
 
 
 def _is_minus(text: str, at: int) -> bool:
@@ -180,11 +237,13 @@ def _field(text: str, at: int) -> str:
 
 
 def _closing_quote(text: str, at: int) -> int:
-    """The place of the next quote that is not doubled, or -1."""
+    """The place of the quote that closes a phrase, or -1: the next that is not doubled, if a word ends there."""
     end = text.find('"', at)
     while end >= 0 and text.startswith('"', end + 1):
         end = text.find('"', end + 2)
-    return end
+    following = text[end + 1 : end + 3]
+    ends_word = not following or following[0].isspace() or (following[0] == "*" and not following[1:].strip())
+    return end if ends_word else -1
 
 
 def _quoted(text: str) -> str:

@@ -29,15 +29,16 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
 from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
 from ctxrank.ranking.retrieval.cleaning import cleaned
-from ctxrank.ranking.retrieval.filters import Filters, resolve_filters, with_real_filters
+from ctxrank.ranking.retrieval.filters import Filters, resolve_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult, cleaned_parent, make_hit
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
-from ctxrank.ranking.retrieval.query import Query, parse_query, plain_query
+from ctxrank.ranking.retrieval.query import Query, is_pasted, parse_query, pasted_query, shown_query
 from ctxrank.ranking.retrieval.rerank import reranked
 from ctxrank.ranking.retrieval.snippets import snippet
 
 CATCH_UP_MS = 2000
+_RELAXED = "Nothing has all of that: the query was asked again as plain words."
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
 _FIRST_CHUNK = 2
 _CHUNK = 200
@@ -46,7 +47,7 @@ _CHUNK = 200
 def search(
     store: Store, request: SearchRequest, config: Config | None = None, engine: Engine | None = None
 ) -> SearchResult:
-    """Ranked past findings. Raises UsageError for a kind that is none, CtxrankError.
+    """Ranked past findings. Raises UsageError for a kind, a phase or a moment that is none, CtxrankError.
 
     `config` and `engine` are the store's own where none are given.
     """
@@ -54,12 +55,28 @@ def search(
         config = load_config(store)
     if engine is None:
         engine = engine_of(store)
-    notes: tuple[str, ...] = ()
-    query = plain_query(request.text)
-    if not request.is_plain:
-        query, notes = with_real_filters(parse_query(request.text))
+    query = query_of(request)
     filters = resolve_filters(store.primary, request, query)
-    filters = filters._replace(notes=(*notes, *filters.notes))
+    result = _answer(store, engine, request, query, filters, config)
+    if result.hits or request.is_syntax or filters.is_impossible or not query.may_ask_too_much:
+        return result
+    relaxed = _answer(store, engine, request, query.as_plain_words(), filters, config)
+    if not relaxed.hits:
+        return result
+    return relaxed._replace(query=result.query, is_relaxed=True, notes=(*relaxed.notes, _RELAXED))
+
+
+def query_of(request: SearchRequest) -> Query:
+    """The text as a query: what was typed by its syntax, what was pasted as words."""
+    if request.is_syntax or not (request.is_plain or is_pasted(request.text)):
+        return parse_query(request.text)
+    return pasted_query(request.text)
+
+
+def _answer(
+    store: Store, engine: Engine, request: SearchRequest, query: Query, filters: Filters, config: Config
+) -> SearchResult:
+    """The hits of one query, from the index or else from the primary database."""
     if query.is_empty and not query.excluded and filters.is_any:
         # Nothing to look for: the filters alone.
         from ctxrank.ranking.retrieval.degraded.listing import list_documents  # noqa: PLC0415  only then
@@ -129,7 +146,7 @@ def _search_index(
             suggestions = suggested_words(engine, plan.unknown)
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
-        query=str(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
+        query=shown_query(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
         total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
         is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
         notes=filters.notes,

@@ -32,15 +32,18 @@ def _as_json(found: Evaluation) -> dict[str, object]:
         "queries": len(found.queries),
         "documents": found.documents,
         "metrics": {measure: round(found.mean(measure), 6) for measure in _MEASURES},
+        "plain_metrics": {measure: round(found.mean(measure, is_plain=True), 6) for measure in _MEASURES},
         "latency_ms": {"p50": round(found.latency_ms(0.5), 3), "p95": round(found.latency_ms(0.95), 3)},
     }
 
 
 def _lines(found: Evaluation) -> Iterator[str]:
     yield f"{len(found.queries)} queries, {found.documents} documents"
+    yield f"  {'':<11} as typed  as plain words"
     for measure in _MEASURES:
         name, _, depth = measure.partition("_at_")
-        yield f"  {f'{_NAMES[name]}@{depth}':<11} {found.mean(measure):.4f}"
+        typed, plain = found.mean(measure), found.mean(measure, is_plain=True)
+        yield f"  {f'{_NAMES[name]}@{depth}':<11} {typed:<9.4f} {plain:.4f}"
     yield f"  {'latency':<11} p50 {found.latency_ms(0.5):.1f} ms, p95 {found.latency_ms(0.95):.1f} ms"
 
 

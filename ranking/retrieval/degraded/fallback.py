@@ -31,7 +31,7 @@ from ctxrank.ranking.retrieval.hits import (
     corrupt_row_notes,
     make_hit,
 )
-from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
+from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term, shown_query
 from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, without_marks
 
 _SNIPPET_CHARS = 200
@@ -122,7 +122,7 @@ def search_primary(
     )
     hits = tuple(_hit(store, hit, words, request, mode) for hit in found[: max(request.limit, 0)])
     return SearchResult(
-        query=str(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
+        query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
         notes=(*filters.notes, *corrupt_row_notes(corrupt)),
     )  # fmt: skip

@@ -10,7 +10,7 @@ from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, he
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult, cleaned_parent, corrupt_row_notes, make_hit
-from ctxrank.ranking.retrieval.query import Query
+from ctxrank.ranking.retrieval.query import Query, shown_query
 
 _SHOWN_CHARS = 200
 
@@ -36,7 +36,7 @@ def list_documents(
     )  # fmt: skip
     outcome = "degraded" if corrupt else "matched" if hits else "no_match"
     return SearchResult(
-        query=str(query), outcome=outcome, engine="heuristic",
+        query=shown_query(query), outcome=outcome, engine="heuristic",
         reason=IndexHealth.CORRUPT_ROWS.value if corrupt else "", stale=0,
         total=len(parents), is_capped=False, is_exact=not corrupt, hits=hits, suggestions=(),
         notes=(*filters.notes, *corrupt_row_notes(corrupt)),

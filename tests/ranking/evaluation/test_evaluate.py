@@ -78,11 +78,16 @@ def test_parts_of_a_whole_are_found_by_themselves_and_by_what_is_around_them(tmp
     assert ranked.index("D1:2") < ranked.index("D2:2")
 
 
-def test_a_query_is_words_whatever_it_looks_like(tmp_path: Path) -> None:
-    queries = [{"_id": "q1", "text": '-walrus "no such phrase" kind:error'}]
-    corpus = [{"_id": "a", "text": "a walrus"}]
-    found = evaluate(read_collections(str(_write(tmp_path, corpus, queries, "q1\ta\t1\n"))), Config())
-    assert found.mean("ndcg_at_10") == 1.0
+def test_a_query_is_asked_as_typed_and_as_plain_words(tmp_path: Path) -> None:
+    corpus = [{"_id": "a", "text": "a walrus"}, {"_id": "b", "text": "a zebra"}]
+    for text, typed, plain in (
+        ("walrus kind:error", 0.0, 1.0), ("walrus kind:nonsense", 0.0, 1.0), ('"no such phrase" walrus', 1.0, 1.0),
+        ("-walrus animal", 1.0, 1.0), ("zebra -walrus", 0.0, 1.0),
+    ):  # fmt: skip
+        folder = _write(tmp_path, corpus, [{"_id": "q1", "text": text}], "q1\ta\t1\n")
+        found = evaluate(read_collections(str(folder)), Config())
+        assert found.mean("recall_at_100") == typed, text
+        assert found.mean("recall_at_100", is_plain=True) == plain, text
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_a_phrase_must_occur_and_an_excluded_word_must_not(store: Store) -> None
     save(store, "b.md", "reset the connection\n", summary="x")
     assert _files(store, '"connection reset"') == ["a.md"]
     assert _files(store, "connection -peer") == ["b.md"]
-    assert _files(store, "connection -reset") == []
+    assert _files(store, "connection -reset", is_syntax=True) == []
 
 
 def test_a_column_narrows_here_too(store: Store) -> None:
@@ -116,12 +116,12 @@ def test_a_title_that_is_only_like_the_query_is_found_where_no_word_occurs(store
     save(store, "a.md", None, summary="database migration")
     save(store, "b.md", None, summary="colours of the page")
     assert _files(store, "databsae migratoin") == ["a.md"]
-    assert _files(store, "databsae migratoin -page -database") == []
+    assert _files(store, "databsae migratoin -page -database", is_syntax=True) == []
 
 
 def test_likeness_is_no_substitute_for_a_phrase(store: Store) -> None:
     save(store, "a.md", None, summary="database migration")
-    assert _files(store, '"databsae migratoin"') == []
+    assert _files(store, '"databsae migratoin"', is_syntax=True) == []
 
 
 def test_superseded_comes_after_what_supersedes_it(store: Store) -> None:

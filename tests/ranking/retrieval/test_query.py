@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.ranking.retrieval.query import FILTER_FIELDS, STOPWORDS, Filter, Query, Term, parse_query
+from ctxrank.ranking.retrieval.query import FILTER_FIELDS, STOPWORDS, Filter, Query, Term, is_pasted, parse_query
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
 _PIECES = st.sampled_from([
@@ -104,8 +104,31 @@ def test_a_query_of_filters_alone_is_empty() -> None:
     assert not parse_query("kind:error retry").is_empty
 
 
-def test_a_negative_filter_is_an_excluded_word_since_the_tree_has_no_other_place() -> None:
-    assert parse_query("-kind:error") == Query(excluded=(Term("kind:error"),))
+def test_a_minus_before_a_filter_filters_out() -> None:
+    query = parse_query('-kind:error -path:"docs/ru/*" lock')
+    assert query == Query(
+        (Term("lock"),), filters=(Filter("kind", "error", is_excluded=True), Filter("path", "docs/ru/*", True))
+    )
+
+
+def test_a_quote_in_code_is_text() -> None:
+    for text in ('Name(self, "x")', 'f("a b", 1)', '["a", "b"]', '{"a": "b c", "d": 1}', 'open("w")', '"x") and "y',
+                 'raise ValueError("no such key") from "cause",'):  # fmt: skip
+        query = parse_query(text)
+        assert not any(term.is_phrase for term in query.terms), text
+
+
+def test_what_was_pasted_is_told_from_what_was_typed() -> None:
+    pasted = (
+        "one line\nand another", 'Name(self, "x")', 'x = f("a", -1)', "let y = a - b;", '{"a": 1}', "foo(bar, -1)",
+        'open("w").read(-1)', "total -= 1;", "it says " * 20 + '"no such thing"',
+    )  # fmt: skip
+    typed = (
+        '"connection reset" -flaky', "why is the database locked", "kind:error since:7d lock", "getUserById",
+        'title:"a b" -mock', "what does f(x) mean", "C++ -templates", "-path:docs/ru/* pager (less)", "a\n",
+    )  # fmt: skip
+    assert [text for text in pasted if not is_pasted(text)] == []
+    assert [text for text in typed if is_pasted(text)] == []
 
 
 def test_control_characters_and_lone_surrogates_part_words() -> None:
