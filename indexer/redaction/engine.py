@@ -105,7 +105,7 @@ class _Claims:
         if (at < len(self._claims) and self._claims[at][0] < end) or (at and self._claims[at - 1][1] > start):
             return
         if self._rules is None or rule == "forgotten" or not self._rules.allows(self._text[start:end]):
-            self._claims.insert(at, (start, end, label, rule))
+            self._claims.insert(at, (start, end, _as_json_value(self._text, start, end, label), rule))
 
     def apply(self, names: set[str]) -> tuple[str, _Spans]:
         """The text with the labels in it, and where they stand there."""
@@ -119,6 +119,20 @@ class _Claims:
             done = end
             names.add(rule)
         return "".join([*pieces, self._text[done:]]), labels
+
+
+# `"name": 12`, `["name", 12]`, and the same inside a JSON string, where the quote has backslashes.
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_QUOTED_NAME = r"(\\{0,7}[\"'])[\])]{0,2}\s*+[:,]\s*+\Z"
+_QUOTED_NAME_REACH = 40  # characters
+
+
+def _as_json_value(text: str, start: int, end: int, label: str) -> str:
+    """The label, in quotes where it takes the place of a JSON number: what was JSON stays JSON."""
+    if label[-1] in "\"'" or compiled(_NUMBER).fullmatch(text, start, end) is None:
+        return label
+    name = compiled(_QUOTED_NAME).search(text[max(0, start - _QUOTED_NAME_REACH) : start])
+    return f"{name[1]}{label}{name[1]}" if name else label
 
 
 def _around(labels: _Spans, size: int) -> _Spans:

@@ -170,6 +170,16 @@ def test_json_stays_json_and_loses_only_the_value(value: object) -> None:
         assert clean == {"a": 1, "password": "REDACTED", "list": [{"client_secret": "[REDACTED]"}, "x"]}
 
 
+@each_row("name", ["twitter", "authorization", "aws_secret_access_key", "url-token", "cookie sid=", "password", "x"])
+@each_row("number", [10**24, 10**45, -(10**24), 1234.5e300])
+def test_a_number_that_is_redacted_leaves_a_json_value(name: str, number: float) -> None:
+    for document in ({name: number}, {"": [name, number, name]}, {"": [[name], number]}):
+        for text in (json.dumps(document), json.dumps(document, separators=(",", ":"))):
+            json.loads(redact(text).text)
+            twice = redact(json.dumps({"body": text})).text
+            json.loads(json.loads(twice)["body"])
+
+
 def test_json_inside_a_json_string_stays_json_twice() -> None:
     clean = redact(json.dumps({"body": json.dumps({"password": WORD, "n": 2})})).text
     assert json.loads(json.loads(clean)["body"]) == {"password": "REDACTED", "n": 2}
@@ -188,6 +198,8 @@ _VALUES = st.one_of(_TEXTS.filter(lambda text: "private>" not in text), st.integ
 _MODES = st.sampled_from(REDACTION_MODES)
 
 
+@example({"": ["TWITTER", 10**24]}, False)
+@example({"twitter": [], "": ["x", [["TWITTER"], 10**24]]}, True)
 @given(st.dictionaries(_TEXTS.filter(lambda text: "private>" not in text), st.lists(_VALUES)), st.booleans())
 def test_any_json_document_is_still_one_afterwards(document: dict[str, object], is_tight: bool) -> None:
     text = json.dumps(document, separators=(",", ":") if is_tight else None)
