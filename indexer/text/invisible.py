@@ -1,7 +1,7 @@
 r"""Characters that show nothing: what of them a text needs, and what is only there to hide or to carry something.
 
     without_invisible("gh\u200bp_")        "ghp_"
-    without_invisible("❤️‍🔥 می‌خواهم")      as it is: a selector and joiners where Unicode's rules put them
+    without_invisible("❤\ufe0f\u200d🔥")      as it is: a selector and a joiner where the rules of Unicode put them
 
 A text keeps, one at a time (two where an emoji has a selector and a joiner):
 
