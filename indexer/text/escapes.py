@@ -12,7 +12,8 @@ from functools import cache
 # Each of these begins or ends a sequence; without the rest of one it says nothing.
 INTRODUCERS = "\x1b\x90\x98\x9b\x9c\x9d\x9e\x9f"
 
-_STRING = r"[^\x07\x1b\x9c\n]{0,4096}+"
+# It never goes past another introducer, so that each character is looked at once.
+_STRING = r"[^\x07\x1b\x80-\x9f\n]{0,4096}+"
 _SEQUENCE = (
     # CSI: colours and movement
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]"

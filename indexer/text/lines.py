@@ -40,6 +40,15 @@ def printable(text: str) -> str:
     return without_invisible(text.replace("\u2028", "\n").replace("\u2029", "\n"))
 
 
+def searchable(text: str) -> str:
+    """The text as an index and a query take it: a word is whole whatever invisible character stands in it."""
+    if text.isascii():
+        return text
+    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: most queries are ASCII
+
+    return without_ignorable(text)
+
+
 def fence(text: str) -> str:
     """A Markdown fence that the text cannot close."""
     return "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=0))

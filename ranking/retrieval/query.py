@@ -17,6 +17,7 @@ The tree prints back to text that parses to the same tree: `parse_query(str(quer
 import re
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import searchable
 
 COLUMNS = ("title", "body")
 FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")
@@ -114,6 +115,7 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """Parse any text into its tree; linear in its length, and it never raises."""
+    text = searchable(text)
     if not text.isprintable():
         text = re.sub(_UNPRINTABLE, " ", text)
     terms: list[Term] = []
