@@ -60,11 +60,10 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     no text, a byte of an argument that is not UTF-8, becomes a question mark: nothing after this could store it.
     """
     if not text.isascii():
-        data = text.encode("utf-8", "replace")
-        text = data.decode()
-        if not is_plain(data):
+        text = text.encode("utf-8", "replace").decode()
+        if not is_plain(text):
             return _redact_disguised(text, mode)
-    elif not mode.sees_forms and not is_plain(text.encode()):  # else the scan for anchors says so
+    elif not mode.sees_forms and not is_plain(text):  # else the scan for anchors says so
         return _redact_disguised(text, mode)
     names: set[str] = set()
     windows: _Spans | None = None

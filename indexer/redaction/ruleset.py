@@ -119,7 +119,7 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     if not (text.isascii() and text.isprintable()):
         from ctxrank.indexer.redaction.views import is_plain  # noqa: PLC0415  start-up: most tasks are one line of ASCII
 
-        if not is_plain(text.encode("utf-8", "replace")):
+        if not is_plain(text):
             return True
     # As the rules do it: a dotted capital I is an i to them.
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()

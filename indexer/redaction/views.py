@@ -23,6 +23,7 @@ from ctxrank.indexer.text.invisible import is_invisible
 _PLAIN_BYTES = bytes(byte for byte in range(0x80) if 0x20 <= byte < 0x7F or byte in b"\t\n\r")
 # What no text of two kinds of characters is asked twice about.
 _MAX_KNOWN = 1 << 16
+_PART_CHARS = 1 << 18
 _known_plain: set[str] = set()
 
 # What parts a name from its value and stands within tokens; commas and stops of full width are in all Chinese prose.
@@ -47,17 +48,16 @@ class View(NamedTuple):
         return self.origins[at] + place - self.starts[at]
 
 
-def is_plain(data: bytes) -> bool:
-    """Whether a text, given in UTF-8, is seen as it is. Asks nothing of ASCII but for its controls."""
-    rest = data.translate(None, _PLAIN_BYTES)
-    if not rest:
-        return True
-    chars = set(rest.decode()) - _known_plain
-    if any(_is_disguise(char) for char in chars):
-        return False
-    if len(_known_plain) > _MAX_KNOWN:
-        _known_plain.clear()
-    _known_plain.update(chars)
+def is_plain(text: str) -> bool:
+    """Whether a text is seen as it is: the rules need no view of it."""
+    for start in range(0, len(text), _PART_CHARS):  # bytes of a large text are not held twice
+        part = text[start : start + _PART_CHARS].encode("utf-8", "replace")
+        chars = set(part.translate(None, _PLAIN_BYTES).decode()) - _known_plain
+        if any(_is_disguise(char) for char in chars):
+            return False
+        if len(_known_plain) > _MAX_KNOWN:
+            _known_plain.clear()
+        _known_plain.update(chars)
     return True
 
 
