@@ -81,13 +81,21 @@ def without_invisible(text: str) -> str:
 
 def without_ignorable(text: str) -> str:
     """The same, of the default-ignorable and the blank of Braille alone: controls and private characters stay."""
-    if text.isascii() or ignorable().search(text) is None:
+    if text.isascii():
         return text
-    return _without(text, set(ignorable().findall(text)))
+    if len(text) < _SHORT_CHARS:
+        hidden = {char for char in set(text) if char > "~" and (is_ignorable(char) or char == _BRAILLE_BLANK)}
+    else:
+        hidden = set(_ignorable().findall(text))
+    return _without(text, hidden) if hidden else text
+
+
+# Compiling the pattern takes as long as going through this many characters without it.
+_SHORT_CHARS = 20_000
 
 
 @cache
-def ignorable() -> re.Pattern[str]:
+def _ignorable() -> re.Pattern[str]:
     """One character that is default-ignorable, or the blank of Braille."""
     ranges = "".join(f"{chr(first)}-{chr(last)}" for first, last in _IGNORABLE)
     return re.compile(f"[{ranges}{_BRAILLE_BLANK}]")

@@ -54,6 +54,7 @@ def test_a_text_in_any_script_comes_out_as_it_went_in(text: str) -> None:
 def test_what_hides_goes_and_at_most_one_joiner_or_selector_stays(text: str, shown: str) -> None:
     assert without_invisible(text) == printable(text) == without_ignorable(text) == shown
     assert not is_one_line(text)
+    assert without_ignorable(f"{text}\n" * 2500) == f"{shown}\n" * 2500  # a long text is looked through otherwise
 
 
 def test_every_ignorable_character_goes_from_between_two_letters() -> None:
