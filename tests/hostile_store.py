@@ -1,10 +1,10 @@
 """Texts that try to drive a terminal, break out of a block or hide, and a store in which every text is one."""
 
 import json
-import unicodedata
 from pathlib import Path
 
 import apsw
+from disguises import is_hidden
 from linked_builders import copy_fixture
 from load import load
 
@@ -12,7 +12,10 @@ from ctxrank.cli.main import run
 from ctxrank.indexer.light_typing import is_dict, is_list
 
 # A title for the window, colours in both spellings, a line of its own, right-to-left, invisible letters, a fence.
-HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b31m\r\nforged: line\u2028\u202egnp\u2066\u200b\U000e0041\x7f```"
+HOSTILE = (
+    "\x1b]0;owned\x07\x1b[31m\x9b31m\r\nforged: line\u2028\u202egnp"
+    "\u2066\u200b\U000e0041\u034f\u3164\ufe01\U000e0101\u2800\x7f```"
+)
 # For records that are lines with tabs between their fields: the same without what ends a field.
 HOSTILE_FIELD = HOSTILE.replace("\r\n", "").replace("\u2028", "")
 
@@ -29,7 +32,7 @@ _LEFT_ALONE = {
 
 def hidden_in(text: str) -> set[str]:
     """The characters of a text that a terminal obeys or that nobody sees; line ends and tabs are neither."""
-    return {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char)[0] == "C"}
+    return {char for char in set(text) - {"\n", "\t"} if is_hidden(char)}
 
 
 def hostile_store(folder: Path) -> Path:

@@ -19,7 +19,7 @@ from ctxrank.indexer.records.skill_outputs import (
 )
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.indexer.text.lines import visible_json
+from ctxrank.indexer.text.lines import shown_json
 
 _PREVIEW_CHARS = 160
 
@@ -61,7 +61,7 @@ def latest(call: Call, skill: str, session: str, agent: str | None, group: str |
     if entry is None:
         note = f"no output of {skill} that fits. {_reported(session, known)}"
         return Reply(lambda: {"output": None}, outcome="no_match", exit_code=1, notes=(note,))
-    return Reply(lambda: _output_json(entry), map(visible_json, [entry.output]))
+    return Reply(lambda: _output_json(entry), map(shown_json, [entry.output]))
 
 
 def outputs(call: Call, skill: str | None, session: str, agent: str | None, group: str | None, limit: int) -> Reply:
@@ -89,7 +89,7 @@ def _output_lines(call: Call, entry: StoredSkillOutput) -> Iterator[str]:
     facts = [entry.agent, where, format_us(entry.created_at)]
     yield f"{call.bold(public_id('skill', entry.id))} {shown(entry.skill)} · iteration {entry.iteration}"
     yield f"   {call.dim(shown(' · '.join(fact for fact in facts if fact)))}"
-    text = visible_json(entry.output)
+    text = shown_json(entry.output)
     yield f"   {text if len(text) <= _PREVIEW_CHARS else text[: _PREVIEW_CHARS - 1] + '…'}"
 
 

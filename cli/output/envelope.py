@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
-from ctxrank.indexer.text.lines import WIPED, visible_json
+from ctxrank.indexer.text.lines import WIPED, shown_json
 
 SCHEMA_VERSION = 1
 _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
@@ -46,4 +46,4 @@ def _print(value: object) -> None:
         from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
-    sys.stdout.write(visible_json(text) + "\n")
+    sys.stdout.write(shown_json(text) + "\n")

@@ -19,6 +19,7 @@ from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
+from ctxrank.indexer.text.lines import searchable
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
@@ -94,7 +95,8 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         scope = scope_text(
             kind, session, group, labels, agent=agent, type_=type_, priority=priority, is_current=superseded is None
         )
-        tokens = [index.tokens(text) for text in (*texts, scope)]
+        *shown, identifiers = texts
+        tokens = [index.tokens(text) for text in (*map(searchable, shown), identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
         counts = _packed(*(Counter(column) for column in tokens[:4]))
         length = sum(len(column) for column in tokens[:4])

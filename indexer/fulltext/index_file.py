@@ -26,7 +26,9 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 5
 # Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
-FINGERPRINT = "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1"
+FINGERPRINT = (
+    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1 text=2"
+)
 
 
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.

@@ -27,6 +27,8 @@ from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.vendor_values import find_vendor_values, vendors
+from ctxrank.indexer.redaction.views import View, as_it_is, is_control, is_plain, seen, seen_literally
+from ctxrank.indexer.text.escapes import has_escapes, without_escapes
 
 if TYPE_CHECKING:
     import ahocorasick_rs
@@ -49,40 +51,83 @@ _PASSES = 8
 
 
 def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redacted:
-    """The text without its secrets; a second call changes nothing more.
+    """The text without its secrets and without terminal escapes; a second call changes nothing more.
 
-    Text that a person put between `<private>` and `</private>` goes too, in every mode but OFF; so does what the
-    user's own rules find, which the mode carries. What the user allows stays. What is no text, a byte of an argument
-    that is not UTF-8, becomes a question mark: nothing after this could store it.
+    Whatever is stored, and whatever is redacted again, comes through here. Text that a person put between `<private>`
+    and `</private>` goes too, in every mode but OFF; so does what the user's own rules find, which the mode carries.
+    What the user allows stays. What no output shows, invisible characters and stray controls, hides no secret from
+    the rules, and neither do letters of full width: where there are any, the rules look at a view (views.py). What is
+    no text, a byte of an argument that is not UTF-8, becomes a question mark: nothing after this could store it.
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
-    rules = mode.rules
+        if not is_plain(text):
+            return _redact_disguised(text, mode)
+    elif not mode.sees_forms and not is_plain(text):  # else the scan for anchors says so
+        return _redact_disguised(text, mode)
     names: set[str] = set()
     windows: _Spans | None = None
     for _ in range(0 if mode.is_off else _PASSES):
-        before, lower = text, _lower(text)
-        if "private>" in lower and mode.value != "off":
-            text = _without_private(text, names)
-            if text != before:
-                lower, windows = _lower(text), None
-        claims = _Claims(text, rules)
-        if rules is not None:
-            for found in rules.find_purged(text):
-                claims.add(found.start, found.end, found.label, found.rule)
+        lower = _lower(text)
+        places: dict[str, list[int]] = {}
         if mode.sees_forms:
-            _claim_forms(text, _places(lower, windows), lower, claims)
-        if rules is not None:
-            for found in rules.find(text):
-                claims.add(found.start, found.end, found.label, found.rule)
-        if mode.sees_randomness:
-            for start, end in find_random(text):
-                claims.add(start, end, "[REDACTED]", "entropy")
+            places = _places(lower, windows)
+            if not _CONTROLS.isdisjoint(places):
+                return _redact_disguised(text, mode)
+        claims = _Claims(text, mode.rules)
+        _claim_all(text, lower, places, mode, claims)
+        before = text
         text, replaced = claims.apply(names)
         if text == before:
             break
         windows = _around(replaced, len(text))
     return Redacted(text, tuple(sorted(names)))
+
+
+def _redact_disguised(text: str, mode: RedactionMode) -> Redacted:
+    """The same for a text that is not seen as it is."""
+    names: set[str] = set()
+    if not mode.is_off and has_escapes(text):
+        # An escape is taken out whole, or else a letter behind a stray ESC is one of a secret: either may show it.
+        text = _replaced(text, seen(text), mode, names)
+        text = _replaced(text, seen_literally(text), mode, names)
+    text = without_escapes(text)
+    for _ in range(0 if mode.is_off else _PASSES):
+        before = text
+        text = _replaced(text, seen(text), mode, names)
+        if mode.rules is not None:
+            # What a user wrote down may be spelt so: a purged secret, or a rule for a word of full width.
+            text = _replaced(text, as_it_is(text), RedactionMode.OFF.with_rules(mode.rules), names)
+        if text == before:
+            break
+    return Redacted(text, tuple(sorted(names)))
+
+
+def _replaced(text: str, view: View, mode: RedactionMode, names: set[str]) -> str:
+    """The text with labels for what the view of it shows."""
+    lower = _lower(view.text)
+    claims = _Claims(view.text, mode.rules)
+    _claim_all(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims)
+    return claims.moved(text, view).apply(names)[0]
+
+
+def _claim_all(text: str, lower: str, places: dict[str, list[int]], mode: RedactionMode, claims: "_Claims") -> None:
+    """Claim what each part of the mode sees: what stands first names what several see."""
+    rules = mode.rules
+    if "private>" in lower and mode.value != "off":
+        for start, end in _private_blocks(text):
+            claims.add(start, end, "[PRIVATE]", _PRIVATE_RULE)
+    if rules is not None:
+        for found in rules.find_purged(text):
+            claims.add(found.start, found.end, found.label, found.rule)
+    if mode.sees_forms:
+        _claim_forms(text, places, lower, claims)
+    if rules is not None:
+        for found in rules.find(text):
+            claims.add(found.start, found.end, found.label, found.rule)
+    if mode.sees_randomness:
+        for start, end in find_random(text):
+            claims.add(start, end, "[REDACTED]", "entropy")
 
 
 # Of text that a replacement left alone, no rule sees anything new but near it: a rule looks this far ahead and back.
@@ -104,8 +149,15 @@ class _Claims:
         at = bisect_left(self._claims, (start,))
         if (at < len(self._claims) and self._claims[at][0] < end) or (at and self._claims[at - 1][1] > start):
             return
-        if self._rules is None or rule == "forgotten" or not self._rules.allows(self._text[start:end]):
-            self._claims.insert(at, (start, end, label, rule))
+        is_kept = self._rules is not None and rule not in _NEVER_KEPT and self._rules.allows(self._text[start:end])
+        if not is_kept:
+            self._claims.insert(at, (start, end, _as_json_value(self._text, start, end, label), rule))
+
+    def moved(self, original: str, view: View) -> "_Claims":
+        """The same claims on the text that was seen in this view."""
+        claims = _Claims(original, None)
+        claims._claims = [(*view.span(start, end), label, rule) for start, end, label, rule in self._claims]
+        return claims
 
     def apply(self, names: set[str]) -> tuple[str, _Spans]:
         """The text with the labels in it, and where they stand there."""
@@ -119,6 +171,20 @@ class _Claims:
             done = end
             names.add(rule)
         return "".join([*pieces, self._text[done:]]), labels
+
+
+# `"name": 12`, `["name", 12]`, and the same inside a JSON string, where the quote has backslashes.
+_NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
+_QUOTED_NAME = r"(\\{0,7}[\"'])[\])]{0,2}\s*+[:,]\s*+\Z"
+_QUOTED_NAME_REACH = 40  # characters
+
+
+def _as_json_value(text: str, start: int, end: int, label: str) -> str:
+    """The label, in quotes where it takes the place of a JSON number: what was JSON stays JSON."""
+    if label[-1] in "\"'" or compiled(_NUMBER).fullmatch(text, start, end) is None:
+        return label
+    name = compiled(_QUOTED_NAME).search(text[max(0, start - _QUOTED_NAME_REACH) : start])
+    return f"{name[1]}{label}{name[1]}" if name else label
 
 
 def _around(labels: _Spans, size: int) -> _Spans:
@@ -265,6 +331,8 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
 
 
 _KEY_BLOCK = "-----begin"
+# Found by the same scan, which says at no cost that a text has none of them.
+_CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 
 
 def _merged(places: dict[str, list[int]], anchors: tuple[str, ...]) -> list[int]:
@@ -275,7 +343,13 @@ def _merged(places: dict[str, list[int]], anchors: tuple[str, ...]) -> list[int]
 @cache
 def _anchors() -> tuple[str, ...]:
     rules = (*RULES, *FORMAT_RULES)
-    words = [*NAME_ANCHORS, *(word for rule in rules for word in rule.anchors), *vendors(), KUBERNETES_ANCHOR]
+    words = [
+        *_CONTROLS,
+        *NAME_ANCHORS,
+        *(word for rule in rules for word in rule.anchors),
+        *vendors(),
+        KUBERNETES_ANCHOR,
+    ]
     return tuple(dict.fromkeys(words))
 
 
@@ -287,13 +361,16 @@ def _scanner() -> "ahocorasick_rs.AhoCorasick":
     return ahocorasick_rs.AhoCorasick(_anchors(), implementation=ahocorasick_rs.Implementation.DFA)
 
 
+_PRIVATE_RULE = "private-block"
+# Nothing that a user allows keeps these.
+_NEVER_KEPT = (_PRIVATE_RULE, "forgotten")
 _PRIVATE_TAG = r"(?i)<(/?)private>"
 
 
-def _without_private(text: str, names: set[str]) -> str:
-    """Without the text from an opening tag to the tag that balances it, or else to the last one."""
-    pieces: list[str] = []
-    done = depth = start = end = 0
+def _private_blocks(text: str) -> _Spans:
+    """From each opening tag to the tag that balances it, or else to the last one."""
+    blocks: _Spans = []
+    depth = start = end = 0
     for tag in compiled(_PRIVATE_TAG).finditer(text):
         if not tag[1]:
             if depth == 0:
@@ -303,11 +380,8 @@ def _without_private(text: str, names: set[str]) -> str:
             depth -= 1
             end = tag.end()
         if end and depth == 0:
-            pieces += text[done:start], "[PRIVATE]"
-            done, end = end, 0
+            blocks.append((start, end))
+            end = 0
     if end:
-        pieces += text[done:start], "[PRIVATE]"
-        done = end
-    if pieces:
-        names.add("private-block")
-    return "".join([*pieces, text[done:]])
+        blocks.append((start, end))
+    return blocks

@@ -105,7 +105,8 @@ _PLACES: tuple[Rule, ...] = (
     _ours(
         "cookie",
         ("sess", "sid=", "auth", "csrf", "remember", "token"),
-        r"(?i)(?P<head>(?:sess|sid|auth|csrf|remember|token)[\w.-]{0,30}+=\"?)" + _MIXED + r"[\w%.+/=:~-]{16,}+",
+        # Not the colon behind a JSON name that ends in `sid=`.
+        r"(?i)(?P<head>(?:sess|sid|auth|csrf|remember|token)[\w.-]{0,30}+=\"?)(?!:)" + _MIXED + r"[\w%.+/=:~-]{16,}+",
         ("cookie",),
     ),
     _ours(

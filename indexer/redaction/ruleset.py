@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 3
+RULESET_VERSION: int = 4
 
 
 class RedactionMode:
@@ -116,6 +116,11 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
         return False
     if mode.rules is not None and (mode.rules.rules or mode.rules.finds_purged):
         return True
+    if not (text.isascii() and text.isprintable()):
+        from ctxrank.indexer.redaction.views import is_plain  # noqa: PLC0415  start-up: most tasks are one line of ASCII
+
+        if not is_plain(text):
+            return True
     # As the rules do it: a dotted capital I is an i to them.
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
     # A comma parts a name from its value, too; but then the value has a digit.

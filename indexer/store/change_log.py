@@ -11,6 +11,7 @@ import apsw
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_value, require_value
+from ctxrank.indexer.text.lines import searchable
 
 # What one batch holds at most of bodies and identifiers.
 _BATCH_CHARS = 8_000_000
@@ -18,7 +19,7 @@ _EVERYTHING = 1 << 62  # beyond any number of a change
 
 
 class LoggedDocument(NamedTuple):
-    """One document as of its last change, with what an index needs of it."""
+    """One document as of its last change, with what an index needs of it: texts without what is invisible."""
 
     seq: int
     id: int
@@ -108,6 +109,9 @@ def _read_documents(
         (after, most),
     ):
         document = LoggedDocument(*row)
+        if not (document.body.isascii() and document.title.isascii() and document.path.isascii()):
+            title, body, path = (searchable(text) for text in (document.title, document.body, document.path))
+            document = document._replace(title=title, body=body, path=path)
         found.append(document)
         chars += len(document.body) + len(document.identifiers)
         if chars >= _BATCH_CHARS:

@@ -135,8 +135,8 @@ def _with_rules(config: Config, user: object, user_path: str, project: object, p
     """The configuration whose redaction mode carries the rules of both files. Raises UsageError."""
     from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules  # noqa: PLC0415  start-up: rules only
 
-    added = parse_user_rules(project, project_path, is_tried_out=False)
-    rules = parse_user_rules(user, user_path, is_tried_out=False).with_project(added)
+    added = parse_user_rules(project, project_path, is_compiled=False)
+    rules = parse_user_rules(user, user_path, is_compiled=False).with_project(added)
     if added.allowed_values or added.allowed_patterns:
         note = f"{project_path}: redaction.allow is ignored: a project cannot weaken the user's."
         config = config._replace(notes=(*config.notes, note))
@@ -300,7 +300,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
 
     value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
-        _try_rules(value, path)
+        _check_rules(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
@@ -319,8 +319,8 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     return value
 
 
-def _try_rules(value: object, path: str) -> None:
-    """Refuse patterns that some text makes slow, before the file is cached: what is cached is not tried again."""
+def _check_rules(value: object, path: str) -> None:
+    """Refuse patterns that cannot be used, before the file is cached: what is cached is not compiled to be checked."""
     if is_dict(value) and "redaction" in value:
         from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
 

@@ -13,6 +13,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.lines import searchable
 
 _BATCH_DOCUMENTS = 500
 
@@ -76,7 +77,7 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
 
     count = document.counted or TextCount(estimate_tokens(document.body), ESTIMATE)
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
-    parts = (split_identifiers(document.title), split_identifiers(document.body))
+    parts = (split_identifiers(searchable(document.title)), split_identifiers(searchable(document.body)))
     identifiers = " ".join(filter(None, parts))
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
         for label in (document.agent, document.type, document.priority):
@@ -156,7 +157,7 @@ def move(change: Change, document_id: int, *, path: str, title: str) -> None:
     assert body is not None, "only a document that was just found is moved"
     change.connection.execute(
         "UPDATE documents SET seq = ?, path = ?, title = ?, identifiers = ? WHERE id = ?",
-        (change.next_seq(), path, title, split_identifiers(f"{title}\n{body}"), document_id),
+        (change.next_seq(), path, title, split_identifiers(searchable(f"{title}\n{body}")), document_id),
     )
 
 

@@ -22,21 +22,31 @@ def error_title(error_type: str, message: str) -> str:
 
 def is_one_line(text: str) -> bool:
     """Whether a text is one line as it is, with nothing in it that hides or reorders."""
-    return text.isprintable() or (printable(text) == text and "\n" not in text and "\t" not in text)
+    if text.isascii():
+        return text.isprintable()
+    return printable(text) == text and "\n" not in text and "\t" not in text
 
 
 def printable(text: str) -> str:
-    """The text without terminal escapes, control characters (but newline and tab) and bidi overrides."""
+    """The text as every output shows it: without controls (but newline and tab), bidi overrides and what is invisible.
+
+    Joiners, variation selectors and tags stay where a text needs them (invisible.py). Every line's end is a newline.
+    """
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
     if text.isascii():
         return text
-    import unicodedata  # noqa: PLC0415  most texts are ASCII
+    from ctxrank.indexer.text.invisible import without_invisible  # noqa: PLC0415  start-up: most texts are ASCII
 
-    # Controls, format characters (bidi, zero width), surrogates, private use: every category C.
-    hidden = {ord(character): None for character in set(text) if unicodedata.category(character).startswith("C")}
-    for character in _KEPT_CONTROLS:
-        hidden.pop(ord(character), None)
-    return text.translate(hidden) if hidden else text
+    return without_invisible(text.replace("\u2028", "\n").replace("\u2029", "\n"))
+
+
+def searchable(text: str) -> str:
+    """The text as an index and a query take it: a word is whole whatever invisible character stands in it."""
+    if text.isascii():
+        return text
+    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: most queries are ASCII
+
+    return without_ignorable(text)
 
 
 def fence(text: str) -> str:
@@ -54,16 +64,25 @@ def joined(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def visible_json(text: str) -> str:
-    """The same JSON with everything escaped that a terminal would obey or that is invisible."""
+def shown_json(text: str) -> str:
+    """JSON as an output has it: without what is default-ignorable and no text needs, the rest escaped as below."""
     if text.isascii() and "\x7f" not in text:
         return text  # JSON itself escapes the other controls
-    import unicodedata  # noqa: PLC0415  most texts are ASCII
+    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: most answers are ASCII
+
+    return visible_json(without_ignorable(text))
+
+
+def visible_json(text: str) -> str:
+    """The same JSON with everything escaped that a terminal would obey or that is invisible: nothing is lost."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    from ctxrank.indexer.text.invisible import is_invisible  # noqa: PLC0415  start-up: most answers are ASCII
 
     hidden = {
         ord(character): _json_escape(character)
         for character in set(text)
-        if character not in _KEPT_CONTROLS and unicodedata.category(character).startswith("C")
+        if is_invisible(character) or character in "\u2028\u2029"
     }
     return text.translate(hidden) if hidden else text
 

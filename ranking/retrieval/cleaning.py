@@ -3,21 +3,21 @@
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode, may_hold_secret
 from ctxrank.indexer.store.connection import DAMAGED_STEP
-from ctxrank.indexer.text.lines import WIPED
+from ctxrank.indexer.text.lines import WIPED, searchable
 
 
 def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
-    """The text as today's rules leave it; what was stored under them is clean already.
+    """The text as today's rules leave it, its words whole; what was stored under the rules is redacted already.
 
     Raises DamagedError for a text that was wiped on the disk.
     """
     if WIPED in text:
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
     if ruleset >= RULESET_VERSION:
-        return text
+        return searchable(text)
     from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  its patterns are compiled only where a row needs them
 
-    return redact(text, mode).text
+    return searchable(redact(text, mode).text)
 
 
 def cleaned_task(task: str, mode: RedactionMode) -> str:

@@ -20,6 +20,7 @@ What was pasted is no query: see `is_pasted`. The tree prints back to text that 
 import re
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import searchable
 
 COLUMNS = ("title", "body")
 FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase", "path", "since", "until")
@@ -144,6 +145,7 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """Parse any text into its tree; linear in its length, and it never raises."""
+    text = searchable(text)
     if not text.isprintable():
         text = re.sub(_UNPRINTABLE, " ", text)
     terms: list[Term] = []
@@ -193,7 +195,8 @@ def parse_query(text: str) -> Query:
 
 def plain_query(text: str, max_words: int = -1) -> Query:
     """A text as words alone: nothing in a description is a filter, an exclusion or a must."""
-    return Query(tuple(Term(word) for word in text.split(maxsplit=max_words)[: max_words if max_words > 0 else None]))
+    words = searchable(text).split(maxsplit=max_words)
+    return Query(tuple(Term(word) for word in words[: max_words if max_words > 0 else None]))
 
 
 def pasted_query(text: str) -> Query:

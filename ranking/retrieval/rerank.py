@@ -11,6 +11,7 @@ from itertools import accumulate
 
 from ctxrank.indexer.engine import Engine, RowText, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates
@@ -59,6 +60,7 @@ def _read_row(
     engine: Engine, row: Candidate, read: RowText, forms: dict[str, frozenset[str]], weights: tuple[float, ...]
 ) -> _Read:
     length, *columns = read
+    columns = list(map(searchable, columns))
     text = "\n".join(columns)
     encoded = text.encode("utf-8", "replace")
     ends = list(accumulate(len(column.encode("utf-8", "replace")) + 1 for column in columns))

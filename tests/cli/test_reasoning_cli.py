@@ -117,7 +117,7 @@ def test_get_full_shows_every_line_and_none_that_looks_like_an_entry(
     capsys.readouterr()
     assert run(["reasoning", "get", "--session", "S", "--full"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1:3] == ["   First.", "   reasoning:9 fake[31m"]
+    assert lines[1:3] == ["   First.", "   reasoning:9 fake"]
     assert lines[3] == "   " + ("word " * 100).rstrip()
 
 

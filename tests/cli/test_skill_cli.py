@@ -67,11 +67,11 @@ def test_a_redacted_output_says_so(folder: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_what_a_terminal_would_obey_is_printed_escaped(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    save("scan", json.dumps("a\x9b31m\u202eb"))
+    save("scan", json.dumps("a\x9b31m\u202eb\x85\ue000"))  # an escape, and what hides, are not printed at all
     capsys.readouterr()
     assert run(["skill", "latest", "scan", "--session", "S"]) == 0
     printed = capsys.readouterr().out
-    assert printed.isascii() and json.loads(printed) == "a\x9b31m\u202eb"
+    assert printed.isascii() and json.loads(printed) == "ab\x85\ue000"
 
 
 def test_a_skill_without_output_exits_1_and_names_those_with_one(

@@ -42,7 +42,8 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.globs import matches, overlap
 from ctxrank.indexer.text.identifiers import split_identifiers
-from ctxrank.indexer.text.lines import is_one_line, one_line, printable, visible_json
+from ctxrank.indexer.text.invisible import without_invisible
+from ctxrank.indexer.text.lines import is_one_line, one_line, printable, shown_json, visible_json
 from ctxrank.indexer.text.passages import split_passages
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.request import AssembleRequest
@@ -157,6 +158,7 @@ def shown(data: bytes) -> None:
     text = _text(data)
     assert _hidden(one_line(text)) == set() and "\n" not in one_line(text)
     assert _hidden(printable(text)) == set()
+    assert _hidden(shown_json(json.dumps(text, ensure_ascii=False))) == set()
     escaped = visible_json(json.dumps(text, ensure_ascii=False))
     assert _hidden(escaped) == set() and json.loads(escaped) == json.loads(json.dumps(text, ensure_ascii=False))
 
@@ -207,7 +209,10 @@ def _text(data: bytes) -> str:
 
 
 def _hidden(text: str) -> set[str]:
-    return {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char)[0] == "C"}
+    """What nobody sees: joiners and a flag's tags only where they are not needed."""
+    needed = set("\u200c\u200d") | set(map(chr, range(0xE0020, 0xE0080)))
+    hidden = {char for char in set(text) - {"\n", "\t"} if unicodedata.category(char)[0] == "C"}
+    return hidden - needed if without_invisible(text) == text else hidden
 
 
 def _assert_bounded(value: object, depth: int) -> None:

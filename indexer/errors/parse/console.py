@@ -8,6 +8,8 @@ tools say what went wrong: a compiler first, a test runner last.
 
 import re
 
+from ctxrank.indexer.text.escapes import without_escapes
+
 # A megabyte holds ten thousand lines, more than anybody reads.
 MAX_HEAD_BYTES = 256 * 1024
 MAX_TAIL_BYTES = 768 * 1024
@@ -15,10 +17,6 @@ MAX_LINE_LENGTH = 2000
 _LINE_TAIL = 400
 _CUT = " … "
 
-# Colours and cursor movement (CSI), titles and links (OSC, ended by BEL, ST or a cut), other two-byte escapes.
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\|(?=\x1b|\Z))|\x1b[()][A-Z0-9]|\x1b[@-Z\\^_=>]?"
-)
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1f\x7f]")
 # What CI systems put before each line: a time, or a time and a stream.
 _TIMESTAMP = re.compile(
@@ -41,9 +39,7 @@ def read_failure(data: bytes) -> str:
 
 def clean(text: str) -> str:
     """The text as a terminal would leave it, without colours, with one kind of line end."""
-    if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
-    text = text.replace("\r\n", "\n")
+    text = without_escapes(text).replace("\r\n", "\n")
     if "\b" in text:
         text = _overstruck(text)
     lines = [_clean_line(line) for line in text.split("\n")]

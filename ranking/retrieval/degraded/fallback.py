@@ -15,7 +15,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
@@ -180,7 +180,7 @@ def _occurs(term: Term, texts: list[_Texts]) -> bool:
 
 def _folded(text: str) -> str:
     """Lower case, on one line."""
-    return " ".join(text.lower().split())
+    return " ".join(searchable(text).lower().split())
 
 
 def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDocument, _Match]]:

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from disguises import IGNORABLE
 from hostile_store import HOSTILE, hidden_in, hostile_store
 from tables import each_row
 
@@ -143,7 +144,9 @@ def test_nothing_that_is_shown_drives_a_terminal(primary: Path, call: str) -> No
 
 
 @each_row("call", [call for call in CALLS if not call.startswith(("bazinga", "export"))])
-def test_json_holds_every_character_and_shows_none_that_hides(primary: Path, call: str) -> None:
+def test_json_holds_no_character_that_only_hides_and_shows_none(primary: Path, call: str) -> None:
     _, out, err = printed(primary, [*_words(call), "--json"])
     assert hidden_in(out + err) == set()
-    assert isinstance(json.loads(out), dict)
+    answer = json.loads(out)
+    assert isinstance(answer, dict)
+    assert set(json.dumps(answer, ensure_ascii=False)) & set(IGNORABLE) == set()

@@ -447,7 +447,7 @@ def test_the_command_reports_lines_and_refuses_what_is_no_file(
     path.write_bytes(as_bytes(HEADER, {**THOUGHT, "session": "\x1b[31mX"}))
     assert run(["import", "jsonl", str(path), "--db", store.location.primary]) == 5
     err = capsys.readouterr().err
-    assert "skipped reasoning line 2: its session '[31mX' is not there" in err
+    assert "skipped reasoning line 2: its session 'X' is not there" in err
     assert "no end line" in err
     assert run(["import", "jsonl", str(tmp_path / "none"), "--db", store.location.primary]) == 2
     assert run(["import", "jsonl", str(tmp_path), "--db", store.location.primary]) == 6

@@ -1,7 +1,6 @@
 """The stored tree follows the disk, and reads no more than what changed."""
 
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from math import ceil
@@ -19,6 +18,7 @@ from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.store import stored_texts
 from ctxrank.indexer.links.sync import count_tokens, index_linked, sync_tree
 from ctxrank.indexer.links.tree import find_tree
+from ctxrank.indexer.redaction.linear_patterns import LinearPattern
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.redaction.user_rules import UserRule, UserRules
 from ctxrank.indexer.store.store import Store
@@ -196,7 +196,7 @@ def test_tokens_are_counted_exactly_where_there_is_a_vocabulary(store: Store) ->
     assert count_tokens(store) == 0
 
 
-_ACME = UserRules((UserRule("acme", re.compile("ACME-[0-9]{4}"), (), "[REDACTED:acme]"),))
+_ACME = UserRules((UserRule("acme", LinearPattern("ACME-[0-9]{4}", "acme"), (), "[REDACTED:acme]"),))
 
 
 @pytest.mark.parametrize(

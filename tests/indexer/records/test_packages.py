@@ -123,7 +123,7 @@ def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:
 def test_a_summary_is_one_line_and_whole(store: Store) -> None:
     long = "word " * 400 + "end"
     saved = save(store, "a.md", summary=f"first\nsecond\r\n\tthird\x1b[31m {long}")
-    assert get_package(store.primary, saved.id).summary == f"first second third[31m {long}"
+    assert get_package(store.primary, saved.id).summary == f"first second third {long}"
 
 
 def test_a_file_that_is_not_there_is_a_note_and_not_a_refusal(store: Store) -> None:

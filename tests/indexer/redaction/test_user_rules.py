@@ -1,13 +1,21 @@
 """A user's own rules and allowed values: what is refused, what they do, and what a project may not."""
 
+import random
+import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from builders import make_store
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.redaction.engine import Redacted, RedactionMode, redact
+from ctxrank.indexer.redaction.linear_patterns import LinearPattern
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, may_hold_secret
 from ctxrank.indexer.redaction.user_rules import UserRules, parse_user_rules
 from ctxrank.indexer.store.blocklist import block_secrets, blocked_secrets
@@ -91,7 +99,7 @@ def test_nothing_given_is_no_rules() -> None:
         ({"rules": [{"name": "A b", "pattern": "x"}]}, "lower-case"),
         ({"rules": [{"name": "a"}]}, "regular expression"),
         ({"rules": [{"name": "a", "pattern": "x", "regex": "y"}]}, "A rule may have"),
-        ({"rules": [{"name": "a", "pattern": "("}]}, "Python"),
+        ({"rules": [{"name": "a", "pattern": "("}]}, "RE2"),
         ({"rules": [{"name": "a", "pattern": "x*"}]}, "at least one character"),
         ({"rules": [{"name": "a", "pattern": "x", "keywords": "x"}]}, "list"),
         ({"rules": [{"name": "a", "pattern": "x", "keywords": [1]}]}, "words"),
@@ -102,7 +110,7 @@ def test_nothing_given_is_no_rules() -> None:
         ({"rules": [{"name": "a", "pattern": "x" * 1001}]}, "At most"),
         ({"allow": "x"}, "list"),
         ({"allow": [1]}, "regex"),
-        ({"allow": [{"regex": "(x+)+y"}]}, "Bound it"),
+        ({"allow": [{"regex": "(x"}]}, "missing )"),
     ],
 )
 def test_a_mistake_is_named_with_what_would_be_right(value: object, word: str) -> None:
@@ -113,12 +121,58 @@ def test_a_mistake_is_named_with_what_would_be_right(value: object, word: str) -
 
 
 @each_row(
-    "pattern",
-    ["(a+)+b", "(a|aa)+b", "(?:a|a){1,50}b", "(?:[a-z]+-)+x", r"\w+\s*=\s*x", "[a-z]+Q", ".*secret", "a{0,5000}b"],
+    "pattern, reason, advice",
+    [
+        ("(?=a)b", "a lookahead", "what stands around"),
+        ("a(?!b)", "a lookahead", "what stands around"),
+        ("(?<=key )a", "a lookbehind", "what stands around"),
+        ("(?<!x)y", "a lookbehind", "what stands around"),
+        (r"(a)\1", "a backreference", "what stands around"),
+        ("(?P<x>a)(?P=x)", "a backreference", "what stands around"),
+        ("(?>a)b", "an atomic group", "what stands around"),
+        (r"key\Z", r"\Z", r"\z"),
+        (r"\u200bkey", r"\u", r"\x{200B}"),
+        ("(?:(?:a|b|ab){1,30}){1,30}z", "too large", "Repeat fewer times"),
+        ("key\ud800", "half a character", "UTF-8"),
+    ],
 )
-def test_a_pattern_that_some_text_could_make_slow_is_refused(pattern: str) -> None:
-    with pytest.raises(UsageError):
-        _rules({"rules": [{"name": "a", "pattern": pattern}]})
+def test_a_pattern_that_the_engine_does_not_have_is_refused_with_what_to_write_instead(
+    pattern: str, reason: str, advice: str
+) -> None:
+    for value in ({"rules": [{"name": "acme", "pattern": pattern}]}, {"allow": [{"regex": pattern}]}):
+        with pytest.raises(UsageError) as caught:
+            _rules(value)
+        assert "config.yaml" in str(caught.value) and reason in str(caught.value) and advice in caught.value.hint
+        assert ("(acme)" in str(caught.value)) == ("rules" in value)
+
+
+def test_a_pattern_that_was_not_compiled_when_it_was_read_is_refused_when_a_text_needs_it() -> None:
+    rules = parse_user_rules({"rules": [{"name": "acme", "pattern": "a(?!b)"}]}, "config.yaml", is_compiled=False)
+    with pytest.raises(UsageError, match="acme"):
+        _redacted("a", rules)
+
+
+@pytest.mark.parametrize("pattern", [
+    "(?:a?){60}a{60}z", "(?:a|b|ab){1,200}z", "(a+)+b", "(a|aa)+b", "(?:a|a){1,50}b", "(?:[a-z]+-)+x", r"\w+\s*=\s*x",
+    "[a-z]+Q", ".*secret", "a{0,900}b", "[ab]*a[ab]{200}c",
+])  # fmt: skip
+def test_no_pattern_takes_long_on_any_text(pattern: str) -> None:
+    """0.1 s where this was written; `re` needs years for some."""
+    rules = _rules({"rules": [{"name": "a", "pattern": pattern, "label": "[X]"}]}).rules
+    rng = random.Random(pattern)
+    for text in ("a" * 100_000, "".join(rng.choices("ab", k=100_000)), "a-" * 50_000, "b" + "a" * 99_999):
+        start = time.process_time()
+        for _ in rules[0].pattern.spans(text):
+            pass
+        assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("pattern", ["a.*b|a", "a[^b]*c|a", "a(?:.*b)?"])
+def test_no_pattern_looks_at_all_that_follows_again_and_again(pattern: str) -> None:
+    """0.4 s where this was written, and 6 s with one look at the rest of the text for each match."""
+    start = time.process_time()
+    assert len(list(LinearPattern(pattern, "a rule").spans("a" * 80_000))) == 80_000
+    assert time.process_time() - start < 3
 
 
 @each_row(
@@ -126,6 +180,48 @@ def test_a_pattern_that_some_text_could_make_slow_is_refused(pattern: str) -> No
 )
 def test_a_pattern_with_bounds_is_taken(pattern: str) -> None:
     assert _rules({"rules": [{"name": "a", "pattern": pattern}]}).rules
+
+
+@each_row("before", ["", "日本語 ", "🙂", "e\u0301 ", "\ue000", "\0", "é" * 3000])
+def test_places_are_in_characters_whatever_precedes_them(before: str) -> None:
+    rules = _rules({"rules": [ACME, {"name": "id", "pattern": r"case №(?P<secret>\d{6})", "label": "[CASE]"}]})
+    text = f"{before}ACME-deadbeef 日本 case №123456 🙂 ACME-deadbeef"
+    assert _redacted(text, rules).text == (f"{before}[REDACTED:acme-key] 日本 case №[CASE] 🙂 [REDACTED:acme-key]")
+
+
+@settings(max_examples=200)
+@given(st.lists(st.sampled_from(["ab1", "ab1xx", "xx", "日", "🙂", " ", "ab", "1", "y" * 700]), max_size=400))
+def test_what_is_found_piece_by_piece_is_what_is_found_at_once(words: list[str]) -> None:
+    text = "".join(words)
+    pattern = LinearPattern("ab1x*", "a rule")
+    assert list(pattern.spans(text * 3)) == [match.span() for match in re.finditer("ab1x*", text * 3)]
+
+
+def test_a_match_over_the_end_of_a_piece_is_found_whole() -> None:
+    pattern = LinearPattern("k[0-9]{30,}", "a rule")
+    for shift in range(0, 2100, 7):
+        text = "k" + "1" * 30 + " "
+        text = text * 300 + "x" * shift + "k" + "2" * 900 + " "
+        assert list(pattern.spans(text))[-1] == (len(text) - 902, len(text) - 1)
+
+
+def test_letters_digits_and_borders_of_words_are_those_of_ascii_and_case_is_that_of_unicode() -> None:
+    for pattern, text, is_found in (
+        (r"\d", "٣", False), (r"x\w", "xé", False), (r"é\b", "é ", False), (r"\pL\pL", "日é", True),
+        ("(?i)straÉe", "STRAée", True), (r"x\z", "x\n", False), ("(?m)^b$", "a\nb\nc", True),
+    ):  # fmt: skip
+        assert LinearPattern(pattern, "a rule").is_found_in(text) == is_found, pattern
+
+
+def test_the_engine_is_loaded_only_where_a_text_meets_a_rule_of_a_users() -> None:
+    code = (
+        "import sys; from ctxrank.indexer.redaction.engine import redact, RedactionMode as M\n"
+        "from ctxrank.indexer.redaction.user_rules import parse_user_rules\n"
+        "rules = parse_user_rules({'rules': [{'name': 'a', 'pattern': 'acme'}]}, 'x', is_compiled=False)\n"
+        "redact('acme'); assert 're2' not in sys.modules\n"
+        "assert redact('acme', M.BOTH.with_rules(rules)).text == '[REDACTED:a]' and 're2' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_mode_is_known_by_its_name_and_its_rules() -> None:

@@ -204,7 +204,7 @@ def test_without_rules_the_mode_is_a_plain_one(store: Store) -> None:
     assert load_config(store).redaction_mode == RedactionMode.PATTERN_ONLY
 
 
-@pytest.mark.parametrize("pattern", ["(", "(a+)+b", "[a-z]+Q", "x*"])
+@pytest.mark.parametrize("pattern", ["(", "a(?!b)", "(?:(?:a|b|ab){1,30}){1,30}z", "x*"])
 def test_a_bad_rule_is_refused_again_and_again(store: Store, pattern: str) -> None:
     path = project(store, f"redaction: {{rules: [{{name: mine, pattern: '{pattern}'}}]}}")
     for _ in range(2):
