@@ -29,7 +29,7 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     """Take over a skills configuration."""
     with call.open() as store:
         path = _existing(file, store.location.root)
-        value, _ = read_config_file(path)
+        value, _ = read_config_file(path, within=store.location.root if file is None else None)
         session_id = None if session is None else find_session(store.primary, session).id
         with store.write() as change:
             seeded = seed_skills(change, value, session_id=session_id)
