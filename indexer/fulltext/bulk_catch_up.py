@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 FILE = "follow.lock"
-# A store may have come with somebody's repository: no link is followed, and a named pipe is not waited for.
-_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # it may have come with a repository: a link, a named pipe
 
 
 class Announcement:
@@ -33,7 +32,7 @@ class Announcement:
 
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
-            self._descriptor = os.open(os.path.join(self._folder, FILE), os.O_CREAT | os.O_RDWR | _FLAGS, 0o600)
+            self._descriptor = os.open(os.path.join(self._folder, FILE), _FLAGS | os.O_CREAT | os.O_RDWR, 0o600)
         self.repeat()
         return self
 
@@ -52,7 +51,7 @@ class Announcement:
 def bulk_catch_up_in_progress(folder: str) -> bool:
     """Whether some process has said so. Those who ask share the lock, so they never take each other for a run."""
     try:
-        descriptor = os.open(os.path.join(folder, FILE), os.O_RDONLY | _FLAGS)
+        descriptor = os.open(os.path.join(folder, FILE), _FLAGS | os.O_RDONLY)
     except OSError:
         return False
     try:
