@@ -4,7 +4,6 @@ What a spawn depends on is forgiven: a bad value becomes its default, with a not
 """
 
 import os
-import sys
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
@@ -239,11 +238,10 @@ def _task(call: Call, options: dict[str, object]) -> str:
     name = "-" if options["task"] == "-" else None if options["task"] is not None else options["task_file"]
     if name is None:
         return _storable(str(options["task"] or ""))
-    if name == "-":
-        return sys.stdin.buffer.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
+    from ctxrank.cli.actions.given import read_given_start  # noqa: PLC0415  start-up: most tasks are arguments
+
     try:
-        with open(str(name), "rb") as file:
-            return file.read(_MAX_TASK_BYTES).decode("utf-8", "replace")
+        return read_given_start(str(name), _MAX_TASK_BYTES).decode("utf-8", "replace")
     except OSError as error:
         call.note(f"The task file {name} cannot be read ({error.strerror}); packages are ranked without a task.")
         return ""

@@ -1,4 +1,12 @@
-"""What a command is given: a text, as its argument, from stdin or from a file; and a group, which may be unknown."""
+"""What a command is given: a text, as its argument, from stdin or from a file; and a group, which may be unknown.
+
+Of a text no more is read than fits:
+
+    read_given("-", 1_000_000)               all of stdin, or UsageError where there is more
+    read_given_start("task.md", 1_000_000)   what comes first
+
+A file may be a pipe: whoever names it means it.
+"""
 
 import sys
 from collections.abc import Callable
@@ -10,6 +18,10 @@ from ctxrank.indexer.store.store import Store
 
 Say = Callable[[str], None]
 _NAMED_GROUPS = 10
+
+# Far above any text that is worth keeping as one: a book has a million characters.
+MAX_TEXT_BYTES = 4_000_000
+MAX_QUERY_BYTES = 100_000
 
 
 def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
@@ -25,15 +37,29 @@ def given_text(say: Say, argument: str | None, file: str | None = None, option: 
         if text is None:
             raise UsageError("There is no text.", "Give it as one argument in quotes, or '-' and the text on stdin.")
         return readable(text, say)
-    if name == "-":
-        return decoded(sys.stdin.buffer.read(), say)
     try:
-        with open(name, "rb") as source:
-            return decoded(source.read(), say)
+        return decoded(read_given(name), say)
     except OSError as error:
         raise UsageError(
             f"{name} cannot be read: {error.strerror}.", "Check the path, or give '-' for stdin."
         ) from error
+
+
+def read_given(name: str, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
+    """All bytes of a file that the user named, '-' for stdin. Raises UsageError where there are more; OSError."""
+    data = read_given_start(name, max_bytes + 1)
+    if len(data) > max_bytes:
+        what = "stdin holds" if name == "-" else f"{name} holds"
+        raise UsageError(f"{what} more than {max_bytes:,} bytes.", "Give the part that matters.")
+    return data
+
+
+def read_given_start(name: str, max_bytes: int) -> bytes:
+    """The first bytes of such a file, and no more of it. Raises OSError."""
+    if name == "-":
+        return sys.stdin.buffer.read(max_bytes)
+    with open(name, "rb") as file:
+        return file.read(max_bytes)
 
 
 def decoded(data: bytes, say: Say) -> str:

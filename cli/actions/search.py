@@ -1,6 +1,5 @@
 """`ctxrank search`: past findings, ranked."""
 
-import sys
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply
@@ -42,7 +41,7 @@ def search(
     is_stdin = query == ("-",)
     now = now_us()
     request = SearchRequest(
-        sys.stdin.read() if is_stdin else " ".join(query), limit, kinds,
+        _from_stdin(call) if is_stdin else " ".join(query), limit, kinds,
         session=tuple(filter(None, sessions)), group=tuple(one for one in groups if one not in ("", "-")),
         agent=agents, type=types, phase=phases, priority=priorities, path=paths,
         since=None if since is None else parse_time(since, now=now),
@@ -62,6 +61,12 @@ def search(
         exit_code=0 if result.hits else 1,
         text_notes=tuple(_text_notes(result)),
     )
+
+
+def _from_stdin(call: Call) -> str:
+    from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given  # noqa: PLC0415  start-up: rare
+
+    return decoded(read_given("-", MAX_QUERY_BYTES), call.note)
 
 
 def _as_json(result: "SearchResult") -> dict[str, object]:

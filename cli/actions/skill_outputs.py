@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given import decoded, readable
+from ctxrank.cli.actions.given import decoded, read_given, readable
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import UsageError
@@ -44,12 +44,12 @@ def save_output(
     )  # fmt: skip
 
 
-def from_stdin(call: Call) -> str:
-    """All of stdin, as far as an output may reach. Raises UsageError where nothing is piped in."""
+def from_stdin(call: Call, max_bytes: int = 4 * MAX_OUTPUT_CHARS) -> str:
+    """All of stdin, as far as an output may reach. Raises UsageError where there is nothing, or more."""
     if sys.stdin.isatty():
         raise UsageError("Nothing is piped in.", "Give it as an argument, or pipe it in.")
-    # A character takes up to four bytes; what is longer still is refused where it is parsed.
-    return decoded(sys.stdin.buffer.read(4 * MAX_OUTPUT_CHARS + 1), call.note)
+    # A character takes up to four bytes.
+    return decoded(read_given("-", max_bytes), call.note)
 
 
 def latest(call: Call, skill: str, session: str, agent: str | None, group: str | None) -> Reply:

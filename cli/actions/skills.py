@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.given import MAX_QUERY_BYTES
 from ctxrank.cli.actions.skill_outputs import from_stdin
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.agents import AGENTS, fold_agent
@@ -29,7 +30,7 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
     """Take over a skills configuration."""
     with call.open() as store:
         path = _existing(file, store.location.root)
-        value, _ = read_config_file(path)
+        value, _ = read_config_file(path, within=store.location.root if file is None else None)
         session_id = None if session is None else find_session(store.primary, session).id
         with store.write() as change:
             seeded = seed_skills(change, value, session_id=session_id)
@@ -126,7 +127,7 @@ def _evidence_lines(agent: str, found: tuple[str, ...], missing: tuple[str, ...]
 
 def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) -> Reply:
     """Choose the optional skills that fit a task."""
-    text = from_stdin(call) if task == ("-",) else " ".join(task)
+    text = from_stdin(call, MAX_QUERY_BYTES) if task == ("-",) else " ".join(task)
     if not text.strip():
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:

@@ -104,6 +104,8 @@ def _state(folder: str, file: _StoredFile) -> str:
         info = os.stat(path)
         if file.stamp.proves(FileStamp(info.st_size, info.st_mtime_ns, info.st_ino)):
             return "same"
+        if info.st_size != file.stamp.size_bytes:
+            return "changed"
         return "same" if sha256_beneath(folder, file.path) == file.sha256 else "changed"
     except OSError:
         return "gone"

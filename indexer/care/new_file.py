@@ -22,7 +22,13 @@ from ctxrank.indexer.catalogue import tables
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.store.connection import APPLICATION_ID, immediate, read_column, read_map
+from ctxrank.indexer.store.connection import (
+    APPLICATION_ID,
+    immediate,
+    keep_temporary_files_beside,
+    read_column,
+    read_map,
+)
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
 
@@ -96,6 +102,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         primary = apsw.Connection(new)
         try:
+            keep_temporary_files_beside(primary, new)
             primary.pragma("journal_mode", "off")  # a file that is not finished is thrown away
             primary.pragma("foreign_keys", False)
             with immediate(primary):

@@ -152,13 +152,13 @@ def _place_unfit(changes: Changes, known: Artifact, reason: str) -> None:
 
 
 def _is_in_unreadable_folder(path: str, reported: dict[str, Skipped | Unreadable]) -> bool:
-    """Whether the walk could not enter a folder above."""
+    """Whether the walk could not enter a folder above, or the tree itself."""
     folder = os.path.dirname(path) if reported else ""
     while folder:
         if folder in reported:
             return isinstance(reported[folder], Unreadable)
         folder = os.path.dirname(folder)
-    return False
+    return isinstance(reported.get(os.curdir), Unreadable)
 
 
 class _Outside:

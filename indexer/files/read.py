@@ -13,10 +13,10 @@ import errno
 import hashlib
 import os
 
-from ctxrank.indexer.beneath import Root, read_open_file
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root, read_open_file
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, TOO_LARGE
+from ctxrank.indexer.files.walk import TOO_LARGE
 from ctxrank.indexer.light_typing import NamedTuple
 
 # How often a file that changes under our eyes is read before we leave it to the next run.
@@ -156,6 +156,8 @@ def _reason_of(error: OSError) -> str:
         return "permission denied"
     if error.errno == errno.ELOOP:  # what O_NOFOLLOW says
         return "a link"
+    if error.errno == errno.EXDEV:
+        return "a link out of the tree"
     if error.errno == errno.ENXIO:  # a socket, and what `Root.open` says
         return "not a regular file"
     if error.errno == errno.EFBIG:

@@ -11,6 +11,9 @@
 What `.gitignore`, `.git/info/exclude` and `.ctxrankignore` hide is simply not there. A `Skipped` is
 something a person may have expected to be indexed, and the reason why it is not. Ignore files above
 the root are not read: the root is where this program's world ends.
+
+Folders are opened one below the other, each from the descriptor of the one above and none that is a link, and what a
+folder holds is looked at by its descriptor: a folder that is exchanged with a link meanwhile is not walked.
 """
 
 import os
@@ -18,15 +21,14 @@ import stat
 from collections.abc import Iterator
 from operator import itemgetter
 
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.files.ignore import IgnoreRules
+    from ctxrank.indexer.files.ignore import IgnoreFiles, IgnoreRules
 
-# Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds and crowds out the rest.
-MAX_FILE_BYTES = 16 * 1024 * 1024
 TOO_LARGE = f"larger than {MAX_FILE_BYTES // (1024 * 1024)} MiB"
 
 # Never entered and never reported, whether or not an ignore file names them: other programs' stores, our own, linked
@@ -78,36 +80,8 @@ def walk(root: str, start: str = "", selection: Selection = _INDEXED) -> Iterato
     Links are never followed. Raises UsageError where `start` points out of the tree.
     """
     parts = _parts_of(start)
-    rules = _rules_of_repository(root) if selection.ignore_files else None
-    # The folders above `start` are opened only for their ignore files and to see that none of them is a link.
-    folder = ""
-    for depth, name in enumerate(parts):
-        if name in selection.skipped:
-            return
-        if selection.ignore_files:
-            rules = _rules_in_folder(root, folder, selection.ignore_files, rules)
-        path = folder + name
-        try:
-            info = os.lstat(os.path.join(root, path))
-        except OSError as error:
-            yield _out_of_sight(_printable(path), error)
-            return
-        is_folder = stat.S_ISDIR(info.st_mode)
-        if rules is not None and rules.hides(path + "/" if is_folder else path):
-            return
-        if not is_folder:
-            is_last = depth == len(parts) - 1
-            if is_last or stat.S_ISLNK(info.st_mode):
-                if not selection.suffixes or name.lower().endswith(selection.suffixes):
-                    yield _judge(root, path, info, selection.max_bytes)
-            else:
-                yield Skipped(path, "not a folder")
-            return
-        if not _is_utf8(name):
-            yield Skipped(_printable(path), "name is not valid UTF-8")
-            return
-        folder = path + "/"
-    yield from _walk_folder(root, folder, rules, selection)
+    with Root(root, max_links=0) as opened:
+        yield from _Walk(opened, selection).entries(parts)
 
 
 def examine(root: str, path: str) -> FoundFile | Skipped:
@@ -115,62 +89,119 @@ def examine(root: str, path: str) -> FoundFile | Skipped:
     return _judge(root, path, os.lstat(os.path.join(root, path)), MAX_FILE_BYTES)
 
 
-def _walk_folder(root: str, top: str, rules: "IgnoreRules | None", selection: Selection) -> Iterator[Entry]:
-    """The files below one folder; `top` is "" or ends with a slash.
-
-    The stack holds, for each open folder, what is left of it. A loop and not a recursion, so that a deep
-    tree costs no stack frames and each file passes through one generator only.
-    """
-    try:
-        stack = [_open_folder(root, top, rules, selection)]
-    except OSError as error:
-        yield _out_of_sight(top.rstrip("/") or ".", error)
-        return
-    while stack:
-        entries, folder, rules = stack[-1]
-        for key, entry in entries:
-            if entry is not None:
-                yield entry
-                continue
-            try:
-                stack.append(_open_folder(root, folder + key, rules, selection))
-                break
-            except OSError as error:
-                yield _out_of_sight(folder + key[:-1], error)
-        else:
-            stack.pop()
-
-
 _Entries = list[tuple[str, Entry | None]]
+_OpenFolder = tuple[Iterator[tuple[str, Entry | None]], str, "IgnoreRules | None"]
 
 
-def _open_folder(
-    root: str, folder: str, rules: "IgnoreRules | None", selection: Selection
-) -> "tuple[Iterator[tuple[str, Entry | None]], str, IgnoreRules | None]":
-    """A folder's entries in order, None for a folder, and the rules that hold inside it.
+class _Walk:
+    """One walk: the root it goes by, and what it is to meet."""
 
-    A folder's key ends with a slash, so that the order of entries is the order of whole paths:
-    `a.md` comes before `a/b.md`, because `.` comes before `/`.
-    """
-    entries, has_ignore_file = _list_folder(root, folder, rules, selection)
-    if has_ignore_file:
-        above, rules = rules, _rules_in_folder(root, folder, selection.ignore_files, rules)
-        if rules is not above:
-            entries, _ = _list_folder(root, folder, rules, selection)
-    entries.sort(key=itemgetter(0))
-    return iter(entries), folder, rules
+    def __init__(self, root: Root, selection: Selection) -> None:
+        self._root = root
+        self._selection = selection
+        self._ignore_files = _ignore_files(root, selection.ignore_files) if selection.ignore_files else None
 
+    def entries(self, parts: list[str]) -> Iterator[Entry]:
+        """What is below the folder that these names lead to, or the one file they lead to."""
+        folder = ""
+        try:
+            rules = self._ignore_files.of_repository() if self._ignore_files is not None else None
+        except OSError as error:
+            yield _out_of_sight(".", error)
+            return
+        # The folders above are opened only for their ignore files and to see that none of them is a link.
+        for depth, name in enumerate(parts):
+            if name in self._selection.skipped:
+                return
+            try:
+                rules = self._rules_in(folder, rules)
+            except OSError as error:
+                yield _out_of_sight(folder[:-1] or ".", error)
+                return
+            path = folder + name
+            try:
+                info = self._root.stat(path)
+            except OSError as error:
+                yield _out_of_sight(_printable(path), error)
+                return
+            is_folder = stat.S_ISDIR(info.st_mode)
+            if rules is not None and rules.hides(path + "/" if is_folder else path):
+                return
+            if not is_folder:
+                is_last = depth == len(parts) - 1
+                if is_last or stat.S_ISLNK(info.st_mode):
+                    suffixes = self._selection.suffixes
+                    if not suffixes or name.lower().endswith(suffixes):
+                        yield _judge(self._root.path, path, info, self._selection.max_bytes)
+                else:
+                    yield Skipped(path, "not a folder")
+                return
+            if not _is_utf8(name):
+                yield Skipped(_printable(path), "name is not valid UTF-8")
+                return
+            folder = path + "/"
+        yield from self._below(folder, rules)
 
-def _list_folder(root: str, folder: str, rules: "IgnoreRules | None", selection: Selection) -> tuple[_Entries, bool]:
-    """A folder's entries as these rules leave them, and whether it has an ignore file of its own.
+    def _below(self, top: str, rules: "IgnoreRules | None") -> Iterator[Entry]:
+        """The files below one folder; `top` is "" or ends with a slash.
 
-    Each is looked at where the system lists it: to come back to it in another order costs a fifth more.
-    """
-    found: _Entries = []
-    has_ignore_file = False
-    skipped, suffixes, ignore_files = selection.skipped, selection.suffixes, selection.ignore_files
-    max_bytes = selection.max_bytes
-    with os.scandir(os.path.join(root, folder)) as entries:
+        The stack holds, for each open folder, what is left of it. A loop and not a recursion, so that a deep
+        tree costs no stack frames and each file passes through one generator only.
+        """
+        try:
+            stack = [self._open_folder(top, rules)]
+        except OSError as error:
+            yield _out_of_sight(top.rstrip("/") or ".", error)
+            return
+        while stack:
+            entries, folder, rules = stack[-1]
+            for key, entry in entries:
+                if entry is not None:
+                    yield entry
+                    continue
+                try:
+                    stack.append(self._open_folder(folder + key, rules))
+                    break
+                except OSError as error:
+                    yield _out_of_sight(folder + key[:-1], error)
+            else:
+                stack.pop()
+
+    def _open_folder(self, folder: str, rules: "IgnoreRules | None") -> _OpenFolder:
+        """A folder's entries in order, None for a folder, and the rules that hold inside it.
+
+        A folder's key ends with a slash, so that the order of entries is the order of whole paths:
+        `a.md` comes before `a/b.md`, because `.` comes before `/`.
+        """
+        entries, has_ignore_file = self._list_folder(folder, rules)
+        if has_ignore_file:
+            above, rules = rules, self._rules_in(folder, rules)
+            if rules is not above:
+                entries, _ = self._list_folder(folder, rules)
+        entries.sort(key=itemgetter(0))
+        return iter(entries), folder, rules
+
+    def _rules_in(self, folder: str, above: "IgnoreRules | None") -> "IgnoreRules | None":
+        return self._ignore_files.in_folder(folder, above) if self._ignore_files is not None else None
+
+    def _list_folder(self, folder: str, rules: "IgnoreRules | None") -> tuple[_Entries, bool]:
+        """A folder's entries as these rules leave them, and whether it has an ignore file of its own."""
+        descriptor = self._root.open_folder(folder.removesuffix("/"))
+        try:
+            with os.scandir(descriptor) as entries:
+                return self._look_through(folder, entries, rules)
+        finally:
+            os.close(descriptor)
+
+    def _look_through(
+        self, folder: str, entries: Iterator[os.DirEntry[str]], rules: "IgnoreRules | None"
+    ) -> tuple[_Entries, bool]:
+        """The same of one listing; each is looked at where it is listed: to come back later costs a fifth more."""
+        found: _Entries = []
+        has_ignore_file = False
+        selection, root = self._selection, self._root.path
+        skipped, suffixes, ignore_files = selection.skipped, selection.suffixes, selection.ignore_files
+        max_bytes = selection.max_bytes
         for entry in entries:
             name = entry.name
             if name in skipped:
@@ -193,7 +224,7 @@ def _list_folder(root: str, folder: str, rules: "IgnoreRules | None", selection:
                 found.append((name, None))
             else:
                 found.append((name, _look_at(root, path, entry, max_bytes)))
-    return found, has_ignore_file
+        return found, has_ignore_file
 
 
 def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> Entry:
@@ -207,18 +238,10 @@ def _look_at(root: str, path: str, entry: os.DirEntry[str], max_bytes: int) -> E
     return _judge(root, path, info, max_bytes)
 
 
-def _rules_of_repository(root: str) -> "IgnoreRules | None":
-    from ctxrank.indexer.files import ignore  # noqa: PLC0415  no ignore file hides a linked artifact
+def _ignore_files(root: Root, names: tuple[str, ...]) -> "IgnoreFiles":
+    from ctxrank.indexer.files.ignore import IgnoreFiles  # noqa: PLC0415  no ignore file hides a linked artifact
 
-    return ignore.rules_of_repository(root)
-
-
-def _rules_in_folder(
-    root: str, folder: str, names: tuple[str, ...], above: "IgnoreRules | None"
-) -> "IgnoreRules | None":
-    from ctxrank.indexer.files import ignore  # noqa: PLC0415  as above
-
-    return ignore.rules_in_folder(root, folder, names, above)
+    return IgnoreFiles(root, names)
 
 
 def _judge(root: str, path: str, info: os.stat_result, max_bytes: int) -> FoundFile | Skipped:

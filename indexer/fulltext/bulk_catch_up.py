@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 FILE = "follow.lock"
+_FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # it may have come with a repository: a link, a named pipe
 
 
 class Announcement:
@@ -31,7 +32,7 @@ class Announcement:
 
     def __enter__(self) -> "Self":
         with contextlib.suppress(OSError):  # a folder that cannot be written
-            self._descriptor = os.open(os.path.join(self._folder, FILE), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            self._descriptor = os.open(os.path.join(self._folder, FILE), _FLAGS | os.O_CREAT | os.O_RDWR, 0o600)
         self.repeat()
         return self
 
@@ -50,7 +51,7 @@ class Announcement:
 def bulk_catch_up_in_progress(folder: str) -> bool:
     """Whether some process has said so. Those who ask share the lock, so they never take each other for a run."""
     try:
-        descriptor = os.open(os.path.join(folder, FILE), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(os.path.join(folder, FILE), _FLAGS | os.O_RDONLY)
     except OSError:
         return False
     try:

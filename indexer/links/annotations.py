@@ -20,10 +20,10 @@ from functools import cache
 
 import apsw
 
-from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, walk
+from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import ID
 from ctxrank.indexer.links.graph import Graph, Node

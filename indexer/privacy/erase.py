@@ -17,7 +17,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.store.connection import read_column, sqlite_errors
+from ctxrank.indexer.store.connection import keep_temporary_files_beside, read_column, sqlite_errors
 from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
 
@@ -98,6 +98,7 @@ def erase(store: Store) -> bool:
     try:
         fts5_of(store).close()
         with sqlite_errors(store.location.primary):
+            keep_temporary_files_beside(store.primary, store.location.primary)
             store.primary.execute("VACUUM")
         # Both, also where the first is kept: the less there is left, the better.
         is_erased = all([_cut_log(store.primary, store.location.primary), _rebuild_index(store)])

@@ -1,18 +1,21 @@
-"""Reading one configuration file: YAML or JSON, by a safe loader, at most 256 KiB."""
+"""Reading one configuration file: YAML or JSON, by a safe loader, at most 256 KiB and 50 levels deep."""
 
 import errno
 import hashlib
 import json
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import yaml
 
-from ctxrank.indexer.beneath import is_inside, read_beneath
+from ctxrank.indexer.beneath import read_beneath, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.light_typing import is_dict, is_list
 
 _MAX_BYTES = 256 * 1024
+_TOO_DEEP = "values lie more than 50 levels deep"
+_MAX_DEPTH = 50  # settings have four levels; a parser takes seconds for thousands
 
 
 class _SameKeyError(ValueError):
@@ -26,10 +29,17 @@ class _SameKeyError(ValueError):
 class _PlainLoader(yaml.SafeLoader):
     """Without aliases, nine lines of which make a value of a thousand million entries, and without same keys."""
 
+    _depth = 0
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise yaml.YAMLError("aliases (*name) are not allowed")
-        return super().compose_node(parent, index)
+        if self._depth > _MAX_DEPTH:
+            raise yaml.YAMLError(_TOO_DEEP)
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """As YAML does, but for a key that occurs twice."""
@@ -60,14 +70,13 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
     A file that lies `within` a folder may not be a link that leaves it: what cannot be parsed is quoted in a message,
     and a project's link must not have others' files quoted.
     """
-    if within is not None and not is_inside(os.path.realpath(within), os.path.realpath(path)):
-        raise UsageError(f"{path} is a link that leaves {within}.", "A project's settings are a file of its own.")
-    data = _bytes_of(path)
+    data = _bytes_of(path, within)
     try:
         is_json = path.endswith(".json")
         value: object = json.loads(data, object_pairs_hook=_object) if is_json else yaml.load(data, _PlainLoader)
         # Dates and other YAML types have no JSON form; a setting has none of them.
         plain: object = json.loads(json.dumps(value, default=str))
+        _check_depth(plain)
     except _SameKeyError as error:
         raise UsageError(f"{path} has the key {error.key!a} twice in one mapping.", "Keep one of the two.") from error
     except (ValueError, TypeError, yaml.YAMLError, RecursionError) as error:
@@ -78,12 +87,30 @@ def read_config_file(path: str, *, within: str | None = None) -> tuple[object, s
     return plain, hashlib.sha256(data).hexdigest()
 
 
-def _bytes_of(path: str) -> bytes:
+def _check_depth(value: object) -> None:
+    """Raises ValueError for JSON that is deeper than YAML may be."""
+    level = [value]
+    for _ in range(_MAX_DEPTH + 1):
+        level = [inner for one in level for inner in _inner(one)]
+        if not level:
+            return
+    raise ValueError(_TOO_DEEP)
+
+
+def _inner(value: object) -> Iterable[object]:
+    return value.values() if is_dict(value) else value if is_list(value) else ()
+
+
+def _bytes_of(path: str, within: str | None) -> bytes:
     """The bytes of a file that is small enough for settings. Raises UsageError, CtxrankError."""
-    folder, name = os.path.split(path)
     try:
-        return read_beneath(folder, name, _MAX_BYTES, follow_link=True)
+        if within is None:
+            return read_file(path, _MAX_BYTES)
+        return read_beneath(within, os.path.relpath(path, within), _MAX_BYTES, follow_link=True)
     except OSError as error:
+        if error.errno == errno.EXDEV:
+            message = f"{path} is a link that leaves {within}."
+            raise UsageError(message, "A project's settings are a file of its own.") from error
         if error.errno == errno.ENXIO:
             raise UsageError(f"{path} is not a file.", "A configuration is a file of a few lines.") from error
         if error.errno == errno.EFBIG:

@@ -71,12 +71,27 @@ def open_database(
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(path, flags=flags)
             prepared = _prepare(connection, busy_ms, check)
+            keep_temporary_files_beside(prepared, path)
             _refuse_cut_off(prepared, path)
             return prepared
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
             return _open_unwritable(path)
+
+
+def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
+    """Let SQLite put the files that a VACUUM or a large sort needs for a moment into the folder of a database.
+
+    Else they lie in /var/tmp, which everybody shares and which may be another disk: a copy of all texts. The folder
+    holds for the whole process, until another database is opened. Temporary tables of the connection go.
+    """
+    try:
+        # It is called deprecated because all connections share it. The variable SQLITE_TMPDIR is shared, too, and
+        # would be handed on to every command that this process runs.
+        connection.pragma("temp_store_directory", os.path.dirname(path))
+    except apsw.SQLError:  # a folder that cannot be written
+        return
 
 
 def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:
@@ -310,6 +325,12 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
         return DamagedError(f"{what} is damaged ({error}).", DAMAGED_STEP)
     # Where there is no room for its shared memory, SQLite calls a full disk an I/O error.
     if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and _is_full(os.path.dirname(what))):
+        folder = _full_temporary_folder(os.path.dirname(what))
+        if folder:
+            return CtxrankError(
+                f"The disk for temporary files, {folder}, is full.",
+                "Free some space, or name another in SQLITE_TMPDIR.",
+            )
         return CtxrankError(f"The disk that holds {what} is full.", "Free some space and try again.")
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return CtxrankError(f"{what} cannot be written.", "Check the permissions of the file and its folder.")
@@ -322,6 +343,18 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
             f"The system could not read or write {what} ({error}).", "Check the disk and its space, then try again."
         )
     return CtxrankError(f"SQLite refused on {what}: {error}")
+
+
+def _full_temporary_folder(folder: str) -> str:
+    """Where SQLite puts temporary files of a store that cannot be written, if that is what is full; '' if it is not.
+
+    Those of any other store lie in its own folder.
+    """
+    if not folder or os.access(folder, os.W_OK):
+        return ""
+    places = [os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp", os.curdir]
+    place = next((place for place in places if place and os.path.isdir(place) and os.access(place, os.W_OK)), "")
+    return place if place and _is_full(place) else ""
 
 
 def _is_full(folder: str) -> bool:

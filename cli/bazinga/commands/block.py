@@ -97,9 +97,10 @@ def _values(call: BazingaCall) -> dict[str, str]:
 def _params(path: str) -> dict[str, str]:
     import json  # noqa: PLC0415  only a parameter file needs it
 
+    from ctxrank.cli.actions.given import read_given  # noqa: PLC0415  as above
+
     try:
-        with open(path, encoding="utf-8") as file:
-            value: object = json.load(file)
+        value: object = json.loads(read_given(path).decode())
     except OSError as error:
         raise UsageError(f"the params file {path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:

@@ -2,6 +2,7 @@
 
 import json
 
+from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.bazinga.arguments import group_name, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.views import TOKEN_USAGE, VIEWS, rows
@@ -51,8 +52,7 @@ def _payload(call: BazingaCall, path: str | None, text: str | None) -> str:
             raise UsageError("There is no payload.", "Give it as the third argument or in --payload-file FILE.")
         return text
     try:
-        with open(call.path_of(path), encoding="utf-8") as file:
-            payload = file.read().strip()
+        payload = read_given(call.path_of(path)).decode().strip()
         json.loads(payload)
     except OSError as error:
         raise UsageError(f"The payload file {path} cannot be read: {error.strerror}.") from error

@@ -2,7 +2,7 @@
 
 import json
 
-from ctxrank.cli.actions.given import decoded, readable
+from ctxrank.cli.actions.given import decoded, read_given, readable
 from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -57,8 +57,7 @@ def save_reasoning(call: BazingaCall) -> int:
 def _content(call: BazingaCall, path: str | None, text: str | None) -> str:
     if path is not None:
         try:
-            with open(call.path_of(path), "rb") as file:
-                return decoded(file.read(), call.complain)
+            return decoded(read_given(call.path_of(path)), call.complain)
         except OSError as error:
             raise UsageError(f"The content file {path} cannot be read: {error.strerror}.") from error
     if text is None:

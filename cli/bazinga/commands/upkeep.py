@@ -1,5 +1,6 @@
 """The predecessor's commands for a database's health, raw queries and paths."""
 
+import _thread
 import os
 import sys
 
@@ -10,17 +11,32 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.store.connection import read_column, sqlite_errors
 
 _SHOWN_PROBLEMS = 3
+_GRACE_SECONDS = 0.5
 
 
 def query(call: BazingaCall) -> int:
     """Run one SELECT over the predecessor's tables, which are views here."""
     if not call.arguments:
         raise UsageError("query requires an SQL statement.", "Give one SELECT.")
-    found = views.select(call.store, " ".join(call.arguments))
+    is_done = _thread.allocate_lock()
+    is_done.acquire()
+    _thread.start_new_thread(_give_up_after, (is_done, views.MAX_SECONDS + _GRACE_SECONDS))
+    try:
+        found = views.select(call.store, " ".join(call.arguments))
+    finally:
+        is_done.release()
     if found.is_cut:
-        call.complain(f"Only the first {views.MAX_ROWS:,} rows are shown: narrow the query, or give it a LIMIT.")
+        call.complain(f"Only the first {len(found.rows):,} rows are shown: narrow the query, or give it a LIMIT.")
     call.answer(objects(found))
     return 0
+
+
+def _give_up_after(is_done: "_thread.LockType", seconds: float) -> None:
+    """End the process where SQLite does not come back in time; it can be stopped between two of its steps alone."""
+    if is_done.acquire(timeout=seconds):
+        return
+    print("Error: The query took too long, and was ended with the process. Narrow it.", file=sys.stderr, flush=True)
+    os._exit(1)  # what is wrong with an argument is 1 there
 
 
 def integrity_check(call: BazingaCall) -> int:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.bazinga.database.source import read_predecessor
+from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import ImportReport, ImportRun
@@ -76,8 +77,7 @@ def _skills_config(run: ImportRun, db_path: str) -> Iterator[Line]:
     """The predecessor's settings, a file next to its database; one that cannot be read is only noted."""
     path = os.path.join(os.path.dirname(os.path.abspath(db_path)), SKILLS_CONFIG_FILE)
     try:
-        with open(path, "rb") as file:
-            text = file.read(_SKILLS_CONFIG_MAX_BYTES).decode("utf-8-sig")
+        text = read_file(path, _SKILLS_CONFIG_MAX_BYTES).decode("utf-8-sig")
         value: object = json.loads(text)
     except FileNotFoundError:
         return

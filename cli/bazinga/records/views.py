@@ -19,7 +19,10 @@ from ctxrank.indexer.store.store import Store
 TOKEN_USAGE = "token_usage"  # events of this subtype were a table of their own there
 MAX_ROWS = 10_000
 MAX_SECONDS = 10.0
-_MAX_VALUE_BYTES = 64 * 2**20
+MAX_ANSWER_CHARS = 64 * 2**20  # as JSON, of which a few copies are made
+_MAX_VALUE_BYTES = 16 * 2**20
+_MAX_HEAP_BYTES = 192 * 2**20  # of SQLite: with the answer and the program far below 512 MB
+_VALUE_CHARS = 64  # what a value takes beside its text
 _STEPS_BETWEEN_CLOCKS = 20_000  # of SQLite's machine: about a millisecond
 
 Value = str | int | float | bytes | None
@@ -154,20 +157,23 @@ def scope_id(session: str, group: str, agent: str, iteration: int, package_id: i
 
 
 def select(store: Store, query: str) -> Rows:
-    """The answer to the caller's SELECT over the views, at most MAX_ROWS rows in at most MAX_SECONDS.
+    """The answer to the caller's SELECT over the views: MAX_ROWS rows and MAX_ANSWER_CHARS at most, in MAX_SECONDS.
 
     Raises UsageError for what is no single SELECT, what is refused, what SQLite does not understand or what
-    takes too long.
+    takes too long or too much memory. A call into SQLite that lasts (LIKE with many %) can outlast the limit.
     """
     if not query.strip().upper().startswith("SELECT"):
         raise UsageError("Only SELECT queries are allowed.", "Begin with SELECT.")
     is_own = not store.primary.readonly("main")
     connection = _open_read_only(store) if is_own else store.primary
+    heap_bytes = apsw.hard_heap_limit(_MAX_HEAP_BYTES)
     try:
+        connection.pragma("temp_store", 2)  # in memory, which is limited: a sort fills no disk
         _make_views(connection)
         _lock_down(connection)
         return _selected(connection, query)
     finally:
+        apsw.hard_heap_limit(heap_bytes)
         if is_own:
             connection.close()
 
@@ -224,21 +230,34 @@ def _selected(connection: apsw.Connection, query: str) -> Rows:
     cursor.exec_trace = count
     columns: tuple[str, ...] = ()
     found: list[tuple[Value, ...]] = []
+    size = 0
     try:
         for row in cursor.execute(query):
             columns = columns or _columns(cursor)
-            if len(found) == MAX_ROWS:
+            size += sum(map(_json_chars, row)) + sum(map(len, columns))
+            if len(found) == MAX_ROWS or (size > MAX_ANSWER_CHARS and found):
                 return Rows(columns, tuple(found), is_cut=True)
+            if size > MAX_ANSWER_CHARS:
+                raise UsageError("A row of the answer is too large to be shown.", "Name the columns you need.")
             found.append(row)
     except apsw.ExecTraceAbort as error:
         raise UsageError("Only one statement at a time is allowed.", "Give one SELECT.") from error
     except apsw.InterruptError as error:
         raise UsageError(f"The query took longer than {MAX_SECONDS:g} s and was stopped.", "Narrow it.") from error
+    except (MemoryError, apsw.NoMemError) as error:
+        raise UsageError("The query needs too much memory and was stopped.", "Narrow it.") from error
     except apsw.AuthError as error:
         raise UsageError(f"The query is refused: {error}.", _TABLES) from error
     except (apsw.SQLError, apsw.TooBigError, apsw.MismatchError) as error:
         raise UsageError(f"SQLite refuses the query: {error}.", _TABLES) from error
     return Rows(columns, tuple(found))
+
+
+def _json_chars(value: Value) -> int:
+    """At least what a value takes in JSON, where each character that is not plain is escaped."""
+    if isinstance(value, str):
+        return _VALUE_CHARS + len(value) * (1 if value.isascii() and value.isprintable() else 12)
+    return _VALUE_CHARS + (2 * len(value) if isinstance(value, bytes) else 0)
 
 
 def _columns(cursor: apsw.Cursor) -> tuple[str, ...]:

@@ -9,8 +9,7 @@ several tasks that link to the same spec goes into that spec, so that the next t
 
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer.beneath import read_beneath
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, read_beneath
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
 from ctxrank.indexer.links.patch import unified_diff, with_link

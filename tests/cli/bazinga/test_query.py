@@ -1,5 +1,8 @@
 """Raw queries over the predecessor's tables, and what looks after a store: they read, and break nothing."""
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -92,6 +95,65 @@ def test_more_rows_than_anybody_reads_are_cut_with_a_note(project: Project, monk
     monkeypatch.setattr(views, "MAX_ROWS", 2)
     answer = project.bazinga("query", "SELECT column1 AS n FROM (VALUES (1), (2), (3))")
     assert answer.json() == [{"n": 1}, {"n": 2}] and "Only the first 2 rows" in answer.err
+
+
+def endless(limit: int) -> str:
+    """A table with a column x, of as many rows."""
+    return f"(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT {limit}) SELECT x FROM c)"
+
+
+def test_an_answer_that_is_too_large_is_cut_with_a_note(project: Project) -> None:
+    answer = project.bazinga("query", f"SELECT hex(zeroblob(8000000)) AS a FROM {endless(1_000_000)}")
+    assert len(answer.json()) == 4 and "Only the first 4 rows" in answer.err
+    answer = project.bazinga("query", "SELECT " + ", ".join(f"hex(zeroblob(8000000)) AS a{i}" for i in range(5)))
+    assert answer.code == 1 and "too large to be shown" in answer.err
+
+
+@pytest.mark.parametrize("order", ["y", "y || x"])
+def test_a_query_that_wants_too_much_memory_is_stopped(project: Project, order: str) -> None:
+    many = f"SELECT hex(zeroblob(4000000)) || x AS y FROM {endless(10_000)} ORDER BY {order}"
+    answer = project.bazinga("query", many)
+    assert answer.code == 1 and "too much memory" in answer.err
+    assert project.json("query", "SELECT 1 AS n") == [{"n": 1}]
+
+
+def test_a_query_that_sqlite_does_not_come_back_from_ends_with_the_process(tmp_path: Path) -> None:
+    slow = "SELECT instr(replace(hex(zeroblob(5000000)),'00','ab'), replace(hex(zeroblob(2500000)),'00','ab') || 'c')"
+    code = f"""
+import sys
+from ctxrank.cli.bazinga.records import views
+from ctxrank.cli.bazinga import run
+from ctxrank.cli.call import Call
+views.MAX_SECONDS = -0.3
+run.run(Call(), ("--project-root", sys.argv[1], "query", {slow!r}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "took too long" in done.stderr
+
+
+@pytest.mark.slow
+def test_ten_seconds_and_half_a_gigabyte_are_hard_limits(tmp_path: Path) -> None:
+    Project(tmp_path)
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], timeout=60, stdout=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)"
+    )
+    for query in (
+        f"SELECT sum(x) FROM {endless(-1)}",
+        f"SELECT hex(zeroblob(8000000)) FROM {endless(-1)}",
+        f"SELECT replace(hex(zeroblob(500000)), '00', char(1)) FROM {endless(-1)}",
+        f"SELECT {', '.join(f'x AS a{i}' for i in range(1500))} FROM {endless(-1)}",
+    ):
+        started = time.monotonic()
+        command = [sys.executable, "-m", "ctxrank.cli", "bazinga", "--project-root", str(tmp_path), "query", query]
+        done = subprocess.run(
+            [sys.executable, "-c", code, *command], capture_output=True, text=True, timeout=60, check=True
+        )
+        assert time.monotonic() - started < 15, query
+        assert int(done.stdout) < 512, query
 
 
 def test_a_sound_store_is_ok_and_d10_recovering_it_changes_nothing(project: Project) -> None:

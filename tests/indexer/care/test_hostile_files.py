@@ -50,7 +50,9 @@ def test_an_index_that_is_a_link_is_replaced_and_what_it_leads_to_is_not_touched
     assert precious.read_bytes() == before and not (project / ".ctxrank" / "index.db").is_symlink()
 
 
-@pytest.mark.parametrize("name", ["ctxrank.db", "ctxrank.db-wal", "index.db-wal", "index.db-shm", "index.lock"])
+@pytest.mark.parametrize(
+    "name", ["ctxrank.db", "ctxrank.db-wal", "index.db-wal", "index.db-shm", "index.lock", "follow.lock"]
+)
 def test_no_file_of_a_store_is_written_through_a_link(project: Path, precious: Path, name: str) -> None:
     before = precious.read_bytes()
     _link(project, name, precious)
@@ -141,3 +143,63 @@ def test_a_file_that_is_being_written_is_its_owners_alone_from_the_first_byte(pr
         modes = {name: stat.S_IMODE(os.stat(os.path.join(store.location.folder, name)).st_mode) for name in names}
     assert {"ctxrank.db-wal", "ctxrank.db-shm", "index.db-wal"} <= modes.keys()
     assert set(modes.values()) == {0o600}
+
+
+# Files that a command opens without being told to; a configuration alone, since it ends most commands.
+PLACES = (
+    (
+        ".gitignore", ".ctxrankignore", "docs/.gitignore", ".git/info/exclude", "linked/.git", ".ctxrank/follow.lock",
+        ".ctxrank/index.lock", ".ctxrank/backups", "docs/b.md", "src/a.py", ".contextia/work/tasks/TASK-1.md",
+    ),
+    (".ctxrank/config.yaml",),
+    (".contextia/config.yaml",),
+    ("bazinga/skills_config.json",),
+    ("user/ctxrank/config.yaml",),
+)  # fmt: skip
+COMMANDS = (
+    ["index"], ["search", "walrus"], ["check"], ["session", "create", "t"], ["skill", "seed"],
+    ["assemble", "--session", "s", "--agent", "developer"], ["status"], ["doctor"], ["context", "TASK-1"],
+)  # fmt: skip
+
+
+KINDS = ("pipe", "device", "sparse", "circle")
+
+
+@pytest.mark.parametrize(
+    ("places", "kind"),
+    [
+        pytest.param(
+            places, kind, marks=[pytest.mark.slow] if places is not PLACES[0] and kind != "pipe" else [],
+            id=f"{kind} {places[0] if len(places) == 1 else 'files'}",
+        )
+        for places in PLACES for kind in KINDS
+    ],
+)  # fmt: skip
+def test_what_is_no_file_is_waited_for_nowhere(
+    project: Path, tmp_path: Path, places: tuple[str, ...], kind: str
+) -> None:
+    (project / "linked").mkdir()
+    for place in places:
+        path = project / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "sparse":
+            with path.open("wb") as file:
+                file.truncate(10 * 1024**3)
+        else:
+            path.symlink_to("/dev/zero" if kind == "device" else path)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    os.mkfifo(cache / "fb374d419588a4632f3f557e76b4b70aebbca790")
+    env = {**os.environ, "XDG_CONFIG_HOME": str(project / "user"), "TIKTOKEN_CACHE_DIR": str(cache)}
+    commands = COMMANDS if len(places) > 1 else COMMANDS[:6]
+    for words in (*commands, ["search", "walrus"]):
+        folder = project / "linked" if words is commands[1] else project
+        done = subprocess.run(
+            [*CTXRANK, *words], cwd=folder, env=env, capture_output=True, text=True, timeout=20, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode in range(8) and "Traceback" not in done.stderr, (words, done.stderr)
+        assert "should not" not in done.stderr, (words, done.stderr)

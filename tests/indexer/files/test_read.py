@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from tables import each_row
 
+from ctxrank.indexer.beneath import MAX_FILE_BYTES
 from ctxrank.indexer.files import read as read_module
 from ctxrank.indexer.files.read import FileText, ReadSkip, read_text_file
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 

@@ -1,6 +1,8 @@
 """Indexing a tree again and again: what is read, what is written, and what is no longer found."""
 
 import os
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -503,3 +505,58 @@ def test_a_file_that_was_away_and_comes_back_as_it_was_is_found_again(store: Sto
     assert index_artifacts(store).removed == ("a.md",)
     (tmp_path.parent / "away.md").rename(file)
     assert index_artifacts(store).added == ("a.md",) and finds(store, "zebra") == 1
+
+
+def test_nothing_outside_is_indexed_while_a_folder_is_exchanged_with_a_link_all_the_time(tmp_path: Path) -> None:
+    top, outside, spare = tmp_path / "top", tmp_path / "outside", tmp_path / "spare"
+    for number in range(40):
+        put(top, f"docs/{number}.md", f"inside {number}")
+        put(outside, f"{number}.md", f"zorblax {number}")
+    (tmp_path / "link").symlink_to(outside)
+    is_over = threading.Event()
+    exchanges = 0
+
+    def exchange() -> None:
+        nonlocal exchanges
+        while not is_over.is_set():
+            os.rename(top / "docs", spare)
+            os.rename(tmp_path / "link", top / "docs")
+            os.rename(top / "docs", tmp_path / "link")
+            os.rename(spare, top / "docs")
+            exchanges += 1
+
+    with create_store(str(top)) as store:
+        other = threading.Thread(target=exchange)
+        other.start()
+        try:
+            ends = time.monotonic() + 1
+            while time.monotonic() < ends:
+                index_artifacts(store)
+        finally:
+            is_over.set()
+            other.join()
+        assert exchanges > 100
+        assert rows(store, "SELECT path FROM documents WHERE body LIKE '%zorblax%' OR title LIKE '%zorblax%'") == []
+        assert index_artifacts(store).skipped == ()
+        assert (finds(store, "inside"), finds(store, "zorblax")) == (40, 0)
+
+
+def test_a_folder_whose_ignore_file_cannot_be_rules_gets_nothing_new_and_loses_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    put(tmp_path, "docs/a.md", "what was known")
+    put(tmp_path, "other/b.md", "elsewhere")
+    index_artifacts(store)
+    put(tmp_path, "docs/new.md", "what came later")
+    put(tmp_path, "docs/.gitignore", b"new.md\n" + b"#" * (1024 * 1024))
+    report = index_artifacts(store)
+    assert [tuple(one) for one in report.skipped] == [("docs", "not read, because its .gitignore is larger than 1 MiB")]
+    assert (report.added, report.removed, report.unchanged) == ((), (), 2)
+    assert (finds(store, "known"), finds(store, "later")) == (1, 0)
+    put(tmp_path, "docs/.gitignore", "new.md\n")
+    put(tmp_path, ".gitignore", "x\n" * 10_001)
+    put(tmp_path, "c.md", "at the top")
+    assert [tuple(one) for one in index_artifacts(store).skipped] == [
+        (".", "not read, because its .gitignore has more than 10,000 patterns")
+    ]
+    assert (finds(store, "known"), finds(store, "top")) == (1, 0)

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from ctxrank.indexer.beneath import MAX_FILE_BYTES
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES, Selection, Skipped, Unreadable, walk
+from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 with_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -307,11 +308,38 @@ def test_what_may_not_be_looked_at_is_told_from_what_is_no_file(tmp_path: Path) 
         (tmp_path / "private").chmod(0o700)
 
 
-def test_an_ignore_file_that_is_a_pipe_or_too_large_says_nothing_and_is_not_waited_for(tmp_path: Path) -> None:
-    put(tmp_path, "a.md", ".git/info/x")
+def test_an_ignore_file_that_is_no_file_says_nothing_and_is_not_waited_for(tmp_path: Path) -> None:
+    put(tmp_path, "a.md", "b/a.md", ".git/info/x")
     os.mkfifo(tmp_path / ".git/info/exclude")
     os.mkfifo(tmp_path / ".gitignore")
-    with (tmp_path / ".ctxrankignore").open("wb") as file:
-        file.write(b"a.md\n")
-        file.truncate(MAX_FILE_BYTES + 1)
-    assert found(tmp_path) == ["a.md"]
+    (tmp_path / ".ctxrankignore").symlink_to("/dev/zero")
+    (tmp_path / "b/.gitignore").mkdir()
+    assert found(tmp_path) == ["a.md", "b/a.md"]
+
+
+def test_a_walk_enters_no_folder_that_was_exchanged_with_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, outside = tmp_path / "top", tmp_path / "outside"
+    put(top, "docs/a.md", "inner/a.md", "z.md")
+    put(outside, "secret.md")
+    system_open = os.open
+
+    def exchange(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if path in ("docs", "inner") and not (top / path).is_symlink():
+            (top / path).rename(top / f".{path}")
+            (top / path).symlink_to(outside if path == "docs" else top)
+        return system_open(path, flags, mode, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", exchange)
+    assert found(top) == ["z.md"]
+    assert set(skipped(top)) == {"docs", "inner"}
+
+
+def test_a_walk_that_is_given_up_holds_nothing(tmp_path: Path) -> None:
+    put(tmp_path, "a/b/c.md", "a/b/d.md")
+    before = len(os.listdir("/proc/self/fd"))
+    walking = walk(str(tmp_path))
+    next(walking)
+    del walking
+    assert len(os.listdir("/proc/self/fd")) == before

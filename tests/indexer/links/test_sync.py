@@ -10,10 +10,9 @@ import pytest
 from builders import make_store, search_ids, write_file
 from linked_builders import age, copy_fixture, tree_of, write_artifact
 
-from ctxrank.indexer.beneath import OpenFile, Root
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, OpenFile, Root
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.scan import index_artifacts
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 from ctxrank.indexer.links.graph import load_graph
 from ctxrank.indexer.links.store import stored_texts
 from ctxrank.indexer.links.sync import count_tokens, index_linked, sync_tree

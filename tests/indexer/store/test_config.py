@@ -10,6 +10,7 @@ import pytest
 from builders import found, make_store, open_again, run_child, save
 
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.links.frontmatter import read_frontmatter
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import RETRIEVAL_LIMITS, load_config, says_no_fts5
@@ -321,3 +322,55 @@ def test_why_a_file_cannot_be_parsed_is_a_sentence(tmp_path: Path, name: str, te
     (tmp_path / name).write_text(text)
     with pytest.raises(UsageError, match=r"cannot be parsed: .*[^.]\.$"):
         read_config_file(str(tmp_path / name))
+
+
+DEEP = {
+    "flow": "a: " + "[" * 5000 + "]" * 5000,
+    "mappings": "a: " + "{a: " * 5000 + "}" * 5000,
+    "dashes": "a:\n" + "- " * 5000 + "x",
+    "lines": "\n".join(" " * depth + "a:" for depth in range(700)),
+    "questions": "? " * 5000 + "x",
+    "open": "[" * 5000,
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_a_file_of_any_depth_is_refused_in_words_and_soon(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text(text)
+    (tmp_path / "config.json").write_text('{"a": ' * 60 + "1" + "}" * 60)
+    started = time.monotonic()
+    for name in ("config.yaml", "config.json"):
+        with pytest.raises(UsageError, match="more than 50 levels deep"):
+            read_config_file(str(tmp_path / name))
+    read_frontmatter(f"---\n{text}\n---\n")
+    assert time.monotonic() - started < 4
+
+
+def test_a_projects_file_is_opened_beneath_the_project(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "own.yaml").write_text("a: 1")
+    (project / "real.yaml").write_text("a: 2")
+    (project / "inside.yaml").symlink_to("real.yaml")
+    (project / "outside.yaml").symlink_to(tmp_path / "own.yaml")
+    assert read_config_file(str(project / "inside.yaml"), within=str(project))[0] == {"a": 2}
+    assert read_config_file(str(project / "outside.yaml"))[0] == {"a": 1}
+    with pytest.raises(UsageError, match="is a link that leaves"):
+        read_config_file(str(project / "outside.yaml"), within=str(project))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "sparse", "circle"])
+def test_a_configuration_that_is_no_file_is_said_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "config.yaml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "sparse":
+        with path.open("wb") as file:
+            file.truncate(10 * 1024**3)
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else path)
+    started = time.monotonic()
+    for within in (None, str(tmp_path)):
+        with pytest.raises(CtxrankError):
+            read_config_file(str(path), within=within)
+    assert time.monotonic() - started < 1

@@ -1,5 +1,6 @@
 """The machine around a store: full, read-only, without permission, out of files, with a wrong clock or an odd path."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -7,7 +8,9 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.fulltext.index_file import health_of
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.privacy import redact_again as redact_again_module
+from ctxrank.indexer.privacy.erase import erase
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -347,3 +351,74 @@ def test_a_success_that_was_killed_before_it_was_learnt_from_is_learnt_from_the_
         assert store.primary.execute(counts).get == (1, 1)
         assert call_command(*command).code == 0
         assert store.primary.execute(counts).get == (1, 0)
+
+
+def nameless_files() -> set[str]:
+    """The open files of this process that never had a name, or only a temporary one of SQLite's."""
+    found: set[str] = set()
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            path = os.readlink(f"/proc/self/fd/{name}")
+            if os.path.basename(path).startswith(("#", "etilqs_")):
+                found.add(path)
+    return found
+
+
+@contextlib.contextmanager
+def folders_of_temporary_files() -> Generator[set[str], None, None]:
+    """The folders in which SQLite makes temporary files."""
+    seen: set[str] = set()
+    is_over = threading.Event()
+    before = nameless_files()  # pytest has some
+
+    def look() -> None:
+        while not is_over.is_set():
+            seen.update(os.path.dirname(path) for path in nameless_files() - before)
+            time.sleep(0.001)
+
+    other = threading.Thread(target=look)
+    other.start()
+    try:
+        yield seen
+    finally:
+        is_over.set()
+        other.join()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not show open files")
+def test_what_sqlite_writes_for_a_moment_lies_in_the_folder_of_the_store(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    with make_store(tmp_path) as store:
+        folder = store.location.folder
+        with store.write() as change:
+            change.connection.executemany(
+                "INSERT INTO settings (key, value) VALUES (?, ?)",
+                ((f"k{n}", f"{n % 977}" * 500) for n in range(20_000)),
+            )
+        with make_store(tmp_path / "other"), folders_of_temporary_files() as seen:
+            assert erase(store)
+        assert seen == {folder}
+        with make_store(tmp_path / "other") as other, folders_of_temporary_files() as seen:
+            sort = "SELECT count(*) FROM (SELECT value FROM s.settings ORDER BY value LIMIT 100000)"
+            other.primary.execute("ATTACH ? AS s", (store.location.primary,))
+            other.primary.execute(sort).fetchall()
+            assert seen <= {other.location.folder}
+    assert "SQLITE_TMPDIR" not in os.environ  # which the commands of `error run` would get
+    assert not [name for name in os.listdir(folder) if name.startswith("etilqs")]
+
+
+def test_a_full_temporary_disk_is_named_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is asked for a store that cannot be written; any other store's temporary files are its own."""
+    system_access = os.access
+    monkeypatch.setenv("SQLITE_TMPDIR", "/var/tmp")
+    full = os.statvfs_result((0,) * 11)
+    monkeypatch.setattr(os, "statvfs", {"/var/tmp": full}.__getitem__)
+    what = str(tmp_path / "ctxrank.db")
+    assert translate(apsw.FullError(), what).message == f"The disk that holds {what} is full."
+
+    def access(path: str, mode: int) -> bool:
+        return path != str(tmp_path) and system_access(path, mode)
+
+    monkeypatch.setattr(os, "access", access)
+    error = translate(apsw.FullError(), what)
+    assert (error.exit_code, error.message) == (6, "The disk for temporary files, /var/tmp, is full.")

@@ -3,7 +3,9 @@
 import gzip
 import hashlib
 import math
+import os
 import socket
+import tempfile
 import time
 from pathlib import Path
 
@@ -189,3 +191,64 @@ def test_a_model_has_the_factor_of_its_family(model: str, factor: float) -> None
 )
 def test_a_model_has_its_context_limit(model: str | None, limit: tuple[int, bool]) -> None:
     assert model_limit(model) == limit
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where tiktoken's cache lies in a temporary folder, with a vocabulary in it that is none."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    path = Path(list(vocabulary_files())[-1])
+    assert path.parent.parent == tmp_path
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(b"YQ== 0")
+    path.chmod(0o644)
+    return path
+
+
+def read_vocabulary(path: Path) -> bytes | None:
+    return vocabulary._read(str(path))  # pyright: ignore[reportPrivateUsage] # what is read before its hash is
+
+
+def test_a_vocabulary_in_a_shared_folder_is_read_only_if_no_other_user_could_have_put_it_there(shared: Path) -> None:
+    assert read_vocabulary(shared) == b"YQ== 0"
+    for path in (shared, shared.parent):
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o002)
+        with pytest.raises(PermissionError):
+            read_vocabulary(shared)
+        path.chmod(mode)
+    if os.geteuid() == 0:
+        for path in (shared, shared.parent):
+            os.chown(path, 12345, -1)
+            with pytest.raises(PermissionError):
+                read_vocabulary(shared)
+            os.chown(path, 0, -1)
+    assert local_counter_of(shared) is None  # and is believed only if it is the published one
+
+
+def local_counter_of(path: Path) -> object:
+    return vocabulary._load(str(path))  # pyright: ignore[reportPrivateUsage] # as above
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "sparse", "link", "folder is a link"])
+def test_what_is_no_vocabulary_is_not_waited_for_and_no_link_is_followed(shared: Path, kind: str) -> None:
+    elsewhere = shared.with_name("elsewhere")
+    shared.rename(elsewhere)
+    if kind == "pipe":
+        os.mkfifo(shared)
+    elif kind == "sparse":
+        with shared.open("wb") as file:
+            file.truncate(10 * 1024**3)
+    elif kind == "folder is a link":
+        elsewhere.rename(shared)
+        shared.parent.rename(shared.parent.with_name("moved"))
+        shared.parent.symlink_to("moved")
+    else:
+        shared.symlink_to("/dev/zero" if kind == "device" else elsewhere)
+    started = time.monotonic()
+    with pytest.raises(OSError):
+        read_vocabulary(shared)
+    assert local_counter_of(shared) is None
+    assert time.monotonic() - started < 1

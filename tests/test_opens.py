@@ -1,0 +1,81 @@
+"""Files are opened in one place: who opens one otherwise is named here, with the reason.
+
+`indexer/beneath.py` opens what a project, a repository or a shared folder holds: beneath a root, regular files alone,
+without waiting, and no more of them than the caller takes.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).parent.parent
+OPENING = {"open", "mkstemp", "fdopen", "read_text", "read_bytes", "write_text", "write_bytes"}
+
+PERMITTED = {
+    # what the program itself makes, with O_EXCL or O_NOFOLLOW
+    "indexer/care/new_file.py save_what_can_be_read": "makes the new database of a repair, and syncs it",
+    "indexer/care/repair.py _copy_primary": "makes the copy that a repair keeps, in a folder that was just made",
+    "indexer/care/replacement.py _touch": "as above",
+    "indexer/care/replacement.py _alone": "locks the shared memory of a store, as SQLite has opened it",
+    "indexer/fulltext/bulk_catch_up.py Announcement.__enter__": "a lock file in the store: never read",
+    "indexer/fulltext/bulk_catch_up.py bulk_catch_up_in_progress": "as above",
+    "indexer/fulltext/health.py _healing_lock": "as above",
+    "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
+    "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
+    "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
+    "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
+    "cli/actions/upkeep/crowd.py _save": "makes a file in a temporary folder of its own",
+    "cli/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
+    # what is installed with the program, or is the system's
+    "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
+    "indexer/store/migrations.py _read_sql": "the program's own SQL files",
+    "indexer/care/environment_checks.py file_system_of": "the system's list of mounts",
+    "cli/main.py run": "the null device",
+    "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
+    # what the user names on the command line, which may be a pipe or a link
+    "cli/actions/given.py read_given_start": "a file that the user named, bounded",
+    "cli/actions/upkeep/exchange.py _opened": "the file of an import, read line by line, each bounded",
+    "indexer/errors/parse/capture.py capture_file": "a file that the user named: its beginning and its end",
+    "ranking/evaluation/collection.py _numbered": "a test collection that the user named",
+    "cli/bazinga/place.py _is_ours": "the first bytes of a database that the user named",
+    "indexer/care/sqlite_salvage/pages.py PageFile.__init__": "the copy of a database that a repair has just made",
+}
+
+
+def opens(path: Path) -> Iterator[str]:
+    """Where a module opens a file: the module and the function."""
+    shown = path.relative_to(HOUSE).as_posix()
+
+    def visit(node: ast.AST, place: str) -> Iterator[str]:
+        for child in ast.iter_child_nodes(node):
+            name = place
+            if isinstance(child, ast.FunctionDef | ast.ClassDef):
+                name = f"{place}.{child.name}" if place else child.name
+            if isinstance(child, ast.Call) and is_opening(child.func):
+                yield f"{shown} {name}"
+            yield from visit(child, name)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), "")
+
+
+def is_opening(function: ast.expr) -> bool:
+    """Whether a call opens a file; `call.open` opens a store, and `root.open` is the one function."""
+    if isinstance(function, ast.Name):
+        return function.id in {"open", "mkstemp"}
+    if not isinstance(function, ast.Attribute) or function.attr not in OPENING:
+        return False
+    return ast.unparse(function.value) not in {"call", "self", "root"}
+
+
+def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
+    modules = [path for room in ("indexer", "ranking", "cli") for path in sorted((HOUSE / room).rglob("*.py"))]
+    found = {place for path in modules if path.name != "beneath.py" for place in opens(path)}
+    assert found == set(PERMITTED)
+
+
+@pytest.mark.parametrize("text", ["open('a')", "os.open('a', 0)", "Path('a').read_bytes()", "tempfile.mkstemp()"])
+def test_each_way_to_open_a_file_is_noticed(text: str) -> None:
+    call = ast.parse(text, mode="eval").body
+    assert isinstance(call, ast.Call) and is_opening(call.func)
