@@ -12,7 +12,7 @@ import shutil
 import apsw
 
 from ctxrank.cli.bazinga.database.lines import read_lines
-from ctxrank.cli.bazinga.database.tables import HINT, NEWEST_SCHEMA, Tables
+from ctxrank.cli.bazinga.database.tables import HINT, Tables
 from ctxrank.indexer.care.sqlite_salvage.foreign_tables import copy_foreign_tables
 from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.lines import Line
@@ -84,11 +84,8 @@ def read_damaged(path: str, folder: str) -> Predecessor:
     new = os.path.join(folder, "salvaged.db")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     tables = copy_foreign_tables(_with_log(path, folder), new, _TABLES)
-    saved = {table.name for table in tables if table.saved}
-    if "schema_version" not in saved:  # the tables that it has say the rest
-        _say_schema(new)
     try:
-        read = _read(new, "immutable=1", 0)
+        read = _read(new, "immutable=1", 0, is_whole=False)
     except DamagedError as error:
         raise DamagedError(f"Nothing of a database of the predecessor can be read in {path}.", HINT) from error
     lost = [
@@ -98,15 +95,6 @@ def read_damaged(path: str, folder: str) -> Predecessor:
     ]
     lost += [f"{name}: nothing was read" for name in _TABLES if name not in {table.name for table in tables}]
     return read._replace(lost=tuple(lost))
-
-
-def _say_schema(path: str) -> None:
-    connection = apsw.Connection(path)
-    try:
-        connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER)")
-        connection.execute("INSERT INTO schema_version (version) VALUES (?)", (NEWEST_SCHEMA,))
-    finally:
-        connection.close()
 
 
 def _with_log(path: str, folder: str) -> str:
@@ -142,7 +130,7 @@ def _state(path: str) -> tuple[tuple[int, int, int], int, int]:
     return (info.st_ino, info.st_size, info.st_mtime_ns), wal, journal
 
 
-def _read(path: str, query: str, busy_ms: int) -> Predecessor:
+def _read(path: str, query: str, busy_ms: int, *, is_whole: bool = True) -> Predecessor:
     uri = file_uri(os.path.abspath(path), query)
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
@@ -153,6 +141,6 @@ def _read(path: str, query: str, busy_ms: int) -> Predecessor:
         connection.pragma("cell_size_check", True)
         with snapshot(connection):
             tables = Tables(connection, path)
-            return Predecessor(tables.checked_schema(), tuple(read_lines(tables)))
+            return Predecessor(tables.checked_schema(is_whole=is_whole), tuple(read_lines(tables)))
     finally:
         connection.close()
