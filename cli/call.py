@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 
 from ctxrank.cli.declare import Command, NoJson
-from ctxrank.indexer.exceptions import NoStoreError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 
 if TYPE_CHECKING:  # help opens no database
@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # help opens no database
 
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
+
+_STDOUT = "<stdout>"  # what `streams.py` says failed
 
 
 def shown(text: str) -> str:
@@ -164,3 +166,34 @@ def finish(call: Call, reply: Reply) -> int:
     for note in reply.notes:
         call.note(note)
     return reply.exit_code
+
+
+def answered(act: Callable[[], int], failed: Callable[[Exception], int]) -> int:
+    """Run a call to the last byte of its answer; returns its exit code. For the outermost edge alone.
+
+    `failed` says what an exception of the call means. Whether stdout took the answer is decided here: a reader that
+    has gone has what it wanted.
+    """
+    try:
+        try:
+            code = act()
+        except Exception as error:  # a user gets a sentence, not a traceback
+            if isinstance(error, OSError) and error.filename == _STDOUT:
+                raise
+            code = failed(error)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
+        return 130
+    except OSError as error:
+        print(f"ctxrank: The answer could not be written to stdout: {error.strerror or error}.", file=sys.stderr)
+        return CtxrankError.exit_code
+    return code
+
+
+def leave(code: int) -> None:
+    """End the process without taking the interpreter apart: stores are closed and stdout is flushed by then."""
+    sys.stderr.flush()
+    os._exit(code)

@@ -1037,6 +1037,7 @@ IMPORT_BAZINGA = Family(
             "import bazinga bazinga/bazinga.db",
             "import bazinga gone.db",
             "import bazinga .ctxrank/ctxrank.db",
+            "import bazinga --salvage .ctxrank/ctxrank.db",
             "import bazinga",
         ),
         Case("--root . --json import bazinga bazinga/bazinga.db"),

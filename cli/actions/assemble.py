@@ -13,7 +13,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS
+from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, unread_assembly
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
@@ -23,18 +23,25 @@ if TYPE_CHECKING:
     from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage
 
 _FORMS = ("markdown", "json", "compact")
+_SERVED_AS = "developer"  # whose limits an agent gets that is not named or not known
 _MAX_TASK_BYTES = 1_000_000
 
 
-def assemble(call: Call, /, session: str, agent: str, format_: str, strict: bool, **options: object) -> Reply:
+def assemble(
+    call: Call, /, session: str | None, agent: str | None, format_: str, strict: bool, **options: object
+) -> Reply:
     """Assemble the block; where anything breaks, the reply is a minimal one unless `strict`."""
     form = call.form(_one_of(call, "--format", format_, _FORMS))
+    request = AssembleRequest(_storable(session or ""), _storable(agent or _SERVED_AS))
     try:
-        result = _assembled(call, session, agent, options, is_explained=form == "json")
+        request = _read_request(call, request, options, is_explained=form == "json")
+        _require(session, "--session", "Give the session that the spawn belongs to.")
+        _require(agent, "--agent", "Give who is spawned: developer, qa_expert, tech_lead …")
+        result = _assembled(call, request)
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
-        return _fallback(call, agent, error, form)
+        return _fallback(call, request, error, form)
     notes: list[str] = []
     if result.outcome == "degraded":
         notes.append(f"degraded: {result.reason}; packages are ranked by heuristics.")
@@ -52,8 +59,12 @@ def assemble(call: Call, /, session: str, agent: str, format_: str, strict: bool
     )
 
 
-def _assembled(call: Call, session: str, agent: str, options: dict[str, object], *, is_explained: bool) -> "Assembly":
-    request = _read_request(call, session, agent, options, is_explained=is_explained)
+def _require(value: str | None, name: str, hint: str) -> None:
+    if value is None:
+        raise UsageError(f"{name} is missing.", hint)
+
+
+def _assembled(call: Call, request: AssembleRequest) -> "Assembly":
     with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
         try:
             config = load_config(store)
@@ -69,19 +80,19 @@ def _assembled(call: Call, session: str, agent: str, options: dict[str, object],
     return result
 
 
-def _fallback(call: Call, agent: str, error: Exception, form: str) -> Reply:
+def _fallback(call: Call, request: AssembleRequest, error: Exception, form: str) -> Reply:
     if not isinstance(error, CtxrankError):
         from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
 
         error = explained(error, call.db, call.root)
     reason, hint = error.message, error.hint
     is_unknown = isinstance(error, NotFoundError)
-    text = nothing_known(agent) if is_unknown else fallback(agent)
-    payload: dict[str, object] = {"reason": reason, "packages": [], "text": text}
+    text = nothing_known(request.agent) if is_unknown else fallback(request.agent)
+    outcome = "no_match" if is_unknown else "degraded"
     return Reply(
-        lambda: payload,
+        lambda: _as_json(unread_assembly(request, text, outcome=outcome, reason=reason)),
         text=text,
-        outcome="no_match" if is_unknown else "degraded",
+        outcome=outcome,
         notes=(f"no context: {reason}{f' {hint}' if hint else ''}",),
         form=form,
     )
@@ -159,13 +170,11 @@ def _items(result: "Assembly") -> Iterator[str]:
 
 
 def _read_request(
-    call: Call, session: str, agent: str, options: dict[str, object], *, is_explained: bool
+    call: Call, request: AssembleRequest, options: dict[str, object], *, is_explained: bool
 ) -> AssembleRequest:
     """The request that the options mean; a bad value becomes its default."""
     detail = _text(options["detail"])
-    return AssembleRequest(
-        session=_storable(session),
-        agent=_storable(agent),
+    return request._replace(
         group=_text(options["group"]),
         task=_task(call, options),
         model=_text(options["model"]),

@@ -1,6 +1,6 @@
 """`ctxrank import bazinga`: the predecessor's database comes in."""
 
-from ctxrank.cli.declare import IMPORTED, Command, Path, argument, by_name
+from ctxrank.cli.declare import IMPORTED, Command, Path, argument, by_name, option
 
 _IMPORT = Command(
     "bazinga",
@@ -12,8 +12,12 @@ _IMPORT = Command(
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """,
-    (argument("database", type=Path(), metavar="DB"),),
+    (
+        argument("database", type=Path(), metavar="DB"),
+        option("--salvage", is_flag=True, help="DB is damaged: bring in what can be read of it, and say what is lost."),
+    ),
     answer=IMPORTED,
+    exits={0: "done", 5: "DB is damaged; with --salvage, something of it is lost, and the rest came in"},
 )
 
 COMMANDS = by_name(_IMPORT)

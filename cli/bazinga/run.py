@@ -7,7 +7,6 @@ what belongs to that command.
 0 done   1 as there: wrong arguments, nothing such   2 no such command   3, 5, 6, 7 as everywhere here
 """
 
-import contextlib
 import os
 import sys
 from importlib import import_module
@@ -17,7 +16,7 @@ import apsw
 from ctxrank.cli.bazinga.call import BazingaCall
 from ctxrank.cli.bazinga.declarations import COMMANDS, declaration_of
 from ctxrank.cli.bazinga.place import Place, WrongPlaceError
-from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.call import Call, Reply, answered, leave, shown
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.store.connection import translate
 
@@ -30,22 +29,7 @@ _NOT_CARRIED_OVER = (
 
 def main() -> None:
     """Run `ctxrank bazinga …` and exit with its code, without taking the interpreter apart."""
-    try:
-        code = run(Call(), tuple(sys.argv[2:]))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = 0  # the reader has what it wanted
-    except KeyboardInterrupt:
-        print("ctxrank: interrupted; what was done is kept.", file=sys.stderr)
-        code = 130
-    except Exception as error:  # the outermost edge: a user gets a sentence, not a traceback
-        from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
-
-        explanation = explained(error)
-        code = _complain(explanation, explanation.exit_code)
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.flush()
-    os._exit(code)
+    leave(answered(lambda: run(Call(), tuple(sys.argv[2:])), _fail))
 
 
 def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
@@ -84,6 +68,13 @@ def _run(call: Call, arguments: tuple[str, ...]) -> int:
         raise translate(error, own.store.location.primary) from error
     finally:
         own.close()
+
+
+def _fail(error: Exception) -> int:
+    from ctxrank.cli.unexpected import explained  # noqa: PLC0415  rare
+
+    explanation = explained(error)
+    return _complain(explanation, explanation.exit_code)
 
 
 def _complain(error: CtxrankError, code: int) -> int:

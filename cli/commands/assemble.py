@@ -1,6 +1,6 @@
 """`ctxrank assemble`: the context block for one spawn."""
 
-from ctxrank.cli.declare import ENGINE, EXPLANATION, AnyOf, Command, Nullable, Path, by_name, option
+from ctxrank.cli.declare import ENGINE, EXPLANATION, Command, Nullable, Path, by_name, option
 
 _PACKAGE_FIELDS = {
     "id": "integer", "file_path": "string", "priority": "string", "type": "string", "producer": "string",
@@ -34,8 +34,8 @@ _ASSEMBLE = Command(
     Example: ctxrank assemble --session S --agent developer --group AUTH --task "fix the token refresh"
     """,
     (
-        option("--session", required=True, help="The session."),
-        option("--agent", required=True, help="Who is spawned: developer, qa_expert, tech_lead …"),
+        option("--session", help="The session."),
+        option("--agent", help="Who is spawned: developer, qa_expert, tech_lead …"),
         option("--group", help="The task group; none, '' or - means the whole session."),
         option("--task", help="What the agent is to do, in words: ranks by relevance. '-' reads stdin."),
         option("--task-file", type=Path(), metavar="F", help="The same from a file; '-' is stdin."),
@@ -85,32 +85,29 @@ _ASSEMBLE = Command(
         option("--no-mark", is_flag=True, help="Do not record the delivery."),
         option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block."),
     ),
-    answer=AnyOf(
-        {
-            "engine": ENGINE,
-            "receipt": "integer?",
-            "shared_prefix_tokens": "integer?",
-            "agent": "string",
-            "zone": ("Normal", "Soft_Warning", "Conservative", "Wrap-up", "Emergency"),
-            "usage_pct": "number",
-            "model": "string",
-            "budget": {"limit": "integer", "used": "integer", "counter": "string", "by_class": {"*": "integer"}},
-            "linked": [_LINKED_FIELDS],
-            "packages": [_PACKAGE_FIELDS],
-            "reasoning": [_REASONING_FIELDS],
-            "errors": [_ERROR_FIELDS],
-            "failure": Nullable(_FAILURE_FIELDS),
-            "strategies": [_STRATEGY_FIELDS],
-            "skills": "string?",
-            "omitted": [{"id": "string", "reason": "string", "tokens": "integer"}],
-            "available": "integer",
-            "overflow": "integer",
-            "text": "string",
-            "reason?": "string",
-            "stale?": "integer",
-        },
-        {"engine?": ENGINE, "reason": "string", "packages": [_PACKAGE_FIELDS], "text": "string"},  # a minimal block
-    ),
+    answer={
+        "engine?": ENGINE,
+        "receipt": "integer?",
+        "shared_prefix_tokens": "integer?",
+        "agent": "string",
+        "zone": ("Normal", "Soft_Warning", "Conservative", "Wrap-up", "Emergency"),
+        "usage_pct": "number",
+        "model": "string",
+        "budget": {"limit": "integer", "used": "integer", "counter": "string", "by_class": {"*": "integer"}},
+        "linked": [_LINKED_FIELDS],
+        "packages": [_PACKAGE_FIELDS],
+        "reasoning": [_REASONING_FIELDS],
+        "errors": [_ERROR_FIELDS],
+        "failure": Nullable(_FAILURE_FIELDS),
+        "strategies": [_STRATEGY_FIELDS],
+        "skills": "string?",
+        "omitted": [{"id": "string", "reason": "string", "tokens": "integer"}],
+        "available": "integer",
+        "overflow": "integer",
+        "text": "string",
+        "reason?": "string",
+        "stale?": "integer",
+    },
     exits={0: "a block was printed, even a minimal one", 4: "a minimal, degraded or stale block under --strict"},
 )
 

@@ -23,8 +23,9 @@ _IMPORT_JSONL = Command(
     "ctxrank.cli.actions.upkeep.exchange:import_jsonl",
     """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
 
-    Sessions and groups are joined by name, and everything is redacted on the way in. A file below --root speaks
-    for itself; of one that is not there the exported passages are kept until 'ctxrank index' finds it. A line
+    Sessions and groups are joined by name, and everything is redacted on the way in. What another
+    store exported keeps its own text: no file here is read for it, whatever its path; save the package again to
+    link it to a file of this machine. A line
     that cannot be used is reported with its number. A second run brings only what is new. The exit code is 5 for
     a file that was cut off or edited; what could be read was imported.
 

@@ -25,8 +25,12 @@ _OWN_SUFFIXES = ("-wal", "-shm", "-journal")
 
 def examine_surroundings(location: Location) -> list[Finding]:
     """The checks that open no file of the store."""
-    return [_sqlite(), _fts5(), _file_system(location), _space(location), _wal(location), _permissions(location),
-            _leftovers(location)]  # fmt: skip
+    return [*examine_machine(location), _wal(location), _permissions(location), _leftovers(location)]
+
+
+def examine_machine(location: Location) -> list[Finding]:
+    """The checks that are about no file of the store."""
+    return [_sqlite(), _fts5(), _file_system(location), _space(location)]
 
 
 def _sqlite() -> Finding:

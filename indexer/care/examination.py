@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 import apsw
 
-from ctxrank.indexer.care.environment_checks import examine_surroundings
+from ctxrank.indexer.care.environment_checks import examine_machine, examine_surroundings
 from ctxrank.indexer.care.finding import DAMAGE_ERRORS, Finding, Result, fail, locked, ok, warn
+from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.index_checks import examine_index, open_index_to_look
-from ctxrank.indexer.care.primary_checks import examine_primary, examine_primary_file, open_to_look
+from ctxrank.indexer.care.primary_checks import FOREIGN_STEP, examine_primary, examine_primary_file, open_to_look
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import busy_timeout_ms
@@ -25,6 +26,10 @@ _LONGEST_WAIT_MS = 2000
 def examine(location: Location, *, is_deep: bool = False) -> Iterator[Finding]:
     """What is found, one finding a check. `is_deep` proves the index against the store, and both against the disk."""
     busy_ms = min(busy_timeout_ms(), _LONGEST_WAIT_MS)
+    if is_foreign(location.primary):  # it is not even opened
+        yield from examine_machine(location)
+        yield fail("schema", f"{location.primary} is not a ctxrank store", FOREIGN_STEP)
+        return
     yield from examine_surroundings(location)
     is_ours = True
     for finding in examine_primary_file(location, busy_ms, is_deep=is_deep):

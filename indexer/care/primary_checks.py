@@ -29,6 +29,9 @@ SALVAGE_STEP = (
     "'ctxrank doctor --repair dry-run' counts what can be saved; '--repair apply' saves it and keeps a copy of the"
     " file as it is."
 )
+FOREIGN_STEP = (
+    "Point --db elsewhere: nothing here changes it. 'ctxrank import --help' says which databases can come in."
+)
 _SHOWN_PROBLEMS = 3
 _CLOCK_TOLERANCE_US = 5 * 60 * 10**6
 
@@ -100,8 +103,7 @@ def _recognised(primary: apsw.Connection, name: str) -> Finding:
         is_empty = primary.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None
         if is_empty:
             return warn("schema", f"{name} holds nothing yet", "Nothing to do: the first call makes its tables.")
-        step = "Point --db elsewhere; 'ctxrank import --help' says which databases can come in."
-        return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", step)
+        return fail("schema", f"{name} is an SQLite database, but not a ctxrank store", FOREIGN_STEP)
     if version < FIRST_SCHEMA:
         return fail("schema", f"schema {version}, of a ctxrank from before the first release", UNRELEASED_STEP)
     if version < SCHEMA_VERSION:

@@ -14,9 +14,11 @@ import apsw
 
 from ctxrank.indexer.care.environment_checks import leftovers, wrong_modes
 from ctxrank.indexer.care.finding import Finding, Repair
+from ctxrank.indexer.care.identity import is_foreign
 from ctxrank.indexer.care.new_file import SalvageReport
+from ctxrank.indexer.care.primary_checks import FOREIGN_STEP
 from ctxrank.indexer.care.replacement import new_backup_folder, salvage
-from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
 from ctxrank.indexer.store.location import Location
@@ -50,6 +52,8 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
 
     No connection of this process may have the store open. Raises LockedError, DamagedError, CtxrankError.
     """
+    if is_foreign(location.primary):
+        raise DamagedError(f"{location.primary} is not a ctxrank store.", FOREIGN_STEP)
     done: list[str] = []
     backup = ""
     salvaged: SalvageReport | None = None

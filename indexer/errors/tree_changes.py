@@ -5,16 +5,15 @@ that commit and was written since. Elsewhere, the files that were written since.
 """
 
 import os
-import subprocess
 import sys
 
+from ctxrank.indexer.errors.git import DIFF_OFF, run_git
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, walk
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_NAMES = 200
 _MAX_FILES_SEEN = 20_000
-_GIT_SECONDS = 10
 # What a run itself writes, and no person edits.
 _SKIPPED_FOLDERS = frozenset((
     ".git", ".hg", ".svn", ".ctxrank", "node_modules", "__pycache__", ".venv", "venv", "target", "dist", "build",
@@ -66,7 +65,7 @@ def changes_between(root: str, tree: Tree, since_us: int, until_us: int) -> Tree
 def _differing(root: str, commit: str) -> list[str]:
     """What differs from a commit, committed since or not, and files that git does not know and does not ignore."""
     return [
-        *_git(root, "diff", "--name-only", "--no-ext-diff", "--relative", "-z", commit, "--"),
+        *_git(root, "diff", "--name-only", *DIFF_OFF, "--relative", "-z", commit, "--"),
         *_git(root, "ls-files", "--others", "--exclude-standard", "-z"),
     ]
 
@@ -102,11 +101,5 @@ def _is_of_interest(name: str) -> bool:
 
 def _git(root: str, *arguments: str) -> list[str]:
     """What git prints, in pieces; nothing where it cannot answer: no git, no tree, no commit yet."""
-    # Without locks: a look must not come between the user and another git.
-    command = ("git", "--no-optional-locks", "-C", root, "-c", "core.fsmonitor=false", *arguments)
-    try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GIT_SECONDS, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return []
-    pieces = done.stdout.split(b"\0" if "-z" in arguments else b"\n")
+    pieces = run_git(root, *arguments).split(b"\0" if "-z" in arguments else b"\n")
     return [os.fsdecode(piece) for piece in pieces if piece]

@@ -11,7 +11,7 @@ are not. Order is that of the records' ids, all of it one snapshot, and no more 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 import apsw
 
@@ -37,7 +37,7 @@ def export_lines(
     sessions: Sequence[str] = (),
     kinds: Sequence[str] = (),
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-) -> Iterator[str]:
+) -> Generator[str, None, None]:
     """The lines, each with its line break. Without kinds and sessions it is everything.
 
     What belongs to a session comes with all sessions that were asked for and their groups. What was stored
@@ -59,7 +59,7 @@ def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[s
     return Choice(tuple(kind for kind in allowed if kind in kinds or not kinds), ids)
 
 
-def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Iterator[str]:
+def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str, None, None]:
     counts: Counter[str] = Counter()
     with sqlite_errors(store.location.primary), snapshot(store.primary):
         uuid = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)

@@ -43,7 +43,8 @@ def import_jsonl(
         if progress is not None and size:
             progress(lines.read_bytes, size)
 
-    records = LineImport(store, f"{SOURCE}:{header.store}", mode)
+    own = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
+    records = LineImport(store, f"{SOURCE}:{header.store}", mode, files_are_here=header.store == own)
     records.bring(lines.records(), tell)
     return records.finish(schema=header.version, losses=tuple(_losses(lines, records.read)))
 

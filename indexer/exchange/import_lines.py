@@ -37,11 +37,11 @@ Progress = Callable[[int, int], None]
 class LineImport:
     """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind."""
 
-    def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
+    def __init__(self, store: Store, source: str, mode: RedactionMode, *, files_are_here: bool = True) -> None:
         self.run = ImportRun(store, source, mode)
         self.read: Counter[str] = Counter()
         self._arrivals = Arrivals(self.run)
-        self._files = Files(self.run)
+        self._files = Files(self.run, are_here=files_are_here)
         self._sessions = SessionImport(self._arrivals)
         self._packages = PackageImport(self._arrivals, self._files)
         special = ("package", "artifact")

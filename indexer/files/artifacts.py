@@ -121,9 +121,18 @@ def packaged_ids(connection: apsw.Connection) -> set[int]:
     return set(read_column(connection, query, (), int))
 
 
+# What another store exported has its own text, and its file is not this machine's.
+_FILE_IS_HERE = """
+    id NOT IN (SELECT target_id FROM imported_rows
+                WHERE kind = 'package' AND source GLOB 'jsonl:*' AND source <> 'jsonl:' || (SELECT uuid FROM store))
+"""
+
+
 def awaited_paths(connection: apsw.Connection) -> set[str]:
     """The paths of current packages whose file could not be indexed yet."""
-    query = "SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL"
+    query = (
+        f"SELECT DISTINCT path FROM packages WHERE artifact_id IS NULL AND superseded_by IS NULL AND {_FILE_IS_HERE}"
+    )
     return set(read_column(connection, query, (), str))
 
 
@@ -203,7 +212,7 @@ def give_to_packages(change: Change, artifact_id: int, prepared: PreparedFile) -
     """Let the packages that were saved before their file could be indexed point to it."""
     change.connection.execute(
         "UPDATE packages SET artifact_id = ?, size_bytes = ?"
-        " WHERE artifact_id IS NULL AND path = ? AND superseded_by IS NULL",
+        f" WHERE artifact_id IS NULL AND path = ? AND superseded_by IS NULL AND {_FILE_IS_HERE}",
         (artifact_id, prepared.file.size_bytes, prepared.path),
     )
     if change.connection.changes():

@@ -121,9 +121,14 @@ def delete_backups(store: Store) -> None:
     """Delete them. Raises CtxrankError where the folder does not let us."""
     import shutil  # noqa: PLC0415  start-up: only for deleting backups
 
-    folder = backups_of(store)
+    folder = os.path.join(store.location.folder, BACKUPS)
+    if os.path.islink(folder):
+        raise CtxrankError(
+            f"{folder} is a link to {os.path.realpath(folder)}, which is not followed: nothing was deleted.",
+            "If there are copies of this store, delete them by hand; then delete the link.",
+        )
     try:
-        if folder:
+        if backups_of(store):
             shutil.rmtree(folder)
     except OSError as error:
         raise CtxrankError(f"{folder} cannot be deleted: {error.strerror}.", "Delete it by hand.") from error

@@ -132,6 +132,13 @@ def _versions(primary: apsw.Connection, number: int) -> list[int]:
     return _ids(primary, query, number)
 
 
+class _ReceiptEntries(NamedTuple):
+    """A receipt's id and the lines of its entries."""
+
+    id: int
+    entries: str
+
+
 class _PackageFile(NamedTuple):
     """The file of a package; no artifact where it was never indexed."""
 
@@ -217,6 +224,7 @@ def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
 def _remove(change: Change, plan: _Plan) -> list[int]:
     """Everything in one transaction; returns the numbers under which it is kept out."""
     connection = change.connection
+    _remove_receipts(connection, _shown_ids(connection, plan))
     for kind, numbers in plan.records.items():
         remove_records(change, kind, numbers)
     for number in plan.artifacts:
@@ -245,6 +253,31 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
         " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
     )
     return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
+
+
+def _shown_ids(connection: apsw.Connection, plan: _Plan) -> set[str]:
+    """What goes, by the ids that a receipt has: records, files, and the passages of both."""
+    ids: set[str] = set()
+    for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts), ("linked", plan.linked)):
+        ids.update(public_id(kind, number) for number in numbers)
+        query = """
+            SELECT p.id FROM documents AS d JOIN documents AS p ON p.owner_id = d.id
+             WHERE d.kind = ? AND d.record_id IN (SELECT value FROM json_each(?))
+        """
+        ids.update(
+            public_id("passage", number) for number in read_column(connection, query, (kind, _list(numbers)), int)
+        )
+    return ids
+
+
+def _remove_receipts(connection: apsw.Connection, ids: set[str]) -> None:
+    """Receipts that name what goes: their reasons and their tasks say words of it."""
+    going = [
+        number
+        for number, entries in list(read_rows(connection, "SELECT id, entries FROM receipts", (), _ReceiptEntries))
+        if not ids.isdisjoint(field for line in entries.splitlines() for field in line.split("\t")[1:2])
+    ]
+    connection.execute("DELETE FROM receipts WHERE id IN (SELECT value FROM json_each(?))", (_list(going),))
 
 
 def _remove_document(change: Change, kind: str, number: int) -> None:

@@ -161,12 +161,14 @@ def insert(
     new: NewPackage,
     session_id: int,
     *,
-    root: int,
+    root: int | None,
     prepared: artifacts.PreparedFile | None,
     consumers: tuple[Consumer, ...] | None = None,
     supersede_same_path: bool = True,
 ) -> SavedPackage:
     """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
+
+    Without a `root` its file is another machine's, and no file here is its, whatever its path.
 
     Raises UsageError for a path that was purged.
     """
@@ -176,9 +178,10 @@ def insert(
         assert new.group is not None, "a session-wide package has no group"
         group_id = require_group(change, session_id, new.group, created_at=new.created_at)
     previous = _current_at(connection, session_id, group_id, new.path) if supersede_same_path else None
-    known = artifacts.artifact_at(connection, root, new.path)
+    known = artifacts.artifact_at(connection, root, new.path) if root is not None else None
     artifact_id = known.id if known is not None else None
     if prepared is not None:
+        assert root is not None, "a file that was read has a root"
         artifact_id = artifacts.record(change, root, prepared)
     created_at = now_us() if new.created_at is None else new.created_at
     version = 1 if previous is None else previous.version + 1

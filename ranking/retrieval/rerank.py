@@ -6,8 +6,9 @@ every document its time and space, for the few that come so far; beyond MAX_RERA
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from itertools import accumulate
+from operator import neg
 
 from ctxrank.indexer.engine import Engine, RowText, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
@@ -18,6 +19,7 @@ from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Ca
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 
 MAX_RERANKED = 30
+_MAX_TIED = 90
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
 _NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is dropped later
 
@@ -37,7 +39,8 @@ def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidat
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = sorted(found.rows, key=lambda row: (-row.score, row.rowid))
-    read = _read(engine, plan, plain, rows[:MAX_RERANKED])
+    count = reranked_count([row.score for row in rows])
+    read = _read(engine, plan, plain, rows[:count])
     average = statistics.average_length
     share = share_of_bonus(len(plan.terms))
     forms = _forms(plain, read, statistics)
@@ -46,7 +49,20 @@ def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidat
         bonuses = (*_near(plan, row, average, share), *_exact(plan, row, forms, average, share))
         rowid, owner_id, score, _ = row.candidate
         best.append(Candidate(rowid, owner_id, score + sum([bonus.score for bonus in bonuses]), bonuses))
-    return found._replace(rows=best + rows[MAX_RERANKED:])
+    return found._replace(rows=best + rows[count:])
+
+
+def reranked_count(scores: list[float]) -> int:
+    """How many of these scores, best first, are reranked: equal ones all or none, so that no row's number decides.
+
+    A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved in
+    another order had other scores.
+    """
+    if len(scores) <= MAX_RERANKED or scores[MAX_RERANKED - 1] > scores[MAX_RERANKED]:
+        return min(len(scores), MAX_RERANKED)
+    tied = scores[MAX_RERANKED]
+    end = bisect_right(scores, -tied, key=neg)
+    return end if end <= _MAX_TIED else bisect_left(scores, -tied, key=neg)
 
 
 def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:

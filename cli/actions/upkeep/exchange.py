@@ -54,11 +54,12 @@ def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output
     with call.open() as store:
         wanted = [kind.strip().lower() for kind in kinds]
         lines = export_lines(store, sessions=sessions, kinds=wanted, mode=load_config(store).redaction_mode)
-        if target is None:
-            for line in lines:
-                sys.stdout.write(line)
-            return Reply()
-        count = _write_file(target, lines)
+        with contextlib.closing(lines):  # its snapshot ends before the store is closed
+            if target is None:
+                for line in lines:
+                    sys.stdout.write(line)
+                return Reply()
+            count = _write_file(target, lines)
         is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
     if is_indexed:
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")

@@ -9,10 +9,12 @@ or strategy that was here before is joined as it is.
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 
-from ctxrank.cli.bazinga.database.source import read_predecessor
+from ctxrank.cli.bazinga.database.source import Predecessor, read_damaged, read_predecessor
 from ctxrank.indexer.beneath import read_file
+from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import ImportReport, ImportRun
@@ -37,13 +39,15 @@ def import_bazinga(
     *,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
+    is_damaged: bool = False,
 ) -> ImportReport:
     """Bring in what is new or changed in a database of the predecessor, redacted on the way.
 
-    `progress(done, total)` counts packages after each chunk. Raises UsageError where
-    there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
+    `progress(done, total)` counts packages after each chunk. Of one that `is_damaged` what can be read comes in, and
+    the report says what was lost. Raises UsageError where there is no such file, DamagedError where it cannot be used
+    (nothing is changed then), LockedError.
     """
-    source = read_predecessor(db_path, busy_ms=store.busy_ms)
+    source = _salvaged(store, db_path) if is_damaged else read_predecessor(db_path, busy_ms=store.busy_ms)
     records = LineImport(store, SOURCE, mode)
     total = sum(line.record == "package" for line in source.lines)
     done = 0
@@ -57,7 +61,19 @@ def import_bazinga(
 
     records.bring(_lines(source.lines, records.run, db_path), tell)
     report = records.finish(schema=source.schema)
+    if source.lost:
+        report = report._replace(is_complete=False, notes=(*source.lost, *report.notes))
     return report._replace(counts={kind: report.counts[kind] for kind in _KINDS if kind in report.counts})
+
+
+def _salvaged(store: Store, db_path: str) -> Predecessor:
+    """What can be read of a damaged database. Nothing in the copy is redacted: it lies in the store's own folder."""
+    folder = os.path.join(store.location.folder, f"{TRIAL}{os.getpid()}")  # doctor removes what a kill leaves
+    os.mkdir(folder, 0o700)
+    try:
+        return read_damaged(db_path, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lines(rows: Iterable[Line], run: ImportRun, db_path: str) -> Iterator[Line]:

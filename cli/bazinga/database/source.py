@@ -4,12 +4,16 @@ Everything is read before anything is written, so a database that turns out to b
 changes nothing here. It is opened read-only and left as it was found.
 """
 
+import contextlib
+import mmap
 import os
+import shutil
 
 import apsw
 
 from ctxrank.cli.bazinga.database.lines import read_lines
 from ctxrank.cli.bazinga.database.tables import HINT, Tables
+from ctxrank.indexer.care.sqlite_salvage.foreign_tables import copy_foreign_tables
 from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import NamedTuple
@@ -18,11 +22,24 @@ from ctxrank.indexer.store.connection import file_uri, snapshot, translate
 _MAX_TRIES = 3
 
 
+# What the tables of `lines.py` are called, and the one that says which schema they are of.
+_TABLES = (
+    "schema_version", "sessions", "task_groups", "context_packages", "context_package_consumers", "consumption_scope",
+    "orchestration_logs", "error_patterns", "strategies", "skill_outputs",
+)  # fmt: skip
+_WAL_HEADER_BYTES = 32
+
+
 class Predecessor(NamedTuple):
-    """Everything in a database that can come in."""
+    """Everything in a database that can come in; `lost` says what could not be read of a damaged one."""
 
     schema: int
     lines: tuple[Line, ...]
+    lost: tuple[str, ...] = ()
+
+
+class DamagedSourceError(DamagedError):
+    """A database of the predecessor that is damaged: some of it may still be read."""
 
 
 def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
@@ -42,16 +59,66 @@ def read_predecessor(path: str, *, busy_ms: int) -> Predecessor:
         try:
             read = _read(path, "immutable=1" if is_settled else "mode=ro", busy_ms)
         except UnicodeDecodeError as error:
-            raise DamagedError(f"{path} is damaged: its own table names are not text.", HINT) from error
+            raise DamagedSourceError(f"{path} is damaged: its own table names are not text.", HINT) from error
         except apsw.Error as error:
             if is_settled and _state(path) != before:
                 continue
             if isinstance(error, apsw.NotADBError):
-                raise DamagedError(f"{path} is not an SQLite database.", HINT) from error
+                kind = DamagedSourceError if _has_packages(path) else DamagedError
+                raise kind(f"{path} is not an SQLite database.", HINT) from error
+            if isinstance(error, apsw.CorruptError):
+                raise DamagedSourceError(f"{path} is damaged ({error}).", HINT) from error
             raise translate(error, path) from error
         if not is_settled or _state(path) == before:
             return read
     raise AssertionError("the last try reads with locks and needs no second look")
+
+
+def read_damaged(path: str, folder: str) -> Predecessor:
+    """Read what can be read of a damaged database, into a copy in `folder`, which is the caller's to throw away.
+
+    Raises UsageError where there is no file, DamagedError where nothing of the predecessor's can be read in it.
+    """
+    if not os.path.isfile(path):
+        raise UsageError(f"There is no file {path}.", HINT)
+    new = os.path.join(folder, "salvaged.db")
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    tables = copy_foreign_tables(_with_log(path, folder), new, _TABLES)
+    try:
+        read = _read(new, "immutable=1", 0, is_whole=False)
+    except DamagedError as error:
+        raise DamagedError(f"Nothing of a database of the predecessor can be read in {path}.", HINT) from error
+    lost = [
+        f"{table.name}: {table.saved} rows were read, {table.lost}{'' if table.is_count_known else ' or more'} are lost"
+        for table in tables
+        if table.lost or not table.is_count_known
+    ]
+    lost += [f"{name}: nothing was read" for name in _TABLES if name not in {table.name for table in tables}]
+    return read._replace(lost=tuple(lost))
+
+
+def _with_log(path: str, folder: str) -> str:
+    """The file as a reader would see it: with what still waits in its write-ahead log, merged into a copy."""
+    log = f"{path}-wal"
+    if not os.path.isfile(log) or os.path.getsize(log) <= _WAL_HEADER_BYTES:
+        return path
+    copy = os.path.join(folder, "source.db")
+    for suffix in ("", "-wal"):
+        with open(path + suffix, "rb") as source, open(copy + suffix, "xb") as target:
+            shutil.copyfileobj(source, target)
+    with contextlib.suppress(apsw.Error):  # then the pages of the file alone are read
+        connection = apsw.Connection(copy)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            connection.close()
+    return copy
+
+
+def _has_packages(path: str) -> bool:
+    """Whether a file without SQLite's header names the predecessor's tables: its header may be what is damaged."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return data.find(b"\0") >= 0 and data.find(b"CREATE TABLE") >= 0 and data.find(b"context_packages") >= 0
 
 
 def _state(path: str) -> tuple[tuple[int, int, int], int, int]:
@@ -63,7 +130,7 @@ def _state(path: str) -> tuple[tuple[int, int, int], int, int]:
     return (info.st_ino, info.st_size, info.st_mtime_ns), wal, journal
 
 
-def _read(path: str, query: str, busy_ms: int) -> Predecessor:
+def _read(path: str, query: str, busy_ms: int, *, is_whole: bool = True) -> Predecessor:
     uri = file_uri(os.path.abspath(path), query)
     connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     try:
@@ -74,6 +141,6 @@ def _read(path: str, query: str, busy_ms: int) -> Predecessor:
         connection.pragma("cell_size_check", True)
         with snapshot(connection):
             tables = Tables(connection, path)
-            return Predecessor(tables.checked_schema(), tuple(read_lines(tables)))
+            return Predecessor(tables.checked_schema(is_whole=is_whole), tuple(read_lines(tables)))
     finally:
         connection.close()

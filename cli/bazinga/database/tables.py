@@ -36,11 +36,17 @@ class Tables:
         self._left_bytes = _MAX_GROWTH * sum(sizes)
         self._tables = {str(name) for (name,) in connection.execute(query)}
 
-    def checked_schema(self) -> int:
-        """The version of the schema. Raises DamagedError where these are not the predecessor's tables."""
-        if not {"schema_version", "sessions", "context_packages"} <= self._tables:
+    def checked_schema(self, *, is_whole: bool = True) -> int:
+        """The version of the schema; the newest where what is not whole lost it: a column that is missing is NULL.
+
+        Raises DamagedError where these are not the predecessor's tables.
+        """
+        needed = {"schema_version", "sessions", "context_packages"} if is_whole else {"sessions", "context_packages"}
+        if not needed <= self._tables:
             raise DamagedError(f"{self._path} is not a database of the predecessor: it has no packages.", HINT)
         schema = max((row[0] for row in self.rows("schema_version", "version INTEGER") if row[0]), default=0)
+        if not schema and not is_whole:
+            schema = NEWEST_SCHEMA
         if not isinstance(schema, int) or not OLDEST_SCHEMA <= schema <= NEWEST_SCHEMA:
             raise DamagedError(
                 f"{self._path} has schema {schema} of the predecessor; {OLDEST_SCHEMA} to {NEWEST_SCHEMA} can come in.",
@@ -48,11 +54,11 @@ class Tables:
                 if isinstance(schema, int) and schema < OLDEST_SCHEMA
                 else "Upgrade ctxrank.",
             )
-        for table, needed in (
+        for table, wanted in (
             ("sessions", {"session_id"}),
             ("context_packages", {"id", "session_id", "package_type", "file_path", "summary"}),
         ):
-            if not needed <= set(self.columns(table)):
+            if not wanted <= set(self.columns(table)):
                 raise DamagedError(f"{self._path}: the table {table} is not the predecessor's.", HINT)
         return schema
 

@@ -34,9 +34,9 @@ class Ownership(NamedTuple):
 def find_owners(file: PageFile, tables: Collection[TableLayout]) -> Ownership:
     """Which pages belong to which table or index of the layout."""
     schema = _walk(file, _SCHEMA_ROOT, set())
-    roots = _roots(file, schema.pages)
+    roots = roots_on(file, schema.pages)
     if schema.problems or not roots:
-        roots = {**_roots(file, range(1, file.count + 1)), **roots}
+        roots = {**roots_on(file, range(1, file.count + 1)), **roots}
     seen = set(schema.pages)
     names = [table.name for table in tables] + [index.name for table in tables for index in table.indexes]
     trees: dict[str, Tree] = {}
@@ -49,10 +49,10 @@ def find_owners(file: PageFile, tables: Collection[TableLayout]) -> Ownership:
     return Ownership(trees, tuple(unclaimed), schema.problems)
 
 
-def _roots(file: PageFile, pages: Collection[int]) -> dict[str, int]:
+def roots_on(file: PageFile, pages: Collection[int]) -> dict[str, int]:
     """Name and root page of what rows of sqlite_schema on these pages name."""
     roots: dict[str, int] = {}
-    for record in _rows_of(file, pages, PageKind.TABLE_LEAF):
+    for record in rows_of(file, pages, PageKind.TABLE_LEAF):
         if len(record.values) == _SCHEMA_COLUMNS and record.values[0] in _OBJECTS:
             name, root = record.values[1], record.values[3]
             if isinstance(name, str) and isinstance(root, int) and 1 < root <= file.count:
@@ -60,7 +60,8 @@ def _roots(file: PageFile, pages: Collection[int]) -> dict[str, int]:
     return roots
 
 
-def _rows_of(file: PageFile, pages: Collection[int], kind: PageKind) -> Iterator[Record]:
+def rows_of(file: PageFile, pages: Collection[int], kind: PageKind) -> Iterator[Record]:
+    """The rows that can be read on those of the pages that are of this kind."""
     for number in pages:
         try:
             if file.kind(number) is kind:

@@ -14,9 +14,14 @@ _FILES_REMEMBERED = 32
 
 
 class Files:
-    """The files below the root: `indexed` and `missing` hold each once, however many records point to it."""
+    """The files below the root: `indexed` and `missing` hold each once, however many records point to it.
 
-    def __init__(self, run: ImportRun) -> None:
+    What comes from another store (`are_here` false) brings its own texts: no file here is read for it, whatever its
+    path.
+    """
+
+    def __init__(self, run: ImportRun, *, are_here: bool = True) -> None:
+        self.are_here = are_here
         self.indexed: set[str] = set()
         self.missing: set[str] = set()
         self._run = run
@@ -27,6 +32,9 @@ class Files:
 
     def find(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
         """The path as it is stored, and the file if there is one inside the root that has a text."""
+        if not self.are_here:
+            self.missing.add(path)
+            return self._run.texts.line(path), None
         try:
             inside = contained_path(self._root, path)
         except UsageError:

@@ -1,8 +1,8 @@
 """Imported packages with their consumers, deliveries and versions.
 
-A file that is here speaks for itself: it is read, and the exported passages are left alone. Of one that is
-not here the exported passages are kept, and a later scan that finds it replaces them: the file of a package
-without an artifact is awaited.
+What another store exported has its own text, whatever lies at its path here: its passages are kept, no file is read
+for it, and no scan follows one. For an export of this very store, and for a database with its project beside it, a file
+that is here is read, and one that comes later is awaited.
 """
 
 import os
@@ -163,7 +163,8 @@ class PackageImport:
         if twin is not None:
             return Written(twin, is_change=False)
         saved = packages.insert(
-            change, row.new, session_id, root=self._run.root_id(change), prepared=row.prepared,
+            change, row.new, session_id, root=self._run.root_id(change) if self._files.are_here else None,
+            prepared=row.prepared,
             consumers=row.consumers, supersede_same_path=False,
         )  # fmt: skip
         # Of a package that was replaced, the file that is here is not the one it was saved from.

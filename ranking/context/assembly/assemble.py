@@ -101,6 +101,18 @@ def _empty(agent: str, used: Usage, model: str, budget: Budget, notes: tuple[str
     )  # fmt: skip
 
 
+def unread_assembly(request: AssembleRequest, text: str, *, outcome: str, reason: str) -> Assembly:
+    """A block of a fixed text where nothing could be read, in the full shape; limits are by the defaults."""
+    agent, _ = forgiven_agent(request.agent)
+    model = request.model or DEFAULT_MODEL
+    limit, _ = model_limit(model)
+    used = usage(limit, Config().token_safety_margin, max(request.current_tokens, 0))
+    budget = make_budget(agent, used.remaining, request.reasoning_level, total=request.budget)
+    return _empty(agent, used, model, budget, ())._replace(
+        outcome=outcome, engine="", reason=reason, parts=(text,), used=Prices(model_factor(model)).of(text)
+    )
+
+
 def _fixed(empty: Assembly, text: str, request: AssembleRequest) -> Assembly:
     """A block of a fixed text, which only a requested budget can shorten.
 

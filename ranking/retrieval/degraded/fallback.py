@@ -189,8 +189,10 @@ def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDoc
 
     texts = [f"{parent.title} {parent.body[:_SNIPPET_CHARS]}".lower() for parent in parents]
     wanted = " ".join(words.column_of)
-    near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=_MAX_ALIKE, score_cutoff=_LIKE_ENOUGH)
-    return [(parents[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near]
+    near = process.extract(wanted, texts, scorer=fuzz.partial_ratio, limit=None, score_cutoff=_LIKE_ENOUGH)
+    # Those that are as alike as the last come, too: documents' numbers do not decide.
+    least = near[_MAX_ALIKE - 1][1] if len(near) >= _MAX_ALIKE else _LIKE_ENOUGH
+    return [(parents[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near if ratio >= least]
 
 
 def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Hit:

@@ -216,32 +216,45 @@ def test_a_session_of_the_same_name_is_joined(store: Store) -> None:
     assert len(list_groups(store.primary, 1)) == 1
 
 
-def test_a_file_that_is_here_speaks_for_itself(store: Store) -> None:
-    write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_what_comes_from_elsewhere_has_its_own_text(store: Store, is_indexed: bool) -> None:
+    """Two folders, one path, two texts: theirs is theirs, before and after ours is indexed, changed and removed."""
+    path = write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
+    if is_indexed:
+        index_artifacts(store)
     report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
-    assert report.files_indexed == 1
-    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == ([], ["package:1"])
-
-
-def test_a_packages_file_is_in_step_once_it_is_there(store: Store) -> None:
-    report = bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
-    assert report.files_missing == 1
-    assert search_ids(store, "walrus") == ["package:1"]
+    assert (report.files_indexed, report.files_missing) == (0, 1)
+    for text in ("An okapi.\n", "An ibis, an okapi.\n", None):
+        assert search_ids(store, "walrus") == ["package:1"]
+        assert found(store, "walrus").hits[0].file_state == ""
+        index_artifacts(store)
+        assert search_ids(store, "walrus") == ["package:1"]
+        assert search_ids(store, "okapi") == ["artifact:1"]
+        if text is not None:
+            path.write_text(text)
+            index_artifacts(store)
+    path.unlink()
     index_artifacts(store)
-    assert search_ids(store, "walrus") == ["package:1"]
-    write_file(store, "a.md", "An okapi.\n")
-    assert index_artifacts(store).added == ("a.md",)
-    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == ([], ["package:1"])
-    assert index_artifacts(store).unchanged == 1
+    assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == (["package:1"], [])
     assert has_no_ghosts(store)
 
 
-def test_the_same_file_costs_a_scan_nothing(store: Store, other: Store) -> None:
+def test_exported_in_one_folder_and_imported_in_another_the_body_is_theirs(store: Store, other: Store) -> None:
+    write_file(store, "notes/locks.md", "# Ours\n\nAn okapi.\n")
+    index_artifacts(store)
+    before = search_ids(store, "okapi")
     bring(store, exported_bytes(other))
-    for name in ("notes/locks.md", "notes/other.md", "plain.txt"):
-        write_file(store, name, (Path(other.location.root) / name).read_text())
-    report = index_artifacts(store)
-    assert (len(report.added), report.passages_written) == (3, 0)
+    index_artifacts(store)
+    assert search_ids(store, "okapi") == before and all(id_.startswith("artifact:") for id_ in before)
+    assert "package:2" in search_ids(store, "zebra")
+
+
+def test_saved_again_here_a_package_has_the_file_of_this_machine(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    save(store, "a.md", "An okapi.\n", session="S", group="G")
+    hits = found(store, "okapi").hits
+    assert [(hit.id, hit.file_state) for hit in hits] == [("package:2", "current")]
+    assert [hit.superseded_by for hit in found(store, "zebra").hits if hit.id == "package:1"] == ["package:2"]
 
 
 def test_a_file_without_a_package_is_found_until_it_comes_and_goes(store: Store) -> None:
@@ -262,6 +275,8 @@ def test_a_file_without_a_package_is_found_until_it_comes_and_goes(store: Store)
 def test_a_key_that_is_not_the_contents_own_is_not_believed(store: Store, other: Store) -> None:
     """A scan leaves a passage alone whose key the file has: an edited text would stay for ever."""
     edited = exported_bytes(other).replace(b"The zebra waits.", b"The okapi waits.")
+    theirs, ours = (str(one.primary.execute("SELECT uuid FROM store").get).encode() for one in (other, store))
+    edited = edited.replace(theirs, ours)  # as if it were an export of this store, whose files are here
     bring(store, edited)
     assert search_ids(store, "okapi") == ["package:2"]
     write_file(store, "notes/locks.md", (Path(other.location.root) / "notes/locks.md").read_text())

@@ -1,5 +1,6 @@
 """Forgetting: of what is purged no file of the store keeps a byte, no index a token, and it does not come back."""
 
+import io
 import json
 import os
 import random
@@ -504,3 +505,55 @@ def test_a_copy_that_a_repair_left_is_no_forgetting_until_it_is_deleted(store: S
     assert bytes_left(store, WORD) == [f"ctxrank.db {WORD}"]  # the copy: the store would be a second one
     assert run(["purge", "--backups", *db]) == 0
     assert bytes_left(store, WORD) == [] and not copy.parent.parent.exists()
+
+
+@pytest.mark.parametrize("option", ["--path", "--session", "id", "--secret"])
+def test_what_was_derived_from_a_text_goes_with_it(
+    store: Store, option: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reasons in receipts (`matches …`), and the tasks of blocks that it was in."""
+    others(store)
+    kept = save(store, "kept.md", "A heron.\n", session="T")
+    gone = save(store, "gone.md", f"It says {WORD}.\n")
+    write_file(store, "alone.md", f"# Alone\n\n{WORD} {WORD}\n")
+    index_artifacts(store)
+    db = ["--db", store.location.primary, "--json"]
+    asked = [
+        ["assemble", "--session", "S", "--agent", "developer", "--task", f"fix the {WORD} now"],
+        ["assemble", "--session", "S", "--agent", "qa_expert", "--task", f"{WORD} heron", "--reach", "project"],
+        ["assemble", "--session", "T", "--agent", "developer", "--task", "the heron"],
+        ["search", WORD],
+    ]
+    receipts: list[int] = []
+    for call in asked:
+        assert run([*call, *db]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        receipts.append(answer.get("receipt", 0))
+    assert bytes_left(store, WORD) != []
+    if option == "--secret":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(WORD.encode())))
+        assert run(["purge", "--secret", "-", *db]) == 0
+    else:
+        purged = {"--path": ["--path", "gone.md"], "--session": ["--session", "S"], "id": [f"package:{gone.id}"]}[
+            option
+        ]
+        assert run(["purge", *purged, *db]) == 0
+        assert run(["purge", "--path", "alone.md", *db]) == 0
+    capsys.readouterr()
+    assert bytes_left(store, WORD) == []
+    assert run(["receipt", "show", str(receipts[2]), *db]) == 0  # of a block that had nothing to do with it
+    assert f"package:{kept.id}" in capsys.readouterr().out
+
+
+def test_backups_behind_a_link_are_said_and_not_followed(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(store)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "mine.txt").write_text("mine")
+    os.symlink(elsewhere, Path(store.location.folder) / "backups")
+    assert run(["purge", "--backups", "--db", store.location.primary]) == 6
+    said = capsys.readouterr().err
+    assert f"is a link to {elsewhere}" in said and "delete the link" in said and "None" not in said
+    assert (elsewhere / "mine.txt").read_text() == "mine"

@@ -1,0 +1,114 @@
+"""git is run in one module, and a checkout's configuration makes it run nothing else."""
+
+import ast
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ctxrank.indexer.errors import git
+from ctxrank.indexer.errors.git import run_git
+from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
+
+ROOT = Path(__file__).parents[3]
+# Each module that starts a process or becomes another program, and why.
+STARTERS = {
+    "cli/streams.py": "itself again, in UTF-8, before anything is begun",
+    "cli/actions/errors/passthrough.py": "the command that a user gives `error run`",
+    "cli/actions/upkeep/crowd.py": "itself, for `doctor --stress`",
+    "cli/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
+    "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
+    "indexer/errors/git.py": "git, with everything off that a checkout could make it run",
+}
+_STARTING = {
+    "subprocess", "multiprocessing", "pty", "popen", "system", "fork", "forkpty", "execv", "execve", "execvp", "execl",
+    "execvpe", "execlp", "posix_spawn", "posix_spawnp", "spawnv", "spawnvp", "spawnl", "create_subprocess_exec",
+    "create_subprocess_shell",
+}  # fmt: skip
+
+
+def _starts(path: Path) -> bool:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [name.name for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(name.name for name in node.names)]
+        elif (
+            isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in ("os", "asyncio")
+        ):
+            names = [node.attr]
+        if not _STARTING.isdisjoint(part for name in names for part in name.split(".")):
+            return True
+    return False
+
+
+def test_no_other_module_starts_a_process() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for top in ("cli", "indexer", "ranking")
+        for path in (ROOT / top).rglob("*.py")
+        if _starts(path)
+    }
+    assert found == set(STARTERS)
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+    subprocess.run(["git", "-C", str(folder), *identity, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> tuple[Path, Path]:
+    """A checkout whose configuration runs a program in each way there is; the program leaves a mark."""
+    folder, marks = tmp_path / "checkout", tmp_path / "marks"
+    folder.mkdir()
+    _git(folder, "init", "-q")
+    (folder / "a.txt").write_text("one\n")
+    (folder / "b.bin").write_text("one\n")
+    (folder / ".gitattributes").write_text("*.txt filter=evil diff=evil\n*.bin filter=long diff=evil\n")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-qm", "one")
+    (tmp_path / "hooks").mkdir()
+    evil = tmp_path / "evil"
+    evil.write_text(f"#!/bin/sh\necho \"$0 $*\" >> '{marks}'\ncat\n")
+    evil.chmod(0o755)
+    for hook in ("post-index-change", "fsmonitor-watchman", "query-watchman"):
+        (tmp_path / "hooks" / hook).symlink_to(evil)
+    settings = {
+        "core.fsmonitor": evil, "core.hooksPath": tmp_path / "hooks", "core.pager": evil, "diff.external": evil,
+        "diff.evil.command": evil, "diff.evil.textconv": evil, "filter.evil.clean": evil, "filter.evil.smudge": evil,
+        "filter.evil.required": "true", "filter.long.process": evil, "log.showSignature": "true", "gpg.program": evil,
+        "core.sshCommand": evil, "credential.helper": evil, "core.askPass": evil, "core.editor": evil,
+        "remote.origin.url": f"ext::{evil}", "remote.origin.promisor": "true", "extensions.partialClone": "origin",
+    }  # fmt: skip
+    for name, value in settings.items():
+        _git(folder, "config", name, str(value))
+    return folder, marks
+
+
+def test_a_checkouts_configuration_runs_nothing(hostile: tuple[Path, Path]) -> None:
+    folder, marks = hostile
+    (folder / "a.txt").write_text("two\n")
+    (folder / "b.bin").write_text("two\n")
+    (folder / "new.py").write_text("x = 1\n")
+    tree = note_tree(str(folder))
+    assert tree.commit and set(tree.differing) == {"a.txt", "b.bin", "new.py"}
+    (folder / "a.txt").write_text("three\n")
+    assert "a.txt" in changes_between(str(folder), tree, 0, 2**53).names
+    assert not marks.exists()
+    subprocess.run(["git", "-C", str(folder), "diff", "--stat"], capture_output=True, timeout=60)
+    assert marks.exists(), "the program would have been run"
+
+
+def test_what_takes_too_long_or_says_too_much_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(git, "_SECONDS", 0.3)
+    assert run_git(str(tmp_path), "status") == b""
+    (tmp_path / "git").write_text("#!/bin/sh\nexec yes\n")
+    monkeypatch.setattr(git, "_SECONDS", 10.0)
+    monkeypatch.setattr(git, "_MAX_OUTPUT_BYTES", 100_000)
+    assert run_git(str(tmp_path), "status") == b""
