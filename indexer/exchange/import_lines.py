@@ -35,13 +35,16 @@ Progress = Callable[[int, int], None]
 
 
 class LineImport:
-    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind."""
+    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind.
 
-    def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
+    The files that lines name are read below the store's root, unless `is_read` is false: then all count as missing.
+    """
+
+    def __init__(self, store: Store, source: str, mode: RedactionMode, *, is_read: bool = True) -> None:
         self.run = ImportRun(store, source, mode)
         self.read: Counter[str] = Counter()
         self._arrivals = Arrivals(self.run)
-        self._files = Files(self.run)
+        self._files = Files(self.run, is_read=is_read)
         self._sessions = SessionImport(self._arrivals)
         self._packages = PackageImport(self._arrivals, self._files)
         special = ("package", "artifact")

@@ -16,10 +16,11 @@ _FILES_REMEMBERED = 32
 class Files:
     """The files below the root: `indexed` and `missing` hold each once, however many records point to it."""
 
-    def __init__(self, run: ImportRun) -> None:
+    def __init__(self, run: ImportRun, *, is_read: bool = True) -> None:
         self.indexed: set[str] = set()
         self.missing: set[str] = set()
         self._run = run
+        self._is_read = is_read
         self._root = run.store.location.root
         self._remembered: OrderedDict[str, artifacts.PreparedFile | None] = OrderedDict()
         self._unreadable: dict[str, str] = {}
@@ -36,6 +37,9 @@ class Files:
         if shown != inside:
             self._unreadable[shown] = "the path holds a secret, or characters that no terminal shows"
             return shown, None
+        if not self._is_read:
+            self.missing.add(inside)
+            return inside, None
         if inside not in self._remembered:
             self._remembered[inside] = self._prepare(inside)
             if len(self._remembered) > _FILES_REMEMBERED:
