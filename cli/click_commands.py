@@ -45,7 +45,7 @@ def whole_cli(commands: Table) -> "LazyGroup":
         callback=click.pass_context(_begin),
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-        epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no store, 4 degraded or stale "
+        epilog="Exit codes: 0 found or done, 1 nothing found, 2 wrong use, 3 no trusted store, 4 degraded or stale "
         "under --strict, 5 damaged, 6 the system refused, 7 locked.",
     )
     group.params = [

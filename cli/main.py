@@ -1,6 +1,6 @@
 """The command `ctxrank`: its commands, and the one place where failures become exit codes.
 
-0 found or done   1 nothing found   2 wrong use   3 no store   4 degraded or stale under --strict
+0 found or done   1 nothing found   2 wrong use   3 no trusted store   4 degraded or stale under --strict
 5 damaged         6 the system refused             7 locked     130 Ctrl-C
 """
 
@@ -14,6 +14,7 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
     "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
+    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that somebody else made."),
     "import": ("ctxrank.cli.commands.exchange", "Bring in a predecessor's store, or an export."),
     "index": ("ctxrank.cli.commands.index", "Bring artifacts in step with the disk."),
     "search": ("ctxrank.cli.commands.search", "Search past findings."),

@@ -35,14 +35,16 @@ EXIT_CODES = {
     0: "found or done",
     1: "nothing found; what an id or a name means is not there",
     2: "wrong use",
-    3: "no store",
+    3: "no store, or one that is not trusted",
     4: "degraded or stale under --strict",
     5: "damaged",
     6: "the system refused",
     7: "locked",
     130: "interrupted",
 }
-_KINDS = {1: "not_found", 2: "usage", 3: "no_store", 5: "damaged", 6: "refused", 7: "locked"}
+_KINDS = {
+    "not_found": 1, "usage": 2, "no_store": 3, "untrusted": 3, "damaged": 5, "refused": 6, "locked": 7,
+}  # fmt: skip
 _WORDS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
@@ -96,7 +98,7 @@ def _command_json(command: Command) -> _Json:
 
 
 def _exit_codes(command: Command) -> dict[int, str]:
-    failures = {code: EXIT_CODES[code] for code in (*_KINDS, 130)}
+    failures = {code: EXIT_CODES[code] for code in (*_KINDS.values(), 130)}
     return dict(sorted({**failures, **command.exits}.items()))
 
 
@@ -139,8 +141,8 @@ def answer_schema(answer: Fields | AnyOf) -> _Json:
 def failure_schema() -> _Json:
     """The JSON Schema of what is printed with --json where a command fails."""
     error: Fields = {
-        "code": tuple(_KINDS),
-        "kind": tuple(_KINDS.values()),
+        "code": tuple(dict.fromkeys(_KINDS.values())),
+        "kind": tuple(_KINDS),
         "message": "string",
         "hint": "string",
         "retryable": "boolean",

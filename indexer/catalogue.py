@@ -329,7 +329,7 @@ _KINDS = (
 
 # What is no record of a kind: the store itself, what documents are made of, what was read from files.
 _OTHER_TABLES = (
-    Table("store", (*_ID, *names("uuid"), *numbers("seq"), *times("created_at"))),
+    Table("store", (*_ID, *names("uuid"), *numbers("seq"), *times("created_at"), *names("token"))),
     Table("settings", (*names("key"), json_value("value", ours=True)), key=""),
     Table(
         "config_cache",

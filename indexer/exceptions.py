@@ -4,6 +4,7 @@
     ├── UsageError               exit 2, "usage"         a value or a file we were given cannot be used
     ├── NotFoundError            exit 1, "not_found"     a well-formed id that names nothing
     ├── NoStoreError             exit 3, "no_store"      there is no store here
+    ├── UntrustedError           exit 3, "untrusted"     there is one that this user neither made nor trusts
     ├── DamagedError             exit 5, "damaged"       a file is not what it should be
     └── LockedError              exit 7, "locked"        another process held the store for too long
 
@@ -47,6 +48,13 @@ class NoStoreError(CtxrankError):
 
     exit_code = 3
     kind = "no_store"
+
+
+class UntrustedError(CtxrankError):
+    """There is a store, but somebody else may have made it, or may write it."""
+
+    exit_code = 3
+    kind = "untrusted"
 
 
 class DamagedError(CtxrankError):

@@ -1,11 +1,15 @@
 """Opening a store together with its index: above both, so that the store need not know its index."""
 
+import os
+
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
-from ctxrank.indexer.store.location import find_store
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, find_store, trusted_in
 from ctxrank.indexer.store.store import IndexConsumer, Store, make_folder, open_at
 
 if TYPE_CHECKING:
     from ctxrank.indexer.engine import Engine
+    from ctxrank.indexer.store.trust import Identity
 
 
 def open_store(
@@ -14,14 +18,65 @@ def open_store(
     """Open the store that `db` names, or the nearest one from `start` (default: here) upwards.
 
     `root` is the folder that artifacts' paths start from (default: beside the store's folder).
-    Raises NoStoreError, DamagedError, LockedError.
+    Raises NoStoreError, UntrustedError for one that was found and that this user neither made nor trusts,
+    DamagedError, LockedError.
     """
-    return open_at(find_store(db, root, start), _consumer_of, busy_ms)
+    return open_at(find_store(db, root, start), _consumer_of, busy_ms, announce=_remember)
+
+
+def open_project_store(folder: str, *, root: str | None = None) -> Store:
+    """Open the store of a project folder. Raises NoStoreError, UntrustedError, DamagedError, LockedError."""
+    location = trusted_in(folder, root)
+    if location is None:
+        primary = os.path.join(folder, FOLDER, PRIMARY_FILE)
+        raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.")
+    return open_at(location, _consumer_of, None, announce=_remember)
 
 
 def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = None) -> Store:
-    """Make `folder/.ctxrank`, private to its owner, or open it if it is there already."""
-    return open_at(make_folder(folder, root), _consumer_of, busy_ms, create=True)
+    """Make `folder/.ctxrank`, private to its owner, or open it if it is there already.
+
+    A store that is made is written down as this user's, where their state folder can be written. Raises
+    UntrustedError for one that is there and that they neither made nor trust.
+    """
+    location = made_location(folder, root)
+    return open_at(location, _consumer_of, busy_ms, create=True, announce=_remember)
+
+
+def made_location(folder: str, root: str | None = None) -> Location:
+    """Where the store of a folder is, or is to be made. Raises UntrustedError."""
+    primary = os.path.join(os.path.abspath(folder), FOLDER, PRIMARY_FILE)
+    from ctxrank.indexer.store.trust import (  # noqa: PLC0415  start-up: a query makes no store
+        is_new,
+        refuse_foreign,
+        refuse_other_owner,
+    )
+
+    if not os.path.lexists(primary):
+        refuse_other_owner(os.path.dirname(primary))
+        return make_folder(folder, root)
+    if is_new(primary):  # another process is just making it, or was killed before it was done
+        refuse_foreign(primary)
+        return make_folder(folder, root)._replace(must_prove=True)
+    found = trusted_in(os.path.abspath(folder), root)
+    assert found is not None, "the file is there"
+    make_folder(folder, root)
+    return found
+
+
+def _remember(identity: "Identity", primary: str) -> None:
+    """Write down that a store was made; of a home that cannot be written `init` speaks."""
+    import contextlib  # noqa: PLC0415  start-up: a query makes no store
+
+    from ctxrank.indexer.store.known_stores import remember  # noqa: PLC0415  as above
+
+    with contextlib.suppress(CtxrankError):
+        remember(identity, primary)
+
+
+def create_scratch_store(folder: str) -> Store:
+    """Make a store, or open it, in a folder that is removed before anybody else could ask whose it is."""
+    return open_at(make_folder(folder, None), _consumer_of, None, create=True)
 
 
 def engine_of(store: Store) -> "Engine":

@@ -45,6 +45,15 @@ def _no_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("homes")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_this_session(_no_home: Path) -> Iterator[None]:
+    """The stores that were made are known for the whole session: fixture stores are made once and copied."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("XDG_STATE_HOME", str(_no_home / "state"))
+        environment.setenv("XDG_CONFIG_HOME", str(_no_home / "config"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(_no_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user's configuration is in a folder that is each test's own, and that a test makes if it wants one."""

@@ -75,6 +75,7 @@ PLACE = Family(
         *once(
             "", "--version", "-h", "-v status", "-q search databse", "serch x", "--colour search x", "search -h --json"
         ),
+        *both("trust .", "trust .ctxrank/ctxrank.db", "trust nowhere"),
         *both("--root artifacts search retry -n 1", "--db nowhere/ctxrank.db status", "--root nowhere index"),
         Case("status", folder="artifacts/shop-2026-10"),
         Case("search retry -n 1", env={"CTXRANK_DB": ".ctxrank/ctxrank.db"}),

@@ -7,8 +7,9 @@ _IMPORT = Command(
     "ctxrank.cli.bazinga.database.action:import_database",
     """Bring in a BAZINGA database (schema 6 to 19), whole or what changed since.
 
-    Artifacts are looked for from --root [default: PROJECT, where DB is PROJECT/bazinga/bazinga.db]. The database
-    is opened read-only, and everything is redacted on the way in. A second run brings only what is new.
+    Artifacts are read below --root, which is noted as one that this store may read. Without it they are read only
+    where DB is bazinga/bazinga.db of the store's own project; else their summaries alone come in. The database is
+    opened read-only, and everything is redacted on the way in. A second run brings only what is new.
 
     Example: ctxrank import bazinga ../app/bazinga/bazinga.db --root ../app
     """,

@@ -13,7 +13,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.opening import create_store, open_project_store, open_store
 from ctxrank.indexer.store.connection import APPLICATION_ID, file_uri
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
@@ -70,7 +70,7 @@ def open_existing(place: Place) -> Store:
             folder = project_folder()
             if folder is None:
                 raise
-    return open_store(os.path.join(folder, FOLDER, PRIMARY_FILE), root=place.root)
+    return open_project_store(folder, root=place.root)
 
 
 def open_file(path: str, place: Place) -> Store:

@@ -24,6 +24,7 @@ _INDEX = Command(
         "unchanged": "integer",
         "skipped": [{"path": "string", "reason": "string"}],
         "stale_roots": ["string"],
+        "refused_roots": ["string"],
         "linked": Nullable(
             {"files": "integer", "written": "integer", "removed": "integer", "code_files_read": "integer"}
         ),

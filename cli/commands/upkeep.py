@@ -1,4 +1,4 @@
-"""`ctxrank init`, `status`, `doctor` and `prune`: a store, how it is, and what is old."""
+"""`ctxrank init`, `trust`, `status`, `doctor` and `prune`: a store, how it is, and what is old."""
 
 from ctxrank.cli.declare import ENGINE, Command, OneOf, Path, Real, Whole, argument, by_name, option
 
@@ -27,7 +27,21 @@ _INIT = Command(
     Example: ctxrank init
     """,
     (argument("folder", type=Path(is_folder=True), default=".", metavar="[DIR]"),),
-    answer={"store": "string", "created": "boolean"},
+    answer={"store": "string", "created": "boolean", "trusted": "boolean"},
+)
+_TRUST = Command(
+    "trust",
+    "ctxrank.cli.actions.upkeep.trust:trust",
+    """Use a store that you did not make: one that came with a repository, an archive or another machine.
+
+    PATH is a project's folder, its .ctxrank or its ctxrank.db. What is found without --db acts only if you made it
+    or trust it. A store that another user owns or can write is refused. Folders elsewhere that the store names are
+    not read: 'ctxrank index --root DIR' allows that for each.
+
+    Example: ctxrank trust ~/src/shop
+    """,
+    (argument("path", type=Path(), metavar="PATH"),),
+    answer={"store": "string", "known_before": "boolean", "documents": "integer", "refused_roots": ["string"]},
 )
 _STATUS = Command(
     "status",
@@ -107,4 +121,4 @@ _PRUNE = Command(
     answer={"deleted": {"*": "integer"}, "total": "integer", "dry_run": "boolean"},
 )
 
-COMMANDS = by_name(_INIT, _STATUS, _DOCTOR, _PRUNE)
+COMMANDS = by_name(_INIT, _TRUST, _STATUS, _DOCTOR, _PRUNE)

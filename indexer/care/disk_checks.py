@@ -13,6 +13,7 @@ from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map, read_rows
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.location import Location
@@ -50,6 +51,7 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
     """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
     roots = read_map(primary, "SELECT id, path FROM roots ORDER BY id", (), int, str)
     gone_roots: list[str] = []
+    refused: list[str] = []
     known: dict[str, list[_StoredFile]] = {}
     query = """
         SELECT path, sha256, size_bytes, mtime_ns, inode, indexed_at
@@ -57,8 +59,10 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
     """
     for id_, path in roots.items():
         files = list(read_rows(primary, query, (id_,), _stored_file))
-        folder = os.path.normpath(os.path.join(location.project, path))
-        if os.path.isdir(folder):
+        folder = allowed_folder(location, primary, path)
+        if folder is None and os.path.isdir(path):
+            refused.append(path)
+        elif folder is not None and os.path.isdir(folder):
             known[folder] = files
         elif files:
             gone_roots.append(path)
@@ -66,6 +70,9 @@ def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMo
         yield warn(
             "artifact-roots", f"{_listed(gone_roots)} cannot be seen", "Mount or restore it, or point --root there."
         )
+    elif refused:
+        step = "What a store says is no permission: 'ctxrank index --root DIR' gives it, for a folder that you know."
+        yield warn("artifact-roots", f"{_listed(refused)} is not looked at: you did not name it", step)
     else:
         yield ok("artifact-roots", f"{len(known)} folders of artifacts are there")
     yield _files(known)
@@ -98,7 +105,7 @@ def _files(known: dict[str, list[_StoredFile]]) -> Finding:
 
 def _state(folder: str, file: _StoredFile) -> str:
     path = os.path.join(folder, file.path)
-    if not is_inside(folder, path):
+    if not is_inside(folder, os.path.normpath(path)):
         return "gone"
     try:
         info = os.stat(path)
@@ -157,7 +164,7 @@ def _passages(primary: apsw.Connection, location: Location, mode: RedactionMode)
 
 def _texts_of(location: Location, path: str, mode: RedactionMode) -> set[str]:
     """The passages of a file as it is now; none where it cannot be read."""
-    is_beneath = is_inside(location.project, os.path.join(location.project, path))
+    is_beneath = is_inside(location.project, os.path.normpath(os.path.join(location.project, path)))
     file = read_text_file(location.project, path) if is_beneath else None
     return {passage.text for passage in prepare(path, file, mode).passages} if isinstance(file, FileText) else set()
 

@@ -9,6 +9,7 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.replacement import TRIAL
+from ctxrank.indexer.store.connection import LOG_SUFFIXES
 from ctxrank.indexer.store.location import BACKUPS, Location
 
 STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
@@ -20,12 +21,14 @@ _NETWORK_FILE_SYSTEMS = (
 )  # fmt: skip
 _MIN_FREE_BYTES = 50 * 2**20
 _LONG_WAL_BYTES = 64 * 2**20
-_OWN_SUFFIXES = ("-wal", "-shm", "-journal")
+_LOCK_FILES = ("index.lock", "follow.lock")
 
 
 def examine_surroundings(location: Location) -> list[Finding]:
     """The checks that open no file of the store."""
-    return [*examine_machine(location), _wal(location), _permissions(location), _leftovers(location)]
+    return [
+        *examine_machine(location), _wal(location), _permissions(location), _links(location), _leftovers(location)
+    ]  # fmt: skip
 
 
 def examine_machine(location: Location) -> list[Finding]:
@@ -110,7 +113,7 @@ def _wal(location: Location) -> Finding:
 
 def files_of(location: Location) -> list[str]:
     """Every file that may hold what the store knows."""
-    return [base + suffix for base in (location.primary, location.index_file) for suffix in ("", *_OWN_SUFFIXES)]
+    return [base + suffix for base in (location.primary, location.index_file) for suffix in ("", *LOG_SUFFIXES)]
 
 
 def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
@@ -119,7 +122,7 @@ def wrong_modes(location: Location) -> Iterator[tuple[str, int, int]]:
     wanted += [(path, 0o600) for path in files_of(location)]
     backups = os.path.join(location.folder, BACKUPS)
     wanted.append((backups, 0o700))
-    for folder, _, names in os.walk(backups):
+    for folder, _, names in () if os.path.islink(backups) else os.walk(backups):
         wanted += [(os.path.join(folder, name), 0o600) for name in names]
     for path, mode in wanted:
         try:
@@ -146,6 +149,16 @@ def _permissions(location: Location) -> Finding:
 
 def _is_ours(path: str) -> bool:
     return os.stat(path).st_uid == os.geteuid() or os.geteuid() == 0
+
+
+def _links(location: Location) -> Finding:
+    """Links in the place of what a store writes; its folder may be one where the store is named."""
+    places = [*files_of(location), *(os.path.join(location.folder, name) for name in (BACKUPS, *_LOCK_FILES))]
+    found = [os.path.basename(path) for path in places if os.path.islink(path)]
+    if found:
+        step = "Remove the links: nothing of a store is read or written through one."
+        return fail("links", f"{', '.join(found)} {'is a link' if len(found) == 1 else 'are links'}", step)
+    return ok("links", "none in the place of a file that is written")
 
 
 def leftovers(location: Location) -> list[str]:

@@ -29,6 +29,7 @@ from ctxrank.indexer.store.connection import (
     read_column,
     read_map,
 )
+from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
 
@@ -143,8 +144,8 @@ def _fill(file: PageFile, primary: apsw.Connection, before: Schema, schema: Sche
     primary.pragma("application_id", APPLICATION_ID)
     primary.pragma("user_version", schema.version)
     if primary.execute("SELECT 1 FROM store").fetchone() is None:
-        row = (store_uuid or str(uuid.uuid4()), now_us())
-        primary.execute("INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", row)
+        row = (store_uuid or str(uuid.uuid4()), now_us(), new_token())
+        primary.execute("INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)", row)
     _number_on(file, owners, primary, copied)
     change = Change(primary)
     repaired = repair_relations(change, {name: table.lost for name, table in copied.items()})

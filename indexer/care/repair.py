@@ -22,6 +22,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import busy_timeout_ms, sqlite_errors
 from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.store.trust import is_identified
 
 WHAT = {
     Repair.PERMISSIONS: "make the store's folder and files private to their owner",
@@ -66,6 +67,9 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         backup, salvaged = exchange.backup, exchange.report
         verb = "can be saved" if is_dry_run else "saved"
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
+        if not is_dry_run and not is_identified(location.primary):
+            project = os.path.dirname(location.folder)
+            done.append(f"what told that the store is yours was lost: 'ctxrank trust {project}' says it again")
     elif Repair.REBUILD in steps and not is_dry_run:
         backup = _copy_primary(location)
     if Repair.REBUILD in steps:

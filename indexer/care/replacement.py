@@ -96,6 +96,10 @@ def new_backup_folder(location: Location) -> str:
     """A new folder for copies of the store as it is now, private to its owner. Raises CtxrankError."""
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     parent = os.path.join(location.folder, BACKUPS)
+    if os.path.islink(parent):
+        raise CtxrankError(
+            f"{parent} is a link: no copy of the store is written through it.", "Remove the link, and try again."
+        )
     try:
         os.makedirs(parent, mode=0o700, exist_ok=True)
         for number in range(100):

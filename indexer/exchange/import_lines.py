@@ -35,13 +35,19 @@ Progress = Callable[[int, int], None]
 
 
 class LineImport:
-    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind."""
+    """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind.
 
-    def __init__(self, store: Store, source: str, mode: RedactionMode, *, files_are_here: bool = True) -> None:
+    Files that lines name are read below the store's root, unless `files_are_here` is false (they are another
+    machine's) or `is_read` is (nobody said that the root is theirs: all count as missing).
+    """
+
+    def __init__(
+        self, store: Store, source: str, mode: RedactionMode, *, files_are_here: bool = True, is_read: bool = True
+    ) -> None:
         self.run = ImportRun(store, source, mode)
         self.read: Counter[str] = Counter()
         self._arrivals = Arrivals(self.run)
-        self._files = Files(self.run, are_here=files_are_here)
+        self._files = Files(self.run, are_here=files_are_here, is_read=is_read)
         self._sessions = SessionImport(self._arrivals)
         self._packages = PackageImport(self._arrivals, self._files)
         special = ("package", "artifact")

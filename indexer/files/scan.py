@@ -26,6 +26,7 @@ from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
+from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
@@ -56,6 +57,7 @@ class IndexReport(NamedTuple):
     unchanged: int
     skipped: tuple[Skipped, ...]
     stale_roots: tuple[str, ...]  # folders that cannot be looked at now
+    refused_roots: tuple[str, ...]  # folders that the store names, and the user did not
     passages_written: int
     files_read: int
     bytes_read: int
@@ -114,6 +116,7 @@ class _Root(NamedTuple):
     id: int | None
     folder: str
     is_main: bool
+    is_allowed: bool = True
 
     def shown(self, path: str) -> str:
         """A path below it as the report has it."""
@@ -127,7 +130,9 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     ids = read_map(store.primary, "SELECT path, id FROM roots ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     if is_whole:
-        roots += [_Root(id_, project if name == "." else name, False) for name, id_ in ids.items()]
+        for name, id_ in ids.items():
+            folder = allowed_folder(store.location, store.primary, name)
+            roots.append(_Root(id_, folder or name, False, is_allowed=folder is not None))
     return roots
 
 
@@ -187,6 +192,7 @@ class _Scan:
         self._removed: list[str] = []
         self._skipped: list[Skipped] = []
         self._stale_roots: list[str] = []
+        self._refused_roots: list[str] = []
         self._unchanged = self._passages = self._files = self._bytes = self._unfollowed = 0
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
@@ -197,10 +203,11 @@ class _Scan:
             os.scandir(root.folder).close()
         except OSError as error:
             self._stale_roots.append(root.folder)
-            if any(artifact.state == "indexed" for artifact in known.values()):
-                with self._transaction() as change:
-                    assert root.id is not None, "a root with artifacts has an id"
-                    artifacts.mark_root_stale(change, root.id, f"the folder: {error.strerror or error}")
+            self._mark_stale(root, known, f"the folder: {error.strerror or error}")
+            return None
+        if not root.is_allowed:
+            self._refused_roots.append(root.folder)
+            self._mark_stale(root, known, "the folder: you did not name it")
             return None
         packaged = artifacts.packaged_ids(database)
         if not root.is_main:
@@ -216,6 +223,13 @@ class _Scan:
         awaited = [path for path in self._awaited if _is_below(path, starts)]
         entries = self._not_purged(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
+
+    def _mark_stale(self, root: _Root, known: dict[str, Artifact], reason: str) -> None:
+        """Keep what is known of a folder that is not looked at now."""
+        if any(artifact.state == "indexed" for artifact in known.values()):
+            with self._transaction() as change:
+                assert root.id is not None, "a root with artifacts has an id"
+                artifacts.mark_root_stale(change, root.id, reason)
 
     def _not_purged(self, entries: Iterable[Entry]) -> Iterator[Entry]:
         """Without the files that were purged: of those the store knows nothing, and the report says why."""
@@ -348,6 +362,7 @@ class _Scan:
             unchanged=self._unchanged,
             skipped=tuple(sorted(self._skipped)),
             stale_roots=tuple(self._stale_roots),
+            refused_roots=tuple(self._refused_roots),
             passages_written=self._passages,
             files_read=self._files,
             bytes_read=self._bytes,

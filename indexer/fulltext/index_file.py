@@ -191,8 +191,9 @@ def open_index(path: str, primary_path: str, *, busy_ms: int) -> Index:
     connection: apsw.Connection | None = None
     generation: int | None = None
     try:
-        if os.path.islink(path):
-            os.unlink(path)  # what it leads to is not ours to write; the index is rebuilt in its place
+        for name in (path, path + "-wal", path + "-shm"):
+            if os.path.islink(name):
+                os.unlink(name)  # what it leads to is not ours to write; the index is rebuilt in its place
         connection = open_database(path, busy_ms=busy_ms, create=True)
         _attach(connection, primary_path)
         # The index is derived: losing its last second to a power cut costs a catch-up, not a record.

@@ -63,10 +63,19 @@ def tree_at(location: Location, folder: str) -> Tree:
 
 
 def known_trees(store: Store) -> list[Tree]:
-    """Every tree that the store has read, where its folder can be looked at now; `.contextia` may be gone from it."""
+    """Every tree that the store has read, where its folder can and may be looked at; `.contextia` may be gone."""
     names = read_column(store.primary, "SELECT path FROM linked_trees ORDER BY id", (), str)
-    trees = [Tree(os.path.realpath(store.location.project) if name == "." else name, name) for name in names]
+    trees = [Tree(os.path.realpath(folder), name) for name in names if (folder := folder_of_tree(store, name))]
     return [tree for tree in trees if os.path.isdir(tree.folder)]
+
+
+def folder_of_tree(store: Store, name: str) -> str | None:
+    """The folder that the store calls a tree by; None where nothing may be read in it."""
+    if name == ".":
+        return store.location.project
+    from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: most trees are '.'
+
+    return allowed_folder(store.location, store.primary, name)
 
 
 def list_files(tree: Tree) -> list[FoundFile]:

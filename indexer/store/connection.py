@@ -28,7 +28,7 @@ else:
 # What can be bound to a statement.
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
@@ -36,6 +36,7 @@ _SHORTEST_PAUSE_S = 0.0005
 _PAUSE_GROWS_BY_S = 0.01
 _LONGEST_PAUSE_S = 0.02
 DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
+LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -335,6 +336,12 @@ def translate(error: apsw.Error, what: str) -> CtxrankError:
     if isinstance(error, apsw.ReadOnlyError | apsw.PermissionsError):
         return CtxrankError(f"{what} cannot be written.", "Check the permissions of the file and its folder.")
     if isinstance(error, apsw.CantOpenError):
+        link = next((what + suffix for suffix in ("", *LOG_SUFFIXES) if os.path.islink(what + suffix)), "")
+        if link:
+            return CtxrankError(
+                f"{link} is a link: no file of a store is opened through one.",
+                "Remove the link; a store that lies elsewhere is named by its own file: --db FILE.",
+            )
         return CtxrankError(
             f"{what} cannot be opened.", "Check that you may read it, and that files may be opened (ulimit -n)."
         )

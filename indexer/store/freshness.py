@@ -6,7 +6,8 @@ from ctxrank.indexer.store.store import Store
 
 
 def file_state(store: Store, artifact_id: int | None) -> str:
-    """Whether an artifact on disk is what was indexed: current, changed, missing; '' where there is none.
+    """Whether an artifact on disk is what was indexed: current, changed, missing; '' where there is none,
+    or none that may be looked at.
 
     A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
     """
@@ -23,7 +24,13 @@ def file_state(store: Store, artifact_id: int | None) -> str:
     if row is None:
         return ""
     root, path, size, mtime_ns, inode, sha256 = row
-    folder = store.location.project if root == "." else str(root)
+    folder: str | None = store.location.project
+    if root != ".":
+        from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: few have other roots
+
+        folder = allowed_folder(store.location, store.primary, str(root))
+    if folder is None or str(path).startswith("/") or ".." in str(path).split("/"):
+        return ""  # the store says where it is: that is no permission to look
     try:
         info = os.stat(os.path.join(folder, str(path)))
     except OSError:

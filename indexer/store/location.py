@@ -1,9 +1,12 @@
-"""Where a store is.
+"""Where a store is, and whether it acts for this user.
 
-`--db` > `CTXRANK_DB` > the nearest `.ctxrank/` upwards; a linked git worktree shares the main one's.
+`--db` > `CTXRANK_DB` > the nearest `.ctxrank/` upwards; a linked git worktree shares the main one's. A store that is
+named is taken at its name; one that is found acts only if it is trusted (trust.py).
 """
 
 import os
+
+import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -12,7 +15,13 @@ FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
 BACKUPS = "backups"  # what a repair kept of damaged files
-_MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path
+MAX_STATE_BYTES = 64 * 1024
+STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+# The bits of a mode that say what a file is, and who beside its owner may write it; the values that are wanted.
+_KIND_AND_OTHERS, _FOLDER_OF_ONE, _FILE_OF_ONE = 0o170022, 0o040000, 0o100000
+_HEADER_BYTES = 100
+_LEAF_OF_ONE_ROW = b"\x0d\x00\x00\x00\x01"  # a leaf of a table without free blocks, and how many cells it has
+_MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path, and so is what it leads to
 
 
 class Location(NamedTuple):
@@ -27,30 +36,112 @@ class Location(NamedTuple):
     index_file: str
     root: str
     project: str
+    must_prove: bool = False  # its file did not say who it is: whoever opens it asks
 
 
 def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
-    """The store that a call from `start` means. Raises NoStoreError with the hint `ctxrank init`."""
+    """The store that a call from `start` means.
+
+    Raises NoStoreError with the hint `ctxrank init`, and UntrustedError with the hint `ctxrank trust`.
+    """
     named = db or os.environ.get("CTXRANK_DB")
     if named:
         primary = os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named)
         if not os.path.exists(primary):
             raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.")
+        refuse_link(primary)
         return at(primary, root)
     here = os.path.abspath(start or os.getcwd())
     for folder in _upwards(here):
-        primary = os.path.join(folder, FOLDER, PRIMARY_FILE)
-        if os.path.exists(primary):
-            return at(primary, root)
+        location = trusted_in(folder, root)
+        if location is not None:
+            return location
         _explain_unreachable(os.path.join(folder, FOLDER))
     linked = _linked_worktree(here)
     if linked is not None:
         main, top = linked
-        primary = os.path.join(main, FOLDER, PRIMARY_FILE)
-        if os.path.exists(primary):
-            # The store is shared; the files are the worktree's own.
-            return at(primary, root or os.environ.get("CTXRANK_ROOT") or top)
+        # The store is shared; the files are the worktree's own.
+        location = trusted_in(main, root or os.environ.get("CTXRANK_ROOT") or top)
+        if location is not None:
+            return location
     raise NoStoreError(f"There is no {FOLDER} folder in {here} or above it.", "Make one with 'ctxrank init'.")
+
+
+def trusted_in(project: str, root: str | None = None) -> Location | None:
+    """The store of a project folder; None where there is none. Raises UntrustedError for one that does not act."""
+    primary = os.path.join(project, FOLDER, PRIMARY_FILE)
+    if not os.path.lexists(primary):
+        return None
+    if _is_known(primary):
+        return at(primary, root)
+    from ctxrank.indexer.store.trust import is_trusted  # noqa: PLC0415  start-up: says what is wrong
+
+    must_prove = not is_trusted(primary)
+    return at(primary, root)._replace(must_prove=must_prove)
+
+
+def _is_known(primary: str) -> bool:
+    """Whether a store is known and only this user can write it, in the fewest calls; where not, trust.py says why."""
+    user = os.geteuid()
+    try:
+        folder, file = os.lstat(os.path.dirname(primary)), os.lstat(primary)
+        if not folder.st_uid == file.st_uid == user or folder.st_mode & _KIND_AND_OTHERS != _FOLDER_OF_ONE:
+            return False
+        if file.st_mode & _KIND_AND_OTHERS != _FILE_OF_ONE:
+            return False
+        if os.path.lexists(primary + "-wal") or os.path.lexists(primary + "-journal"):
+            return False
+        uuid, token = identity_in_file(primary)
+        if "/" in uuid:
+            return False  # whoever made the store would name a file of their own
+        descriptor = os.open(os.path.join(state_folder(), "stores", uuid), STATE_FLAGS)
+        try:
+            info = os.fstat(descriptor)
+            if info.st_uid != user or info.st_mode & _KIND_AND_OTHERS != _FILE_OF_ONE:
+                return False
+            return f"\n{token} " in "\n" + os.read(descriptor, MAX_STATE_BYTES).decode()
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError, IndexError, apsw.Error):
+        return False
+
+
+def identity_in_file(primary: str) -> tuple[str, str]:
+    """The uuid and the token that the pages of a database say; what they do not say is something else of a length.
+
+    They are read through SQLite's own layer for files: closing a descriptor of ours would drop the locks that other
+    connections of this process hold. The table `store` is the first that schema.sql makes, so its one row
+    (id, uuid, seq, created_at, token) is alone on the second page. Raises apsw.Error, IndexError, ValueError.
+    """
+    file = apsw.VFSFile("", primary, [apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_MAIN_DB, 0])
+    try:
+        size = int.from_bytes(file.xRead(_HEADER_BYTES, 0)[16:18], "big")
+        page = file.xRead(size, size)
+    finally:
+        file.xClose()
+    if not page.startswith(_LEAF_OF_ONE_ROW):
+        raise ValueError("the second page has no single row")
+    # The cell: payload size, rowid, then the payload: its header, which begins with its own size, and the values.
+    row = page[int.from_bytes(page[8:10], "big") :]
+    uuid_at, end = 2 + row[2], 2 + row[0]
+    return row[uuid_at : uuid_at + 36].decode("ascii"), row[end - 32 : end].decode("ascii")
+
+
+def state_folder() -> str:
+    """The folder `ctxrank` of the user's state; '' where the user has no home."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    if not home.startswith("/"):
+        home = os.path.expanduser("~/.local/state")
+    return home + "/ctxrank" if home.startswith("/") else ""
+
+
+def refuse_link(primary: str) -> None:
+    """Raises CtxrankError for a database that is a link: its log lies elsewhere, so it would be two stores."""
+    if os.path.islink(primary):
+        raise CtxrankError(
+            f"{primary} is a link, and a store is opened by the name of its own file.",
+            f"Remove the link, or name the file: --db {os.path.realpath(primary)}.",
+        )
 
 
 def _explain_unreachable(folder: str) -> None:
@@ -104,23 +195,39 @@ def _upwards(folder: str) -> list[str]:
 
 
 def _linked_worktree(here: str) -> tuple[str, str] | None:
-    """(the main worktree's folder, the linked one's) if `here` lies in a linked one.
-
-    There `.git` is a file, `gitdir: <main>/.git/worktrees/<name>`.
-    """
+    """(the main worktree's folder, the linked one's) if `here` lies in a linked one."""
     for folder in _upwards(here):
-        marker = os.path.join(folder, ".git")
-        if not os.path.isfile(marker):
-            continue
-        from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
+        main = main_worktree(folder)
+        if main is not None:
+            return main, folder
+    return None
 
-        try:
-            text = read_beneath(folder, ".git", _MAX_MARKER_BYTES, follow_link=True)
-        except OSError:
-            return None
-        line = text.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()
+
+def main_worktree(folder: str) -> str | None:
+    """The main worktree's folder, if this one is linked to it; None where it is not.
+
+        FOLDER/.git                            gitdir: MAIN/.git/worktrees/NAME
+        MAIN/.git/worktrees/NAME/gitdir        FOLDER/.git
+
+    Both are needed: anybody can write a `.git` file that leads into another project. A worktree of a bare repository
+    has no main one: what lies beside that repository is not ours.
+    """
+    marker = os.path.join(folder, ".git")
+    if not os.path.isfile(marker):
+        return None
+    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  most calls find a store above first
+
+    try:
+        line = _first_line(read_beneath(folder, ".git", _MAX_MARKER_BYTES))
         gitdir = os.path.normpath(os.path.join(folder, line.removeprefix("gitdir:").strip()))
         common, _, name = gitdir.rpartition(os.sep + "worktrees" + os.sep)
-        # A worktree of a bare repository has no main one: what lies beside that repository is not ours.
-        return (os.path.dirname(common), folder) if name and os.path.basename(common) == ".git" else None
-    return None
+        if not name or os.path.basename(common) != ".git":
+            return None
+        back = os.path.join(gitdir, _first_line(read_beneath(gitdir, "gitdir", _MAX_MARKER_BYTES)))
+        return os.path.dirname(common) if os.path.realpath(back) == os.path.realpath(marker) else None
+    except (OSError, ValueError):  # a path with a zero byte is no path
+        return None
+
+
+def _first_line(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape").split("\n", 1)[0].strip()

@@ -9,6 +9,7 @@ changes afterwards is the next number. It must not end the transaction that it r
 
 import os
 import uuid
+from collections.abc import Callable
 
 import apsw
 
@@ -16,6 +17,8 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import DamagedError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import APPLICATION_ID, SCHEMA_VERSION, immediate
+from ctxrank.indexer.store.known_stores import new_token
+from ctxrank.indexer.store.trust import Identity
 
 FIRST_SCHEMA = 7  # what schema.sql makes; no store of an older one was ever released
 UNRELEASED_STEP = (
@@ -34,9 +37,16 @@ class Schema(NamedTuple):
 PRESENT = Schema(SCHEMA_VERSION, os.path.dirname(__file__))
 
 
-def migrate(connection: apsw.Connection, path: str, schema: Schema = PRESENT) -> None:
+def migrate(
+    connection: apsw.Connection,
+    path: str,
+    schema: Schema = PRESENT,
+    *,
+    announce: Callable[[Identity, str], None] | None = None,
+) -> bool:
     """Apply what is missing, in one transaction, and look again once the write lock is held.
 
+    Returns whether a store was made; it is announced before it is committed, so that whoever sees it knows it.
     Raises DamagedError for a foreign database, one from a newer program or one from before the first release; nothing
     is changed then.
     """
@@ -45,12 +55,20 @@ def migrate(connection: apsw.Connection, path: str, schema: Schema = PRESENT) ->
         version = checked_version(connection, path, schema)
         apply_schema(connection, version, schema)
         if version == 0:
+            identity = Identity(str(uuid.uuid4()), new_token())
             connection.execute(
-                "INSERT INTO store (id, uuid, seq, created_at) VALUES (1, ?, 0, ?)", (str(uuid.uuid4()), now_us())
+                "INSERT INTO store (id, uuid, seq, created_at, token) VALUES (1, ?, 0, ?, ?)",
+                (identity.uuid, now_us(), identity.token),
             )
             connection.execute("INSERT INTO roots (id, path) VALUES (1, '.')")
+            if announce is not None:
+                announce(identity, path)
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", schema.version)
+    if version == 0:
+        # The page that says who the store is lies in the file, and not in the log alone.
+        connection.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+    return version == 0
 
 
 def apply_schema(connection: apsw.Connection, version: int, schema: Schema = PRESENT) -> None:

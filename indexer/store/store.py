@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
+    from ctxrank.indexer.store.trust import Identity
 
     Parameters = ParamSpec("Parameters")
     Result = TypeVar("Result")
@@ -189,6 +190,10 @@ def make_folder(folder: str, root: str | None) -> Location:
     """Make `folder/.ctxrank`, private to its owner, if it is not there already; returns where its store is."""
     home = os.path.join(os.path.abspath(folder), FOLDER)
     refuse_unwritable_name(home)
+    if os.path.islink(home):
+        raise CtxrankError(
+            f"{home} is a link: no store is made through it.", "Remove it, or make the store where it leads to."
+        )
     try:
         if not os.path.isdir(home):
             os.makedirs(home, mode=0o700, exist_ok=True)
@@ -221,14 +226,21 @@ def _sync_folder(folder: str) -> None:
 
 
 def open_at(
-    location: Location, consumer_of: Callable[[Store], IndexConsumer], busy_ms: int | None, *, create: bool = False
+    location: Location,
+    consumer_of: Callable[[Store], IndexConsumer],
+    busy_ms: int | None,
+    *,
+    create: bool = False,
+    announce: "Callable[[Identity, str], None] | None" = None,
 ) -> Store:
-    """Open the store at a location. Raises DamagedError, LockedError."""
+    """Open the store at a location; one that is made is announced. Raises DamagedError, LockedError, UntrustedError."""
     wait = busy_timeout_ms() if busy_ms is None else busy_ms
     _refuse_emptied(location)
     primary = open_database(location.primary, busy_ms=wait, create=create, check=_refuse_foreign)
     try:
-        _bring_up_to_date(primary, location.primary)
+        is_made = _bring_up_to_date(primary, location.primary, announce)
+        if location.must_prove and not is_made:
+            _prove(primary, location.primary)
     except BaseException:
         primary.close()
         raise
@@ -270,13 +282,22 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
         )
 
 
-def _bring_up_to_date(primary: apsw.Connection, path: str) -> None:
+def _prove(primary: apsw.Connection, path: str) -> None:
+    """Ask a store that is open who it is: its file alone did not say. Raises UntrustedError."""
+    from ctxrank.indexer.store.trust import identity_of, is_known, untrusted  # noqa: PLC0415  rare
+
+    if not is_known(identity_of(primary)):
+        raise untrusted(path)
+
+
+def _bring_up_to_date(primary: apsw.Connection, path: str, announce: "Callable[[Identity, str], None] | None") -> bool:
+    """Bring a file to the present schema; returns whether a store was made of it, which was none before."""
     try:
         _refuse_strange(primary, path)
         if (primary.pragma("user_version"), primary.pragma("application_id")) == (SCHEMA_VERSION, APPLICATION_ID):
-            return
+            return False
         from ctxrank.indexer.store.migrations import migrate  # noqa: PLC0415  start-up: old files only
 
-        migrate(primary, path)
+        return migrate(primary, path, announce=announce)
     except apsw.Error as error:
         raise translate(error, path) from error

@@ -20,7 +20,7 @@ from math import log2
 
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_scratch_store
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.evaluation.collection import MADE_AT, Collection, JudgedQuery, Loaded, load_collection
@@ -74,7 +74,7 @@ class Indexed(NamedTuple):
 @contextmanager
 def indexed(collection: Collection, config: Config) -> Generator[Indexed, None, None]:
     """Index a collection in a temporary folder, which is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_store(folder) as store:
+    with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_scratch_store(folder) as store:
         store.primary.pragma("synchronous", 0)  # it does not outlive this call, so a power cut cannot harm it
         yield Indexed(collection, store, load_collection(store, collection.documents, config.redaction_mode))
 

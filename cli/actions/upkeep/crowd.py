@@ -21,7 +21,7 @@ from typing import Any
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Result
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_scratch_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.ranking import SearchRequest, search
@@ -161,7 +161,7 @@ def percentile(values: list[float], share: float) -> float:
 def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
     """Make a store in an empty folder and set the crowd on it; the caller removes the folder."""
     os.makedirs(os.path.join(folder, "notes"), mode=0o700, exist_ok=True)
-    create_store(folder).close()
+    create_scratch_store(folder).close()
     environment = {name: value for name, value in os.environ.items() if name not in ("CTXRANK_DB", "CTXRANK_ROOT")}
     works = press(folder, _save_and_search, processes=processes, seconds=seconds, environment=environment)
     failed = [problem for done in works for problem in done.problems]
@@ -203,14 +203,14 @@ def _save(folder: str, worker: int, number: int) -> None:
     path = f"notes/{worker}-{number}.md"
     with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
         file.write(f"# Note {number}\n\nThe word of this note is {_word(worker, number)}.\n")
-    with create_store(folder) as store:
+    with create_scratch_store(folder) as store:
         new = NewPackage(_SESSION, _GROUP, "research", path, "developer", f"About {_word(worker, number)}.", "medium")
         save_package(store, new, create_session=True)
 
 
 def _search(folder: str, worker: int, number: int) -> None:
     """Find a package whose save was acknowledged. Raises LookupError where it is missing."""
-    with create_store(folder) as store:
+    with create_scratch_store(folder) as store:
         found = search(store, SearchRequest(_word(worker, number)))
     if len(found.hits) != 1 and found.outcome not in ("stale", "degraded"):
         raise LookupError(f"a saved package was not found: {found.outcome}, {len(found.hits)} hits")
@@ -219,7 +219,7 @@ def _search(folder: str, worker: int, number: int) -> None:
 def _verify(folder: str, works: list[Work]) -> tuple[int, list[str]]:
     """How many acknowledged packages are not there or not found, and what is wrong with the store."""
     lost = 0
-    with create_store(folder) as store:
+    with create_scratch_store(folder) as store:
         store.catch_up()
         paths = set(read_column(store.primary, "SELECT path FROM packages", (), str))
         for worker, done in enumerate(works):

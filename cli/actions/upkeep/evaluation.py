@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.indexer.exceptions import NoStoreError
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.exceptions import NoStoreError, UntrustedError
+from ctxrank.indexer.opening import create_scratch_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.ranking.evaluation.collection import read_collections
 from ctxrank.ranking.evaluation.evaluate import Evaluation, evaluate
@@ -89,10 +89,10 @@ def _config(call: Call) -> Config:
     try:
         with call.open() as store:
             config = load_config(store)
-    except NoStoreError:
+    except (NoStoreError, UntrustedError):
         if call.db is not None:
             raise
-        with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_store(folder) as store:
+        with tempfile.TemporaryDirectory(prefix="ctxrank-eval-") as folder, create_scratch_store(folder) as store:
             config = load_config(store)
     for note in config.notes:
         call.note(shown(note))

@@ -16,6 +16,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.known_stores import trust_as_used
 
 
 def import_jsonl(call: Call, file: str) -> Reply:
@@ -24,6 +25,7 @@ def import_jsonl(call: Call, file: str) -> Reply:
     with contextlib.ExitStack() as stack:
         source = _opened(file, stack)
         store = stack.enter_context(call.open())
+        trust_as_used(store)
         advance = stack.enter_context(progress_bar("importing", call))
         report = import_lines(store, source, mode=load_config(store).redaction_mode, progress=advance)
     return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)

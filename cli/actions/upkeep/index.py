@@ -11,6 +11,7 @@ from ctxrank.indexer.files.scan import IndexReport, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.links.sync import LinkedReport, index_linked
+from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
 
 _SHOWN_PATHS = 20
@@ -20,18 +21,24 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
     """Take in what has changed on the disk; 2 for a path that is not there and was never known."""
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("indexing", call) as advance:
+        if call.root is not None and not dry_run:
+            allow(store.location, store.primary, call.root)
         mode = load_config(store).redaction_mode
         report = index_artifacts(store, paths, mode=mode, is_dry_run=dry_run, progress=advance)
         linked = None if dry_run else index_linked(store, mode)
     absent = [path for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
     stale = tuple(f"{root} is not there; its artifacts are kept and marked stale." for root in report.stale_roots)
+    refused = tuple(
+        f"{root} was not looked at: the store names it, and you did not. 'ctxrank index --root {root}' allows it."
+        for root in report.refused_roots
+    )
     return Reply(
         lambda: _as_json(report, linked, dry_run=dry_run),
         _lines(call, report, linked, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
         notes=(f"there is no {', '.join(absent)}, and it was never indexed.",) if is_wrong else (),
-        text_notes=stale,
+        text_notes=(*stale, *refused),
     )
 
 
@@ -45,6 +52,7 @@ def _as_json(report: IndexReport, linked: LinkedReport | None, *, dry_run: bool)
         "unchanged": report.unchanged,
         "skipped": [{"path": path, "reason": reason} for path, reason in report.skipped],
         "stale_roots": list(report.stale_roots),
+        "refused_roots": list(report.refused_roots),
         "linked": None if linked is None else linked._asdict(),
     }
 

@@ -5,8 +5,11 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.status import Status, read_status
-from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store.known_stores import remember
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.trust import identity_of, is_known
 
 
 def init(call: Call, folder: str) -> Reply:
@@ -16,12 +19,26 @@ def init(call: Call, folder: str) -> Reply:
     is_new = not os.path.exists(os.path.join(folder, ".ctxrank", "ctxrank.db"))
     with create_store(folder, root=call.root) as store:
         path = store.location.folder
+        trouble = _not_known(store)
     next_step = "next: 'ctxrank index' for files, 'ctxrank package save' for findings."
     return Reply(
-        lambda: {"store": path, "created": is_new},
+        lambda: {"store": path, "created": is_new, "trusted": not trouble},
         [f"{'Made' if is_new else 'There is already'} a store in {shown(path)}"],
+        notes=(trouble,) if trouble else (),
         text_notes=(next_step,) if is_new else (),
     )
+
+
+def _not_known(store: Store) -> str:
+    """Why a store that was just made will not be taken for the user's own; '' where it will."""
+    identity = identity_of(store.primary)
+    if is_known(identity):
+        return ""
+    try:
+        remember(identity, store.location.primary)
+    except CtxrankError as error:
+        return f"{error.message} {error.hint}"
+    return ""
 
 
 def status(call: Call) -> Reply:

@@ -39,16 +39,17 @@ def import_bazinga(
     *,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
+    is_read: bool = True,
     is_damaged: bool = False,
 ) -> ImportReport:
     """Bring in what is new or changed in a database of the predecessor, redacted on the way.
 
-    `progress(done, total)` counts packages after each chunk. Of one that `is_damaged` what can be read comes in, and
-    the report says what was lost. Raises UsageError where there is no such file, DamagedError where it cannot be used
-    (nothing is changed then), LockedError.
+    Files are read only where `is_read`: the root is theirs. `progress(done, total)` counts packages
+    after each chunk. Of one that `is_damaged` what can be read comes in, and the report says what was lost. Raises
+    UsageError where there is no such file, DamagedError where it cannot be used (nothing is changed then), LockedError.
     """
     source = _salvaged(store, db_path) if is_damaged else read_predecessor(db_path, busy_ms=store.busy_ms)
-    records = LineImport(store, SOURCE, mode)
+    records = LineImport(store, SOURCE, mode, is_read=is_read)
     total = sum(line.record == "package" for line in source.lines)
     done = 0
 

@@ -17,14 +17,15 @@ class Files:
     """The files below the root: `indexed` and `missing` hold each once, however many records point to it.
 
     What comes from another store (`are_here` false) brings its own texts: no file here is read for it, whatever its
-    path.
+    path. Where it is not known whose the root is (`is_read` false), files count as missing until a scan finds them.
     """
 
-    def __init__(self, run: ImportRun, *, are_here: bool = True) -> None:
+    def __init__(self, run: ImportRun, *, are_here: bool = True, is_read: bool = True) -> None:
         self.are_here = are_here
         self.indexed: set[str] = set()
         self.missing: set[str] = set()
         self._run = run
+        self._is_read = is_read
         self._root = run.store.location.root
         self._remembered: OrderedDict[str, artifacts.PreparedFile | None] = OrderedDict()
         self._unreadable: dict[str, str] = {}
@@ -44,6 +45,9 @@ class Files:
         if shown != inside:
             self._unreadable[shown] = "the path holds a secret, or characters that no terminal shows"
             return shown, None
+        if not self._is_read:
+            self.missing.add(inside)
+            return inside, None
         if inside not in self._remembered:
             self._remembered[inside] = self._prepare(inside)
             if len(self._remembered) > _FILES_REMEMBERED:

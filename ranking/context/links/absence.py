@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.graph import Graph, Node, load_graph
 from ctxrank.indexer.links.store import KIND
 from ctxrank.indexer.links.sync import sync_tree
-from ctxrank.indexer.links.tree import require_tree
+from ctxrank.indexer.links.tree import folder_of_tree, require_tree
 from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
@@ -51,8 +51,8 @@ def why_not_reached(store: Store, graph: Graph, id_: str, receipt: Receipt) -> t
 def load_graph_of(store: Store, receipt: Receipt) -> Graph:
     """The links of the receipt's tree, or of the one that is found from here, in step with the disk."""
     name = receipt.inputs.get("tree")
-    start = {None: None, ".": store.location.project}.get(name, name)
-    tree = require_tree(store.location, start)
+    # A folder that the store names, and the user did not, is not looked at: the one that is found from here is.
+    tree = require_tree(store.location, None if name is None else folder_of_tree(store, name))
     sync_tree(store, tree, load_config(store).redaction_mode)
     return load_graph(store.primary, tree)
 

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator, Mapping
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.exceptions import DamagedError
+from ctxrank.indexer.exceptions import DamagedError, NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.links.tree import folder_of_tree
 from ctxrank.indexer.records import receipts
 from ctxrank.indexer.records.receipts import MAX_OMITTED_ENTRIES, Entry, NewReceipt, Receipt, Recording
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -130,8 +131,14 @@ def request_of(store: Store, receipt: Receipt) -> ContextRequest:
     """The request of a receipt. Raises DamagedError where it cannot be read."""
     given = receipt.inputs
     tree = given.get("tree", ".")
+    folder = folder_of_tree(store, tree)
+    if folder is None:
+        raise NotFoundError(
+            f"Receipt {receipt.id} is of {tree}, which you did not name.",
+            "'ctxrank index --root DIR' allows to read there.",
+        )
     try:
-        return _request(given, store.location.project if tree == "." else tree)
+        return _request(given, folder)
     except (KeyError, ValueError) as error:
         raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
 

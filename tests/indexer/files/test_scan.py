@@ -16,6 +16,7 @@ from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
+from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.store import Store
 
 as_plain_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -269,6 +270,7 @@ def test_other_roots_are_refreshed_but_not_searched(tmp_path: Path) -> None:
     put(tmp_path, "other/a.md", "the giraffe", LONG_AGO_NS + 1)
     put(tmp_path, "other/new.md", "the okapi")
     with create_store(str(tmp_path / "project")) as store:
+        allow(store.location, store.primary, str(other))
         report = index_artifacts(store)
         assert (report.changed, report.added) == ((str(other / "a.md"),), ("mine.md",))
         assert (finds(store, "zebra"), finds(store, "giraffe"), finds(store, "okapi")) == (0, 1, 0)

@@ -167,9 +167,9 @@ for words in CALLS:
 @pytest.mark.parametrize(
     ("folder_mode", "file_mode", "codes"),
     [
-        (0o555, 0o444, [6, 0, 0, 6, 0, 0]),  # read-only: reading goes on
-        (0o777, 0o444, [6, 0, 0, 6, 0, 0]),  # read-only files in a folder that may be written
-        (0o555, 0o000, [6, 6, 6, 6, 0, 6]),  # nothing can be read
+        (0o555, 0o444, [6, 0, 0, 6, 0, 3]),  # read-only: reading a store that is named goes on; it is another user's
+        (0o777, 0o444, [6, 0, 0, 6, 0, 3]),  # read-only files in a folder that may be written
+        (0o555, 0o000, [6, 6, 6, 6, 0, 3]),  # nothing can be read
     ],
 )
 def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
@@ -192,6 +192,7 @@ def test_missing_permissions_are_said_and_what_can_be_read_is_answered(
     assert all(contents[path] == path.read_bytes() for path in contents if path.name == "ctxrank.db")
     for path in (inside, *inside.iterdir()):
         path.chmod(0o700)
+        os.chown(path, os.geteuid(), -1)  # a log that another user began is not played into a store that is found
     assert is_intact(home)
 
 

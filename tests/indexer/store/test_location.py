@@ -12,10 +12,11 @@ from ctxrank.indexer.store.location import at, find_store
 
 
 def worktree(main: Path, linked: Path, *, gitdir: Path | None = None) -> Path:
-    """A linked worktree as git leaves it: a `.git` file that points into the main one's."""
+    """A linked worktree as git leaves it: a `.git` file that points into the main one's, and a way back."""
     inside = gitdir or main / ".git" / "worktrees" / linked.name
     inside.mkdir(parents=True)
     linked.mkdir(parents=True)
+    (inside / "gitdir").write_text(f"{linked / '.git'}\n")
     (linked / ".git").write_text(f"gitdir: {inside}\n")
     return linked
 
@@ -92,6 +93,48 @@ def test_a_submodule_and_a_bare_repository_share_nothing(tmp_path: Path) -> None
             find_store(start=str(folder))
 
 
+@pytest.mark.parametrize("back", [None, "", "/elsewhere/.git\n", "\0", "x" * 100_000])
+def test_a_git_file_without_a_way_back_is_as_if_absent(tmp_path: Path, back: str | None) -> None:
+    """A checkout may hold one that leads to any project of the user's, whose store would be read and written."""
+    make_store(tmp_path / "private").close()
+    worktree(tmp_path / "private", tmp_path / "linked")
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    inside = tmp_path / "private" / ".git" / "worktrees" / "linked"
+    (clone / ".git").write_text(f"gitdir: {inside}\n")
+    if back is not None:
+        (inside / "gitdir").write_text(back)
+    with pytest.raises(NoStoreError):
+        find_store(start=str(clone))
+
+
+@pytest.mark.parametrize("marker", ["", "gitdir:", "gitdir: \0/.git/worktrees/x", "x" * 100_000])
+def test_a_git_file_of_anything_is_as_if_absent(tmp_path: Path, marker: str) -> None:
+    (tmp_path / ".git").write_text(marker)
+    with pytest.raises(NoStoreError):
+        find_store(start=str(tmp_path))
+
+
+def test_a_named_pipe_in_the_place_of_gits_files_is_not_waited_for(tmp_path: Path) -> None:
+    linked = worktree(tmp_path / "main", tmp_path / "linked")
+    inside = tmp_path / "main" / ".git" / "worktrees" / "linked"
+    for path in (inside / "gitdir", linked / ".git"):
+        path.unlink()
+        os.mkfifo(path)
+        with pytest.raises(NoStoreError):
+            find_store(start=str(linked))
+
+
+def test_a_worktree_in_a_submodule_of_another_is_found(tmp_path: Path) -> None:
+    """What leads nowhere does not hide what lies above it."""
+    make_store(tmp_path / "main").close()
+    linked = worktree(tmp_path / "main", tmp_path / "linked")
+    module = linked / "module"
+    module.mkdir()
+    (module / ".git").write_text(f"gitdir: {tmp_path}/main/.git/modules/module\n")
+    assert find_store(start=str(module)).project == str(tmp_path / "main")
+
+
 def test_the_root_is_beside_the_stores_folder_unless_it_is_given(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,4 +163,5 @@ def test_a_store_of_another_name_has_its_index_beside_it(tmp_path: Path) -> None
 def test_every_path_of_a_location_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_store(tmp_path).close()
     monkeypatch.chdir(tmp_path)
-    assert all(os.path.isabs(path) for path in find_store(".ctxrank/ctxrank.db"))
+    *paths, must_prove = find_store(".ctxrank/ctxrank.db")
+    assert all(os.path.isabs(path) for path in paths) and not must_prove

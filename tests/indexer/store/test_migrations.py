@@ -1,6 +1,6 @@
 """A store is brought to the next schema whole or not at all; one from before the first release is refused.
 
-The next schema is made up: a folder with this program's schema.sql and a migration_008.sql that no program ships.
+The next schema is made up: a folder with this program's schema.sql and a further numbered file that no program ships.
 """
 
 import re

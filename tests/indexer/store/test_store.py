@@ -59,7 +59,8 @@ def test_a_new_stores_folder_is_on_the_disk_too(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("os.fsync", note)
     for _ in range(2):
         create_store(str(tmp_path)).close()
-    assert synced == [tmp_path.stat().st_ino]
+    assert synced[0] == tmp_path.stat().st_ino
+    assert len(synced) == 2  # the other is the user's note that the store is theirs
 
 
 def test_making_a_store_again_opens_it(store: Store, tmp_path: Path) -> None:

@@ -1,0 +1,95 @@
+"""Which folders a store may have files read from: its own project, and those that its user named.
+
+    $XDG_CONFIG_HOME/ctxrank/roots        UUID <tab> FOLDER, a line each; '#' begins a comment
+
+What a store says of other folders (in `roots`, `linked_trees`, receipts) is no permission: it may have come with a
+repository. `index --root` and `import --root` write the file, a person may edit it; `CTXRANK_ROOT` counts for its call.
+"""
+
+import os
+from collections.abc import Iterator
+
+import apsw
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.store.connection import read_column
+from ctxrank.indexer.store.known_stores import make_folder_of_ours, write_privately
+from ctxrank.indexer.store.location import Location, main_worktree
+from ctxrank.indexer.store.trust import has_name_of_another, identity_of, read_state
+
+_FILE = "roots"
+_HEADER = "# Folders that a store may have files read from, beside its own project: its name, a tab, the folder.\n"
+
+
+def allowed_folder(location: Location, connection: apsw.Connection, name: str) -> str | None:
+    """The folder that a store calls by this name; None where nothing may be read in it."""
+    if name == ".":
+        return location.project
+    project = os.path.realpath(location.project)
+    if name == os.path.realpath(location.root) or _is_own(project, name) or name in _recorded(connection):
+        return name
+    return None
+
+
+def unnamed_folders(location: Location, connection: apsw.Connection) -> list[str]:
+    """The folders that a store names, and in which nothing may be read."""
+    tables = ("roots", "linked_trees")
+    names = [
+        name for table in tables for name in read_column(connection, f"SELECT path FROM {table} ORDER BY id", (), str)
+    ]
+    return [name for name in dict.fromkeys(names) if allowed_folder(location, connection, name) is None]
+
+
+def _is_own(project: str, folder: str) -> bool:
+    """Whether a folder lies in the project, by no link, or is a worktree that git has linked to it."""
+    if not os.path.isabs(folder):
+        return False
+    if is_inside(project, folder) and os.path.realpath(folder) == folder:
+        return True
+    main = main_worktree(folder)
+    return main is not None and os.path.realpath(main) == project
+
+
+def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
+    """Write down that files may be read from a folder that the user named. Raises UsageError, CtxrankError."""
+    real = os.path.realpath(folder)
+    if real == os.path.realpath(location.project) or real in _recorded(connection):
+        return
+    if not real.isprintable():
+        raise UsageError(f"{real!a} cannot be noted: it is not one line of printable characters.", "Rename it.")
+    path = _path()
+    try:
+        if not path:
+            raise FileNotFoundError(2, "there is no home folder")
+        make_folder_of_ours(os.path.dirname(path))
+        text = read_state(path) or _HEADER
+        write_privately(path, f"{text.rstrip()}\n{identity_of(connection).uuid}\t{real}\n")
+    except OSError as error:
+        raise CtxrankError(
+            f"{path or 'The configuration'} cannot be written: {error.strerror}.",
+            f"Give the folder in each call: CTXRANK_ROOT={real}.",
+        ) from error
+
+
+def _recorded(connection: apsw.Connection) -> set[str]:
+    """The folders that the user's configuration has for a store."""
+    path = _path()
+    text = read_state(path) if path else ""
+    identity = identity_of(connection)
+    if not text or has_name_of_another(identity):
+        return set()
+    return set(_folders_of(text, identity.uuid))
+
+
+def _folders_of(text: str, uuid: str) -> Iterator[str]:
+    for line in text.split("\n"):
+        name, tab, folder = line.partition("\t")
+        if tab and name == uuid:
+            yield folder.rstrip()
+
+
+def _path() -> str:
+    """The file; '' where the user has no home."""
+    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return os.path.join(home, "ctxrank", _FILE) if os.path.isabs(home) else ""

@@ -1,0 +1,150 @@
+"""The stores that this user made or trusts, written down in their state folder (read by trust.py at every call).
+
+$XDG_STATE_HOME/ctxrank        700, its owner's alone
+  stores/UUID                  600: TOKEN PLACE, a line for each store of that name
+"""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+
+from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.store.connection import sqlite_errors
+from ctxrank.indexer.store.location import state_folder
+from ctxrank.indexer.store.trust import (
+    OTHERS_WRITE,
+    TOKEN_CHARS,
+    UUID_CHARS,
+    Identity,
+    has_form,
+    identity_of,
+    is_known,
+    own_ids,
+    read_state,
+)
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.store.store import Store
+
+
+def new_token() -> str:
+    """128 random bits as hexadecimal digits."""
+    return os.urandom(16).hex()
+
+
+def is_known_place(primary: str) -> bool:
+    """Whether a store was made here: asked only where a file does not say who it is."""
+    place = _shown(primary)
+    return any(line.partition(" ")[2] == place for text in _states() for line in text.split("\n"))
+
+
+def _states() -> Iterator[str]:
+    folder = os.path.join(state_folder() or os.devnull, "stores")
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        yield read_state(os.path.join(folder, name))
+
+
+def _shown(path: str) -> str:
+    """A path on one line: a folder's name may hold anything."""
+    return path if path.isprintable() else ascii(path)
+
+
+def trust(store: "Store") -> bool:
+    """Make an open store this user's, and give it a token if it has none; returns whether it was not theirs before.
+
+    Raises DamagedError where it has no proper name, UsageError where it has that of another store, and CtxrankError
+    where the state folder cannot be written.
+    """
+    path = store.location.primary
+    identity = identity_of(store.primary)
+    is_new = not is_known(identity)
+    if not has_form(identity.uuid, UUID_CHARS):
+        raise DamagedError(f"{path} does not say which store it is.", "See 'ctxrank doctor'.")
+    if is_new:
+        _refuse_another(identity, path)
+        with store.write() as change:
+            if not has_form(identity.token, TOKEN_CHARS):
+                identity = Identity(identity.uuid, new_token())
+                change.connection.execute("UPDATE store SET token = ?", (identity.token,))
+            remember(identity, path)
+        with sqlite_errors(path):  # the file itself says who it is, and not its log alone
+            store.primary.execute("PRAGMA wal_checkpoint(FULL)").fetchall()
+    return is_new
+
+
+def trust_as_used(store: "Store") -> None:
+    """Make a store this user's because they bring something into it by its name; what prevents that is no matter."""
+    with contextlib.suppress(CtxrankError):
+        trust(store)
+
+
+def _refuse_another(identity: Identity, primary: str) -> None:
+    """Raises UsageError where another place has a store of this name: what that one may, this one is not to."""
+    path = os.path.join(state_folder() or os.devnull, "stores", identity.uuid)
+    places = [line.partition(" ")[2] for line in read_state(path).split("\n") if line]
+    if places and _shown(primary) not in places:
+        raise UsageError(
+            f"{primary} has the name of another store, {places[-1]}, and is no copy of it.",
+            f"Name it with --db, or import an export of it; if the other one is gone, delete {path}.",
+        )
+
+
+def remember(identity: Identity, primary: str) -> None:
+    """Write down that this user trusts a store. Raises CtxrankError where the state folder cannot be written."""
+    folder = state_folder()
+    step = "Set XDG_STATE_HOME to a folder of yours, or name the store in every call: --db FILE or CTXRANK_DB."
+    if not folder:
+        raise CtxrankError("There is no home folder to note the store in as yours.", step)
+    stores = os.path.join(folder, "stores")
+    path = os.path.join(stores, identity.uuid)
+    try:
+        make_folder_of_ours(folder)
+        make_folder_of_ours(stores)
+        place = _shown(primary)
+        others = [line for line in read_state(path).split("\n") if line and line.partition(" ")[2] != place]
+        write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
+    except OSError as error:
+        raise CtxrankError(f"The store cannot be noted as yours in {stores}: {error.strerror}.", step) from error
+
+
+def make_folder_of_ours(folder: str) -> None:
+    """Make a folder for its owner alone, with those above it. Raises OSError where others own it or can write it."""
+    if not os.path.isdir(folder):
+        os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.mkdir(folder, 0o700)
+            _give_to_owner_of(os.path.dirname(folder), folder)
+    info = os.stat(folder)
+    if info.st_uid not in own_ids() or info.st_mode & OTHERS_WRITE:
+        raise PermissionError(errno.EPERM, "others own that folder, or can write it", folder)
+
+
+def write_privately(path: str, text: str) -> None:
+    """Write a small file whole or not at all, for its owner alone, and wait for the disk. Raises OSError."""
+    unfinished = f"{path}.{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(descriptor, text.encode("utf-8", "backslashreplace"))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        _give_to_owner_of(os.path.dirname(path), unfinished)
+        os.replace(unfinished, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished)
+        raise
+
+
+def _give_to_owner_of(folder: str, path: str) -> None:
+    """What root makes in the folder of whoever used sudo is theirs: they could not read it else."""
+    owner = os.stat(folder).st_uid
+    if os.geteuid() == 0 and owner != 0 and owner in own_ids():
+        os.chown(path, owner, -1, follow_symlinks=False)
