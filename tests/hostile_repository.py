@@ -184,7 +184,7 @@ def as_read(text: str) -> str:
 
 def _secrets(repository: Path) -> tuple[str, ...]:
     """Tokens with something invisible inside, each in a file of its own; returned as they read."""
-    tokens = []
+    tokens: list[str] = []
     (repository / "notes").mkdir()
     for number, hidden in enumerate(("\u200b", "\u00ad", "\ufeff", "\u2060", "\x01", "\x08", "\x1b[31m", "\ufe01")):
         value = "".join(random.choices(string.ascii_letters + string.digits, k=36))
@@ -240,16 +240,24 @@ def _plant_ignore_files(place: Place) -> None:
     (top / "ignored").mkdir()
     (top / "ignored" / ("a" * 120 + ".md")).write_text("# Token\n")
     (top / "ignored" / ".gitignore").write_text("".join(f"**/x{n}/*y{n}*\n" for n in range(_MANY_LINES)))
-    for name, make in {
-        "ignore-pipe": os.mkfifo,
-        "ignore-huge": _make_huge,
-        "ignore-link": lambda path: path.symlink_to(place.outside / ".ssh" / "id_test"),
-        "ignore-folder": lambda path: path.mkdir(),
-    }.items():
+    for name, make in _IGNORE_TRAPS.items():
         (top / name).mkdir()
-        make(top / name / ".gitignore")
-        make(top / name / ".ctxrankignore")
+        make(place, top / name / ".gitignore")
+        make(place, top / name / ".ctxrankignore")
         (top / name / "token.md").write_text("# Token\n")
+
+
+def _make_huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(_HUGE)
+
+
+_IGNORE_TRAPS: dict[str, Callable[[Place, Path], None]] = {
+    "ignore-pipe": lambda _, path: os.mkfifo(path),
+    "ignore-huge": lambda _, path: _make_huge(path),
+    "ignore-link": lambda place, path: path.symlink_to(place.outside / ".ssh" / "id_test"),
+    "ignore-folder": lambda _, path: path.mkdir(),
+}
 
 
 def _plant_links(place: Place) -> None:
@@ -375,8 +383,3 @@ def _insert_artifact(database: apsw.Connection, root: str, path: str) -> None:
         "INSERT INTO artifacts (root_id, path, state, indexed_at) SELECT id, ?, 'indexed', 1 FROM roots WHERE path = ?",
         (path, root),
     )
-
-
-def _make_huge(path: Path) -> None:
-    with path.open("wb") as file:
-        file.truncate(_HUGE)

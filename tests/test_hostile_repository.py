@@ -56,7 +56,7 @@ def _run(place: Place, *words: str) -> tuple[int, str]:
 
 def _wrong(place: Place, code: int, printed: str) -> list[str]:
     """What a call did that none may do."""
-    wrong = []
+    wrong: list[str] = []
     if code not in (0, 1, 2, 3, 5, 6):
         wrong.append(f"exit {code}: {printed[:300]}")
     if "Traceback" in printed or "should not have" in printed:
@@ -100,7 +100,7 @@ def test_a_store_that_a_person_vouches_for_still_reads_nothing_elsewhere(
         assert _run(place, "trust", ".")[0] == 0
     else:
         begin = ("--db", ".ctxrank/ctxrank.db")
-    wrong = {}
+    wrong: dict[str, list[str]] = {}
     for words in _QUESTIONS:
         code, printed = _run(place, *begin, *words)
         if found := _wrong(place, code, printed):
@@ -137,7 +137,7 @@ def test_each_file_of_a_hostile_tree_that_can_be_read_is_found(store: str, tmp_p
 def test_the_traps_of_the_repository_are_live(tmp_path: Path, git_repository: Path | None) -> None:
     if git_repository is None:
         pytest.skip("there is no git on this machine: no trap of a repository can be sprung")
-    sprung = {}
+    sprung: dict[str, bool] = {}
     for words in (("log", "-1"), ("diff", "--", "tracked.md"), ("commit", "-qm", "x", "--allow-empty")):
         place = build(tmp_path / words[0], "none", git_repository)
         subprocess.run(
