@@ -1,0 +1,153 @@
+"""A command in a checkout that a stranger made reads, leaks and runs nothing of the user's, and waits for nothing."""
+
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hostile_repository import SESSION, STORES, Place, as_read, build, build_git, regular_files, tree_state
+
+_LONGEST_S = 5.0  # a first index of the whole tree, on a machine that does other things, too
+_MAIN = "from ctxrank.cli.entry import main; main()"
+_ASSEMBLE = ("assemble", "--session", SESSION, "--agent", "developer", "--task", "token refresh")
+_QUESTIONS: tuple[tuple[str, ...], ...] = (
+    ("status",),
+    ("index",),
+    ("search", "token"),
+    (*_ASSEMBLE, "--detail", "full"),
+    (*_ASSEMBLE, "--json", "--task-id", "TASK-1"),
+    ("context", "TASK-1"),
+    ("check",),
+    ("trace", "src/app.py"),
+    ("package", "list"),
+    ("show", "package:1"),
+    ("error", "match", "--message", "ValueError: token"),
+    ("doctor",),
+    ("doctor", "--repair", "apply"),
+    ("export",),
+)
+# In which of them a person makes, or names, the store; elsewhere it is what lies there.
+_BEGINS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "none": (("init",),), "broken settings": (("init",),), "linked folder": (("init",),),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def git_repository(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    return build_git(tmp_path_factory.mktemp("git") / "made") if shutil.which("git") else None
+
+
+def _run(place: Place, *words: str) -> tuple[int, str]:
+    """Exit code and all that was printed; what takes too long is ended."""
+    command = [sys.executable, "-P", "-c", _MAIN, *words]
+    began = time.monotonic()
+    try:
+        done = subprocess.run(
+            command, cwd=place.repository, env=place.environment(), capture_output=True, timeout=60, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return -1, "took longer than a minute"
+    printed = (done.stdout + done.stderr).decode("utf-8", "backslashreplace")
+    took = time.monotonic() - began
+    return (done.returncode, printed) if took < _LONGEST_S else (-1, f"took {took:.1f} s")
+
+
+def _wrong(place: Place, code: int, printed: str) -> list[str]:
+    """What a call did that none may do."""
+    wrong: list[str] = []
+    if code not in (0, 1, 2, 3, 5, 6):
+        wrong.append(f"exit {code}: {printed[:300]}")
+    if "Traceback" in printed or "should not have" in printed:
+        wrong.append(f"a traceback: {printed[-300:]}")
+    if place.canary in printed:
+        wrong.append("printed what stands in a file of the user")
+    shown = as_read(printed)
+    wrong += [f"printed the token {number}" for number, token in enumerate(place.tokens) if token in shown]
+    if place.ran.exists():
+        wrong.append(f"ran a program of the repository: {place.ran.read_text()[:200]}")
+    return wrong
+
+
+@pytest.mark.parametrize("store", list(STORES))
+def test_no_command_reads_leaks_runs_or_waits(store: str, tmp_path: Path, git_repository: Path | None) -> None:
+    place = build(tmp_path, store, git_repository)
+    outside = tree_state(place.outside)
+    wrong: dict[str, list[str]] = {}
+    for words in (*_BEGINS.get(store, ()), *_QUESTIONS):
+        code, printed = _run(place, *words)
+        found = _wrong(place, code, printed)
+        if words[0] == "assemble" and code != 0:
+            found.append(f"an assembly ended with {code}: {printed[:200]}")
+        if found:
+            wrong[" ".join(words)] = found
+    assert not wrong
+    assert tree_state(place.outside) == outside, "something outside was changed"
+    assert place.canary.encode() not in place.written()
+    text = as_read(place.written().decode("utf-8", "replace"))
+    assert not [token for token in place.tokens if token in text]
+
+
+@pytest.mark.parametrize("named", ["trust", "--db"])
+def test_a_store_that_a_person_vouches_for_still_reads_nothing_elsewhere(
+    named: str, tmp_path: Path, git_repository: Path | None
+) -> None:
+    place = build(tmp_path, "archive", git_repository)
+    outside = tree_state(place.outside)
+    begin: tuple[str, ...] = ()
+    if named == "trust":
+        assert _run(place, "trust", ".")[0] == 0
+    else:
+        begin = ("--db", ".ctxrank/ctxrank.db")
+    wrong: dict[str, list[str]] = {}
+    for words in _QUESTIONS:
+        code, printed = _run(place, *begin, *words)
+        if found := _wrong(place, code, printed):
+            wrong[" ".join(words)] = found
+    assert not wrong
+    assert tree_state(place.outside) == outside
+    assert place.canary.encode() not in place.written()
+    assert "A note on tokens" in _run(place, *begin, *_ASSEMBLE)[1], "what is the store's own is there"
+
+
+def test_a_store_that_came_with_a_checkout_is_refused_until_it_is_trusted(tmp_path: Path) -> None:
+    place = build(tmp_path, "archive")
+    code, printed = _run(place, "search", "token")
+    assert code == 3 and "ctxrank trust" in printed
+    code, block = _run(place, *_ASSEMBLE)
+    assert code == 0 and "A note on tokens" not in block
+    assert _run(place, *_ASSEMBLE, "--strict")[0] == 3
+    assert _run(place, "trust", ".")[0] == 0
+    assert _run(place, "search", "note")[0] == 0
+
+
+@pytest.mark.parametrize("store", ["none", "archive"])
+def test_each_file_of_a_hostile_tree_that_can_be_read_is_found(store: str, tmp_path: Path) -> None:
+    place = build(tmp_path, store)
+    if store == "none":
+        assert _run(place, "init")[0] == 0
+    else:
+        assert _run(place, "trust", ".")[0] == 0
+    assert _run(place, "index")[0] == 0
+    code, printed = _run(place, "search", "token_refresh")
+    assert code == 0 and "src/app.py" in printed
+
+
+def test_the_traps_of_the_repository_are_live(tmp_path: Path, git_repository: Path | None) -> None:
+    if git_repository is None:
+        pytest.skip("there is no git on this machine: no trap of a repository can be sprung")
+    sprung: dict[str, bool] = {}
+    for words in (("log", "-1"), ("diff", "--", "tracked.md"), ("commit", "-qm", "x", "--allow-empty")):
+        place = build(tmp_path / words[0], "none", git_repository)
+        subprocess.run(
+            ["git", *words], cwd=place.repository, env=place.environment(), capture_output=True, timeout=30, check=False
+        )
+        sprung[words[0]] = place.ran.exists()
+    assert all(sprung.values()), sprung
+
+
+def test_the_files_outside_are_what_the_tests_take_them_for(tmp_path: Path) -> None:
+    place = build(tmp_path, "linked folder")
+    holding = [path for path in regular_files(place.outside) if place.canary.encode() in path.read_bytes()]
+    assert len(holding) >= 5, "the private store holds the canary, too"
