@@ -159,7 +159,7 @@ def build_git(folder: Path) -> Path:
 
 def regular_files(folder: Path) -> list[Path]:
     """The regular files below a folder that hold something, without following a link."""
-    found = [Path(top) / name for top, _, names in os.walk(folder) for name in names]
+    found = [Path(top) / name for top, _, names in os.walk(folder) if not folder.is_symlink() for name in names]
     return [path for path in found if stat.S_ISREG(path.lstat().st_mode) and path.lstat().st_blocks]
 
 
@@ -297,7 +297,10 @@ def _archive(place: Place) -> None:
         _insert_artifact(database, ".", "link.md")
         _insert_artifact(database, ".", "folder/notes.md")
     database.close()
-    config = "redaction:\n  patterns:\n    slow: '(?:a?){60}a{60}'\n    slower: '(?:a|b|ab){1,200}z'\n"
+    patterns = ("(?:a?){60}a{60}", "(?:a|b|ab){1,200}z")
+    config = "redaction:\n  rules:\n" + "".join(
+        f"    - {{name: slow-{number}, pattern: '{pattern}'}}\n" for number, pattern in enumerate(patterns)
+    )
     (place.repository / ".ctxrank" / "config.yaml").write_text(config)
 
 
