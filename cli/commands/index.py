@@ -28,6 +28,7 @@ _INDEX = Command(
         "linked": Nullable(
             {"files": "integer", "written": "integer", "removed": "integer", "code_files_read": "integer"}
         ),
+        "dates": Nullable({"committed": "integer", "reason": "string?"}),
     },
     exits={0: "done", 2: "a path is not there, and nothing was known of it"},
 )

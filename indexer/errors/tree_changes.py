@@ -7,7 +7,7 @@ that commit and was written since. Elsewhere, the files that were written since.
 import os
 import sys
 
-from ctxrank.indexer.errors.git import DIFF_OFF, run_git
+from ctxrank.indexer.files.git import Git, GitError, find_repository, head_commit
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -21,6 +21,8 @@ _SKIPPED_FOLDERS = frozenset((
 ))  # fmt: skip
 # Ignore files are git's, and outside a git tree they say nothing about what a person edits.
 _EVERY_FILE = Selection(skipped=frozenset(), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(), max_bytes=sys.maxsize)
+_DIFF = ("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative", "-z")
+_OTHERS = ("ls-files", "--others", "--exclude-standard", "-z")
 _SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
 
 
@@ -39,21 +41,25 @@ class TreeChanges(NamedTuple):
     is_complete: bool
 
 
-def note_tree(root: str) -> Tree:
-    """The folder as it is now."""
-    commit = _git(root, "rev-parse", "--verify", "HEAD")
+def note_tree(root: str, scratch: str | None = None) -> Tree:
+    """The folder as it is now; git's own folder for this task is made in `scratch`."""
+    try:
+        repository = find_repository(root)
+        commit = head_commit(repository) if repository is not None else ""
+    except GitError:
+        commit = ""
     if not commit:
         return Tree()
-    names = _differing(root, commit[0])[:MAX_NAMES]
-    return Tree(commit[0], tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name))))
+    names = _differing(root, commit, scratch)[:MAX_NAMES]
+    return Tree(commit, tuple(names), tuple(name for name in names if not os.path.lexists(os.path.join(root, name))))
 
 
-def changes_between(root: str, tree: Tree, since_us: int, until_us: int) -> TreeChanges:
+def changes_between(root: str, tree: Tree, since_us: int, until_us: int, scratch: str | None = None) -> TreeChanges:
     """The files below `root` that were written between two moments, or removed, in order of their names."""
     span = range(since_us * 1000, until_us * 1000 + 1)
     if not tree.commit:
         return _written_in(root, span)
-    names = dict.fromkeys([*_differing(root, tree.commit), *tree.differing])
+    names = dict.fromkeys([*_differing(root, tree.commit, scratch), *tree.differing])
     found = sorted(
         name
         for name in names
@@ -62,12 +68,21 @@ def changes_between(root: str, tree: Tree, since_us: int, until_us: int) -> Tree
     return TreeChanges(tuple(found[:MAX_NAMES]), len(found) <= MAX_NAMES)
 
 
-def _differing(root: str, commit: str) -> list[str]:
-    """What differs from a commit, committed since or not, and files that git does not know and does not ignore."""
-    return [
-        *_git(root, "diff", "--name-only", *DIFF_OFF, "--relative", "-z", commit, "--"),
-        *_git(root, "ls-files", "--others", "--exclude-standard", "-z"),
-    ]
+def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
+    """What differs from a commit, committed since or not, and files that git does not know and does not ignore.
+
+    Nothing where git cannot answer.
+    """
+    names: list[bytes] = []
+    try:
+        repository = find_repository(root)
+        if repository is not None:
+            with Git(repository, scratch) as git:
+                for words in (_DIFF, _OTHERS):
+                    names += git.records(*words, *((commit, "--") if words is _DIFF else ()), has_worktree=True)
+    except GitError:
+        pass
+    return [os.fsdecode(name) for name in names]
 
 
 def _is_written(root: str, name: str, span: range, *, if_gone: bool = False) -> bool:
@@ -97,9 +112,3 @@ def _written_in(root: str, span: range) -> TreeChanges:
 
 def _is_of_interest(name: str) -> bool:
     return not name.endswith(_SKIPPED_ENDS) and _SKIPPED_FOLDERS.isdisjoint(name.split("/")[:-1])
-
-
-def _git(root: str, *arguments: str) -> list[str]:
-    """What git prints, in pieces; nothing where it cannot answer: no git, no tree, no commit yet."""
-    pieces = run_git(root, *arguments).split(b"\0" if "-z" in arguments else b"\n")
-    return [os.fsdecode(piece) for piece in pieces if piece]

@@ -262,16 +262,18 @@ class _KeptPassage(NamedTuple):
     path: str
     start_line: int
     ruleset: int
+    created_at: int
 
 
 def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     """Make an owner's passages those of the file; the ones whose text is still there keep their rows.
 
-    A kept passage whose lines only moved is no entry of the change log: the index holds no line numbers.
+    A kept passage whose lines only moved, or whose file is newer now, is no entry of the change log: the index holds
+    neither.
     Returns how many were written.
     """
     written = 0
-    query = "SELECT passage_key, id, path, start_line, ruleset FROM documents WHERE owner_id = ?"
+    query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
@@ -281,10 +283,10 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
         elif known.path != prepared.path:
             documents.replace(change, known.id, _passage_document(owner, prepared, place))
             written += 1
-        elif (known.start_line, known.ruleset) != (passage.start_line, RULESET_VERSION):
+        elif known[3:] != (passage.start_line, RULESET_VERSION, owner.created_at):
             change.connection.execute(
-                "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ? WHERE id = ?",
-                (passage.start_line, passage.end_line, RULESET_VERSION, known.id),
+                "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
+                (passage.start_line, passage.end_line, RULESET_VERSION, owner.created_at, known.id),
             )
     for gone in kept.values():
         documents.remove(change, gone.id)

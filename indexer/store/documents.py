@@ -149,6 +149,16 @@ def touch(change: Change, document_id: int, *, superseded_by: int | None) -> Non
     )
 
 
+def redate(change: Change, document_id: int, created_at: int, *, is_numbered: bool) -> None:
+    """Give a file's document, and its passages, another date; the index holds none, so it need not be numbered."""
+    if is_numbered:
+        change.connection.execute("UPDATE documents SET seq = ? WHERE id = ?", (change.next_seq(), document_id))
+    change.connection.execute(
+        "UPDATE documents SET created_at = ? WHERE (id = ? OR owner_id = ?) AND created_at <> ?",
+        (created_at, document_id, document_id, created_at),
+    )
+
+
 def move(change: Change, document_id: int, *, path: str, title: str) -> None:
     """Give a document another path and title, and number the change."""
     from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only

@@ -119,7 +119,7 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
         return
     sign_older(store)
     answer = _recognised(store, run, failure.text)
-    tree = note_tree(store.location.root)
+    tree = note_tree(store.location.root, store.location.folder)
     with store.write() as change:
         failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
         failed_commands.remember(change, failed)
@@ -151,7 +151,9 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
     if failed is None:
         return
     # What the successful run wrote itself is no fix of it.
-    changes = changes_between(store.location.root, failed.tree, failed.failed_at, run.span.started_at)
+    changes = changes_between(
+        store.location.root, failed.tree, failed.failed_at, run.span.started_at, store.location.folder
+    )
     answer = _recognised(store, run, failed.unit)
     known = next((fix for fix in answer.fixes if fix.match.state != "refuted"), None)
     if known is not None:

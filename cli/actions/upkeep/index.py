@@ -7,14 +7,26 @@ from collections.abc import Iterator, Sequence
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.indexer.files.scan import IndexReport, index_artifacts
+from ctxrank.indexer.files.git_dates import DateReport, date_documents
+from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.sync import LinkedReport, index_linked
 from ctxrank.indexer.store.allowed_roots import allow
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
 
 _SHOWN_PATHS = 20
+
+
+class Indexed(NamedTuple):
+    """What a run found and did; a dry run makes neither linked artifacts nor dates."""
+
+    report: IndexReport
+    linked: LinkedReport | None = None
+    dates: DateReport | None = None
 
 
 def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
@@ -24,25 +36,47 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
         if call.root is not None and not dry_run:
             allow(store.location, store.primary, call.root)
         mode = load_config(store).redaction_mode
-        report = index_artifacts(store, paths, mode=mode, is_dry_run=dry_run, progress=advance)
-        linked = None if dry_run else index_linked(store, mode)
+        if dry_run:
+            done = Indexed(index_artifacts(store, paths, mode=mode, is_dry_run=True, progress=advance))
+        else:
+            done = bring_up_to_date(store, mode, paths, advance)
+    report = done.report
     absent = [path for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
-    stale = tuple(f"{root} is not there; its artifacts are kept and marked stale." for root in report.stale_roots)
-    refused = tuple(
-        f"{root} was not looked at: the store names it, and you did not. 'ctxrank index --root {root}' allows it."
-        for root in report.refused_roots
-    )
     return Reply(
-        lambda: _as_json(report, linked, dry_run=dry_run),
-        _lines(call, report, linked, dry_run=dry_run),
+        lambda: as_json(done, dry_run=dry_run),
+        _lines(call, done, dry_run=dry_run),
         exit_code=2 if is_wrong else 0,
         notes=(f"there is no {', '.join(absent)}, and it was never indexed.",) if is_wrong else (),
-        text_notes=(*stale, *refused),
+        text_notes=text_notes(done),
     )
 
 
-def _as_json(report: IndexReport, linked: LinkedReport | None, *, dry_run: bool) -> dict[str, object]:
+def bring_up_to_date(
+    store: Store, mode: RedactionMode, paths: Sequence[str] = (), progress: Progress | None = None
+) -> Indexed:
+    """Index what is new or changed, with linked artifacts and dates: what `index` does. Raises LockedError."""
+    first_seq = store.last_seq()
+    report = index_artifacts(store, paths, mode=mode, progress=progress)
+    linked = index_linked(store, mode)
+    return Indexed(report, linked, date_documents(store, first_seq))
+
+
+def text_notes(done: Indexed) -> tuple[str, ...]:
+    """What the JSON says by its fields."""
+    notes = [f"{root} is not there; its artifacts are kept and marked stale." for root in done.report.stale_roots]
+    notes += [
+        f"{root} was not looked at: the store names it, and you did not. 'ctxrank index --root {root}' allows it."
+        for root in done.report.refused_roots
+    ]
+    if done.dates is not None and done.dates.reason:
+        notes.append(f"some files are dated by their modification, not by their last commit: {done.dates.reason}.")
+    return tuple(notes)
+
+
+def as_json(done: Indexed, *, dry_run: bool = False) -> dict[str, object]:
+    """The answer of a run."""
+    report, linked, dates = done
     return {
         "dry_run": dry_run,
         "added": list(report.added),
@@ -54,10 +88,12 @@ def _as_json(report: IndexReport, linked: LinkedReport | None, *, dry_run: bool)
         "stale_roots": list(report.stale_roots),
         "refused_roots": list(report.refused_roots),
         "linked": None if linked is None else linked._asdict(),
+        "dates": None if dates is None else {"committed": dates.committed, "reason": dates.reason or None},
     }
 
 
-def _lines(call: Call, report: IndexReport, linked: LinkedReport | None, *, dry_run: bool) -> Iterator[str]:
+def _lines(call: Call, done: Indexed, *, dry_run: bool) -> Iterator[str]:
+    report, linked, _ = done
     for verb, paths in (("added", report.added), ("changed", report.changed), ("removed", report.removed)):
         yield from _path_lines(call, verb, paths)
     yield from _path_lines(call, "moved", [f"{before} -> {after}" for before, after in report.moved])

@@ -1,14 +1,11 @@
 """git is run in one module, and a checkout's configuration makes it run nothing else."""
 
 import ast
-import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer.errors import git
-from ctxrank.indexer.errors.git import run_git
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 
 ROOT = Path(__file__).parents[3]
@@ -19,7 +16,7 @@ STARTERS = {
     "cli/actions/upkeep/crowd.py": "itself, for `doctor --stress`",
     "cli/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
-    "indexer/errors/git.py": "git, with everything off that a checkout could make it run",
+    "indexer/files/git.py": "git, which is not shown what a checkout configures",
 }
 _STARTING = {
     "subprocess", "multiprocessing", "pty", "popen", "system", "fork", "forkpty", "execv", "execve", "execvp", "execl",
@@ -100,15 +97,3 @@ def test_a_checkouts_configuration_runs_nothing(hostile: tuple[Path, Path]) -> N
     assert not marks.exists()
     subprocess.run(["git", "-C", str(folder), "diff", "--stat"], capture_output=True, timeout=60)
     assert marks.exists(), "the program would have been run"
-
-
-def test_what_takes_too_long_or_says_too_much_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
-    (tmp_path / "git").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(git, "_SECONDS", 0.3)
-    assert run_git(str(tmp_path), "status") == b""
-    (tmp_path / "git").write_text("#!/bin/sh\nexec yes\n")
-    monkeypatch.setattr(git, "_SECONDS", 10.0)
-    monkeypatch.setattr(git, "_MAX_OUTPUT_BYTES", 100_000)
-    assert run_git(str(tmp_path), "status") == b""

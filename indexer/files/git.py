@@ -1,0 +1,332 @@
+"""Git, asked about a checkout that anyone may have made: the one module that runs it.
+
+    repository = find_repository("/home/me/shop")     None: no checkout; GitError: one that is not asked, and why
+    head_commit(repository)                           the commit, read from files, without a process
+    with Git(repository) as git:
+        for record in git.records("ls-tree", "-r", "-z", commit): ...
+
+A repository's own configuration can make nearly every command of git run a program: hooks, a pager, signatures, file
+system monitors, filters, aliases. So git is never shown it. It runs in a private folder that says "an empty
+repository", and is given the checkout's objects (and its index, where a command needs it) by name: what `.git/config`
+says is not overruled, it is not read. The user's and the system's configuration is off as well, and what a later git
+might still start is switched off by name. There is no remote in that folder, so nothing can be fetched.
+
+Reading commits in our own code (or with dulwich) was the alternative: nothing would run at all, but a history of
+100,000 commits takes minutes in Python and seconds in git, and packs, deltas and their indexes would be parsed here.
+"""
+
+import contextlib
+import os
+import re
+import selectors
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator, Iterator, Mapping
+
+from ctxrank.indexer.beneath import is_inside, read_beneath
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+MAX_SECONDS = 10.0
+MAX_OUTPUT_BYTES = 512 * 1024 * 1024
+_MAX_RECORD_BYTES = 1024 * 1024
+_MAX_SMALL_FILE_BYTES = 16 * 1024 * 1024  # HEAD, a ref, packed-refs, the shallow list
+_MAX_OBJECT_FILES = 1_000_000
+_MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be larger is not read
+_MAX_REF_DEPTH = 5
+_LEFTOVER_SECONDS = 3600
+_SCRATCH_PREFIX = "git-"
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = re.compile(r"refs(?:/(?!\.)[^/\0]+)+")
+_PLACES = ("/usr/bin", "/usr/local/bin", "/bin", "/opt/homebrew/bin", "/opt/local/bin")
+
+_FLAGS = (
+    "--no-pager", "--literal-pathspecs", "--no-optional-locks", "--no-replace-objects",
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+    "-c", "core.pager=cat", "-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null",
+    "-c", "core.sshCommand=false", "-c", "core.gitProxy=", "-c", "core.askPass=", "-c", "core.alternateRefsCommand=",
+    "-c", "credential.helper=", "-c", "log.showSignature=false", "-c", "log.mailmap=false", "-c", "gpg.program=false",
+    "-c", "diff.external=", "-c", "protocol.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+)  # fmt: skip
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin", "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull, "GIT_ATTR_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_PAGER": "cat",
+    "GIT_ALLOC_LIMIT": _MAX_ALLOCATION,
+}  # fmt: skip
+_OWN_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tpackedGitLimit = 512m\n\tpackedGitWindowSize = 32m\n"
+_SHA256_CONFIG = "[extensions]\n\tobjectFormat = sha256\n"
+
+
+class GitError(Exception):
+    """Why git was not asked, or gave no whole answer; a sentence's end for a report."""
+
+    @property
+    def reason(self) -> str:
+        """What to tell a person."""
+        return str(self.args[0])
+
+
+class GitTimeoutError(GitError):
+    """The history is too large to be read in the time, or the space, that it may take."""
+
+
+class Repository(NamedTuple):
+    """A checkout: the folder asked about, its top, and where git keeps HEAD and the index, refs and objects."""
+
+    folder: str
+    top: str
+    own: str  # .git, or the folder of a linked worktree
+    common: str  # .git of the main worktree
+
+    @property
+    def prefix(self) -> str:
+        """The folder within the checkout, '' or with a slash at its end."""
+        relative = os.path.relpath(self.folder, self.top)
+        return "" if relative == os.curdir else relative.replace(os.sep, "/") + "/"
+
+
+def find_repository(folder: str) -> Repository | None:
+    """The checkout that a folder lies in. Raises GitError where it is another user's, or an unusual one.
+
+    A linked worktree is one only if git's own folder names it, too: a `.git` file may say anything.
+    """
+    folder = top = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        parent = os.path.dirname(top)
+        if parent == top:
+            return None
+        top = parent
+    own = common = os.path.join(top, ".git")
+    info = os.lstat(own)
+    if stat.S_ISREG(info.st_mode):
+        own, common = _linked_worktree(top)
+    elif not stat.S_ISDIR(info.st_mode):
+        raise GitError("its .git is neither a folder nor a file")
+    for place in (top, own, common, os.path.join(common, "objects")):
+        _require_own_folder(place)
+    return Repository(folder, top, own, common)
+
+
+def _linked_worktree(top: str) -> tuple[str, str]:
+    """The folder that git keeps for a linked worktree, and the main `.git`. Raises GitError."""
+    line = _small_file(top, ".git").partition("\n")[0].strip()
+    own = os.path.normpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
+    common, _, name = own.rpartition(os.sep + "worktrees" + os.sep)
+    if not name or os.sep in name or not os.path.isdir(own):
+        raise GitError("its .git file names no linked worktree (a submodule has none of its own)")
+    back = os.path.normpath(os.path.join(own, _small_file(own, "gitdir").partition("\n")[0].strip()))
+    if os.path.realpath(os.path.dirname(back)) != top or os.path.basename(back) != ".git":
+        raise GitError("its .git file names a worktree that is elsewhere")
+    return own, common
+
+
+def _require_own_folder(path: str) -> None:
+    """Raises GitError for what is no real folder of this user: the rule of git's own `safe.directory`."""
+    try:
+        info = os.lstat(path)
+    except OSError as error:
+        raise GitError(f"{os.path.basename(path)} cannot be read: {error.strerror}") from error
+    if not stat.S_ISDIR(info.st_mode):
+        raise GitError(f"{os.path.basename(path)} is not a folder")
+    user = os.geteuid()
+    may_be = {user, int(os.environ.get("SUDO_UID") or user)} if user == 0 else {user}
+    if info.st_uid not in may_be:
+        raise GitError("it belongs to another user")
+
+
+def _small_file(folder: str, path: str) -> str:
+    """The text of a small file of a repository, '' where there is none."""
+    try:
+        return read_beneath(folder, path, _MAX_SMALL_FILE_BYTES).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+
+
+def head_commit(repository: Repository) -> str:
+    """The commit that is checked out, '' where there is none yet, or git keeps its refs in another form."""
+    text = _small_file(repository.own, "HEAD").strip()
+    for _ in range(_MAX_REF_DEPTH):
+        if _COMMIT.fullmatch(text):
+            return text
+        name = text.removeprefix("ref:").strip()
+        if not text.startswith("ref:") or not _REF.fullmatch(name) or ".." in name:
+            return ""
+        text = (_small_file(repository.own, name) or _small_file(repository.common, name)).strip()
+        if not text:
+            return _packed_ref(repository, name)
+    return ""
+
+
+def _packed_ref(repository: Repository, name: str) -> str:
+    packed = _small_file(repository.common, "packed-refs")
+    at = packed.find(f" {name}\n")
+    commit = packed[packed.rfind("\n", 0, at) + 1 : at] if at >= 0 else ""
+    return commit if _COMMIT.fullmatch(commit) else ""
+
+
+class Git:
+    """Git on the objects of a checkout, for one task: all its calls together take no longer than `seconds`.
+
+    Its private folder is made in `scratch`, a folder that is the user's alone. Raises GitError.
+    """
+
+    def __init__(self, repository: Repository, scratch: str | None = None, seconds: float = MAX_SECONDS) -> None:
+        self._repository = repository
+        self._scratch = scratch
+        self._seconds = seconds
+        self._deadline = 0.0
+        self._folder = ""
+        self._program = ""
+
+    def __enter__(self) -> "Git":
+        self._deadline = time.monotonic() + self._seconds
+        self._program = _program(self._repository.top)
+        _check_objects(os.path.join(self._repository.common, "objects"))
+        if self._scratch is not None:
+            _sweep(self._scratch)
+        self._folder = tempfile.mkdtemp(prefix=_SCRATCH_PREFIX, dir=self._scratch)
+        try:
+            self._fill()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the private folder."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _fill(self) -> None:
+        """Make the private folder a repository, with what is no configuration of the checkout's own."""
+        is_sha256 = len(head_commit(self._repository)) > 40
+        config = _OWN_CONFIG.format(version=int(is_sha256)) + (_SHA256_CONFIG if is_sha256 else "")
+        os.mkdir(os.path.join(self._folder, "refs"))
+        os.mkdir(os.path.join(self._folder, "info"))
+        texts = {
+            "HEAD": "ref: refs/heads/none\n",
+            "config": config,
+            "shallow": _small_file(self._repository.common, "shallow"),
+            "info/exclude": _small_file(self._repository.common, "info/exclude"),
+        }
+        for name, text in texts.items():
+            if text:
+                with open(os.path.join(self._folder, name), "xb") as file:
+                    file.write(text.encode("utf-8", "surrogateescape"))
+
+    def records(self, *words: str, has_worktree: bool = False) -> Generator[bytes, None, None]:
+        """What a command prints, one record for each NUL; the process ends with the iteration. Raises GitError.
+
+        With `has_worktree` it runs in the folder and knows the index and the files.
+        """
+        repository = self._repository
+        environment = {
+            **_ENVIRONMENT, "HOME": self._folder, "XDG_CONFIG_HOME": self._folder, "GIT_DIR": self._folder,
+            "GIT_OBJECT_DIRECTORY": os.path.join(repository.common, "objects"),
+        }  # fmt: skip
+        if has_worktree:
+            environment["GIT_WORK_TREE"] = repository.top
+            environment["GIT_INDEX_FILE"] = os.path.join(repository.own, "index")
+        command = (self._program, *_FLAGS, *words)
+        with _process(command, repository.folder if has_worktree else self._folder, environment) as process:
+            yield from self._pieces(process)
+            try:
+                code = process.wait(max(self._deadline - time.monotonic(), 0.1))
+            except subprocess.TimeoutExpired as error:
+                raise self._too_long() from error
+            if code:
+                raise GitError("git could not read the history (objects may be missing, as in a partial clone)")
+
+    def _pieces(self, process: subprocess.Popen[bytes]) -> Iterator[bytes]:
+        assert process.stdout is not None, "it was started with a pipe"
+        descriptor = process.stdout.fileno()
+        rest, size = b"", 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            while selector.select(max(self._deadline - time.monotonic(), 0)):
+                chunk = os.read(descriptor, 1 << 16)
+                if not chunk:
+                    if rest:
+                        yield rest
+                    return
+                size += len(chunk)
+                *pieces, rest = (rest + chunk).split(b"\0")
+                if size > MAX_OUTPUT_BYTES or len(rest) > _MAX_RECORD_BYTES:
+                    raise GitTimeoutError("its history is too large")
+                yield from pieces
+        raise self._too_long()
+
+    def _too_long(self) -> GitTimeoutError:
+        return GitTimeoutError(f"its history takes longer than {self._seconds:g} s to read")
+
+
+@contextlib.contextmanager
+def _process(
+    command: tuple[str, ...], folder: str, environment: Mapping[str, str]
+) -> Generator[subprocess.Popen[bytes], None, None]:
+    """A process in a group of its own, which ends with the block."""
+    try:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+            cwd=folder, env=environment, process_group=0,
+        )  # fmt: skip
+    except OSError as error:
+        raise GitError(f"git cannot be started: {error.strerror}") from error
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _program(top: str) -> str:
+    """Git's absolute path, outside the checkout: what lies in it, or in a relative folder of PATH, is not git."""
+    for folder in (*os.environ.get("PATH", "").split(os.pathsep), *_PLACES):
+        path = os.path.join(folder, "git")
+        if os.path.isabs(folder) and os.access(path, os.X_OK):
+            real = os.path.realpath(path)
+            if os.path.isfile(real) and not is_inside(top, real) and not is_inside(top, os.path.realpath(folder)):
+                return path
+    raise GitError("git is not installed")
+
+
+def _check_objects(folder: str) -> None:
+    """Raises GitError for objects that lie elsewhere, or in what would never end: a link, a pipe, a device."""
+    if _small_file(folder, "info/alternates").strip():
+        raise GitError("it borrows objects of another repository")
+    seen, folders = 0, [folder]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    seen += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    elif not entry.is_file(follow_symlinks=False) or seen > _MAX_OBJECT_FILES:
+                        raise GitError("its objects are not plain files, or too many")
+        except OSError as error:
+            raise GitError(f"its objects cannot be read: {error.strerror}") from error
+
+
+def _sweep(scratch: str) -> None:
+    """Remove what a process that was killed has left behind."""
+    with contextlib.suppress(OSError), os.scandir(scratch) as entries:
+        for entry in entries:
+            is_ours = entry.name.startswith(_SCRATCH_PREFIX) and entry.is_dir(follow_symlinks=False)
+            if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
+                shutil.rmtree(entry.path, ignore_errors=True)

@@ -1,0 +1,313 @@
+"""The date of a document that is a file: its last commit or, where there is none, the file's modification.
+
+    report = date_documents(store, first_seq)       after files were indexed
+    report.committed, report.reason                 how many have their commit's date; why others could not
+
+A file is indexed with its modification time. This puts the time of its last commit there instead, if the file is as
+it was committed: a fresh clone is not new work, and an edit that nobody has committed is not as old as its last commit.
+
+    HEAD is where it was, no file was written   two small reads and a query: no process
+    HEAD is where it was                        the files written since are compared with those of HEAD
+    HEAD has moved                              those, and what the commits in between touched, on either side
+    the first time                              every file, in one pass over the history
+
+The commit of the last pass, and the change log's number of then, are kept in the store for each root.
+"""
+
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import Generator, Iterable
+
+from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.files.artifacts import root_name
+from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, head_commit
+from ctxrank.indexer.files.walk import MAX_FILE_BYTES
+from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.connection import read_rows, read_value
+from ctxrank.indexer.store.store import Change, Store
+
+_KEY = "dated_commits"
+# More paths are not named on a command line: everything is listed, and what is wanted is picked out.
+_MAX_NAMED_PATHS = 400
+_CHUNK_FILES = 2000
+# So many changes that are no files may follow the last pass before its number is moved on: they are looked through.
+_MAX_CHANGES_SINCE = 10_000
+_SECOND_US = 1_000_000
+_LOG = (
+    "log", "-z", "--raw", "--abbrev=4", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature",
+    "--no-notes", "--no-mailmap", "--no-color", "--format=@%ct %m%p",
+)  # fmt: skip
+_COMMIT_LINE = re.compile(rb"@(-?\d{1,18}) ([<>-])([0-9a-f ]*)")
+
+
+class DateReport(NamedTuple):
+    """How many documents were given their last commit's date, and why others may have that of their modification.
+
+    `reason` is '' where git could be asked, or there is nothing to ask.
+    """
+
+    committed: int
+    reason: str = ""
+
+
+class _LastPass(NamedTuple):
+    """Up to which commit, and to which number of the change log, documents have their dates."""
+
+    commit: str
+    seq: int
+
+
+class _File(NamedTuple):
+    """A file that is a document: an artifact of its own, or a linked one."""
+
+    path: str
+    mtime_ns: int
+    document_id: int
+    seq: int
+    created_at: int
+
+    @property
+    def modified_at(self) -> int:
+        return self.mtime_ns // 1000
+
+
+class _Entry(NamedTuple):
+    """A file as one commit touched it."""
+
+    path: str
+    moment: int
+    is_undone: bool  # the commit is not in the history of HEAD, but was in that of the last pass
+    is_removal: bool
+
+
+class _Touched(NamedTuple):
+    """What differs between two commits: the date of each path on the new side, where that is sure, and all paths."""
+
+    dates: dict[str, int]
+    paths: set[str]
+
+
+def date_documents(store: Store, first_seq: int) -> DateReport:
+    """Give files the dates of their last commits; `first_seq` is the change log's number before they were indexed.
+
+    Raises LockedError.
+    """
+    name = root_name(store.location.root, store.location.project)
+    try:
+        repository = find_repository(store.location.root)
+        head = "" if repository is None else head_commit(repository)
+        if repository is None or not head:
+            return DateReport(0)
+        last = _last_pass(store, name)
+        if last is not None and last.commit == head and not _has_files_since(store, last.seq):
+            if store.last_seq() - last.seq > _MAX_CHANGES_SINCE:
+                _write(store, name, _LastPass(head, store.last_seq()), [], first_seq)
+            return DateReport(0)
+        seq = store.last_seq()  # what others write from here on is looked at by the next pass
+        with Git(repository, store.location.folder) as git:
+            dating = _Dating(git, repository, head)
+            files = list(_files(store, name))
+            dates = dating.dates_since(last.commit, last.seq, files) if last is not None else None
+            if dates is None:
+                dates = dating.all_dates(files)
+    except GitError as error:
+        return DateReport(0, error.reason)
+    wrong = [(file, moment) for file, moment in dates if moment != file.created_at]
+    _write(store, name, _LastPass(head, seq), wrong, first_seq)
+    if store.last_seq() > seq:
+        store.catch_up()
+    return DateReport(sum(moment != file.modified_at for file, moment in wrong), dating.reason)
+
+
+class _Dating:
+    """One pass; `reason` says what kept it from being whole."""
+
+    def __init__(self, git: Git, repository: Repository, head: str) -> None:
+        self.reason = ""
+        self._git = git
+        self._folder = repository.folder
+        self._prefix = repository.prefix
+        self._head = head
+        self._now = now_us()
+        self._has_merges = False  # of the log that was read last
+
+    def all_dates(self, files: list[_File]) -> list[tuple[_File, int]]:
+        """The date of every file, by one pass over the history."""
+        return self._decided(files, self._last_commits({file.path for file in files}, is_whole=True))
+
+    def dates_since(self, commit: str, seq: int, files: list[_File]) -> list[tuple[_File, int]] | None:
+        """The dates of the files that were written, or touched by a commit, since a pass; None: it is forgotten."""
+        touched = _Touched({}, set())
+        if commit != self._head:
+            try:
+                touched = self._touched_since(commit)
+            except GitTimeoutError:
+                raise
+            except GitError:
+                return None
+        wanted = [file for file in files if file.seq > seq or file.path in touched.paths]
+        return self._decided(wanted, touched.dates)
+
+    def _decided(self, files: list[_File], committed: dict[str, int]) -> list[tuple[_File, int]]:
+        """The date of each file: of its last commit if it is as it was committed, else of its modification.
+
+        A file that is no newer than its commit was not edited since, and is not read for that.
+        """
+        sure = [file for file in files if file.modified_at <= committed.get(file.path, -1)]
+        unsure = [file for file in files if file.modified_at > committed.get(file.path, -1)]
+        same = self._as_committed(unsure)
+        unknown = {file.path for file in same if file.path not in committed}
+        if unknown and not self.reason:
+            committed = {**committed, **self._last_commits(unknown)}
+        is_committed = {file.document_id for file in (*sure, *same)}
+        return [
+            (file, committed.get(file.path, file.modified_at) if file.document_id in is_committed else file.modified_at)
+            for file in files
+        ]
+
+    def _last_commits(self, paths: set[str], *, is_whole: bool = False) -> dict[str, int]:
+        """When each of these paths was last touched in the history of HEAD, the newest commit first, until all are."""
+        found: dict[str, int] = {}
+        named = [] if is_whole or len(paths) > _MAX_NAMED_PATHS else [self._prefix + path for path in sorted(paths)]
+        try:
+            with contextlib.closing(self._log([self._head], named)) as entries:
+                for entry in entries:
+                    if entry.path in paths and not entry.is_removal:
+                        found.setdefault(entry.path, entry.moment)
+                        if len(found) == len(paths):
+                            break
+        except GitError as error:  # what was learnt until then is true
+            self.reason = error.reason
+        return found
+
+    def _touched_since(self, commit: str) -> _Touched:
+        """What the commits touched that are in the history of one of the two alone. Raises GitError."""
+        dates: dict[str, int] = {}
+        paths: set[str] = set()
+        with contextlib.closing(self._log(["--left-right", f"{commit}...{self._head}"], [])) as entries:
+            for entry in entries:
+                paths.add(entry.path)
+                if not entry.is_undone and not entry.is_removal:
+                    dates.setdefault(entry.path, entry.moment)
+        # What was merged may be older than what it was merged into, and the file's last commit is either.
+        return _Touched({} if self._has_merges else dates, paths)
+
+    def _log(self, words: list[str], named: list[str]) -> Generator[_Entry, None, None]:
+        """Each path that each commit touched; paths are relative to the root, and lie beneath it."""
+        self._has_merges = False
+        moment, is_undone, status = 0, False, b""
+        below = named or ([self._prefix] if self._prefix else [])
+        with contextlib.closing(self._git.records(*_LOG, *words, "--", *below)) as records:
+            for record in records:
+                if status:
+                    path = record.decode("utf-8", "surrogateescape")
+                    if path.startswith(self._prefix):
+                        yield _Entry(path[len(self._prefix) :], moment, is_undone, status == b"D")
+                    status = b""
+                elif record.startswith((b":", b"\n:")):
+                    status = record.rpartition(b" ")[2]
+                elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
+                    # No commit is from the future, whatever it says: it would stand above all work for ever.
+                    moment = min(max(int(line[1]), 0) * _SECOND_US, self._now)
+                    is_undone = line[2] == b"<"
+                    self._has_merges |= b" " in line[3].strip()
+
+    def _as_committed(self, files: list[_File]) -> list[_File]:
+        """The files whose bytes are those that HEAD has at their path."""
+        if not files:
+            return []
+        blobs = self._blobs({file.path for file in files})
+        with Root(self._folder) as root:
+            return [file for file in files if file.path in blobs and _has_bytes_of(root, file.path, blobs[file.path])]
+
+    def _blobs(self, paths: set[str]) -> dict[str, str]:
+        """The ids of the contents that HEAD has at these paths."""
+        named = [self._prefix + path for path in sorted(paths)] if len(paths) <= _MAX_NAMED_PATHS else []
+        blobs: dict[str, str] = {}
+        try:
+            for record in self._git.records("ls-tree", "-r", "-z", "--full-tree", self._head, "--", *named):
+                facts, _, name = record.partition(b"\t")
+                path = name.decode("utf-8", "surrogateescape")
+                if path.startswith(self._prefix) and path[len(self._prefix) :] in paths:
+                    blobs[path[len(self._prefix) :]] = facts.rpartition(b" ")[2].decode("ascii", "replace")
+        except GitError as error:
+            self.reason = error.reason
+        return blobs
+
+
+def _has_bytes_of(root: Root, path: str, blob: str) -> bool:
+    """Whether a file has the bytes of a blob, or had them before its lines were ended as on Windows."""
+    try:
+        data = root.read(path, MAX_FILE_BYTES)
+    except OSError:
+        return False
+    return _blob_id(data, len(blob)) == blob or (
+        b"\r\n" in data and _blob_id(data.replace(b"\r\n", b"\n"), len(blob)) == blob
+    )
+
+
+def _blob_id(data: bytes, digits: int) -> str:
+    """The name that git gives to these bytes."""
+    name = "sha1" if digits == hashlib.sha1(usedforsecurity=False).digest_size * 2 else "sha256"
+    return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+# A package has a date of its own, and so have its passages: only what stands for a file is dated.
+_FILES_QUERY = """
+    SELECT a.path, a.mtime_ns, d.id, d.seq, d.created_at
+      FROM roots AS r
+      JOIN artifacts AS a ON a.root_id = r.id
+      JOIN documents AS d ON d.kind = 'artifact' AND d.record_id = a.id
+     WHERE r.path = :root AND a.state = 'indexed'
+     UNION ALL
+    SELECT l.path, l.mtime_ns, d.id, d.seq, d.created_at
+      FROM linked_trees AS t
+      JOIN linked_artifacts AS l ON l.tree_id = t.id
+      JOIN documents AS d ON d.kind = 'linked' AND d.record_id = l.id
+     WHERE t.path = :root
+"""
+
+
+def _files(store: Store, root: str) -> Iterable[_File]:
+    return read_rows(store.primary, _FILES_QUERY, {"root": root}, _File)
+
+
+def _has_files_since(store: Store, seq: int) -> bool:
+    query = "SELECT 1 FROM documents WHERE seq > ? AND kind IN ('artifact', 'linked') LIMIT 1"
+    return seq < store.last_seq() and store.primary.execute(query, (seq,)).fetchone() is not None
+
+
+def _last_pass(store: Store, root: str) -> _LastPass | None:
+    text = read_value(store.primary, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
+    noted = json.loads(text).get(root) if text else None
+    return _LastPass(str(noted["commit"]), int(str(noted["seq"]))) if is_dict(noted) else None
+
+
+def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, int]], first_seq: int) -> None:
+    """Write dates, and up to where they were made.
+
+    The index holds no dates. But a document that was there before this run may stand in a receipt, and its change has
+    a number; one that this run has written has one already.
+    """
+    for first in range(0, len(dates), _CHUNK_FILES):
+        with store.write() as change:
+            is_alone = store.last_seq() == last.seq
+            for file, moment in dates[first : first + _CHUNK_FILES]:
+                documents.redate(change, file.document_id, moment, is_numbered=file.seq <= first_seq)
+        if is_alone:  # what has a number since the last pass is what this one wrote
+            last = last._replace(seq=store.last_seq())
+    with store.write() as change:
+        _note(change, root, last)
+
+
+def _note(change: Change, root: str, last: _LastPass) -> None:
+    text = read_value(change.connection, "SELECT value FROM settings WHERE key = ?", (_KEY,), str)
+    noted: dict[str, object] = json.loads(text) if text else {}
+    noted[root] = last._asdict()
+    change.connection.execute(
+        "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (_KEY, json.dumps(noted, sort_keys=True))
+    )
