@@ -485,6 +485,9 @@ INDEX = Family(
         Case("index -v", files={"docs/zero.bin": "\0\0\0", "docs/empty.md": "", "docs/secret.md": f"key {SECRET}\n"}),
         Case("--json index"),
         *both("status", "search walls", "search key", "show artifact:1 --depth summary"),
+        *once("index --watch --dry-run"),
+        Case("search towers", files={"docs/blueprint.md": "# Plan\n\nFirst the towers.\n"}),
+        *both("search towers -n 1", "search -n 1 --fresh towers", "search -n 1 towers"),
     ],
 )
 

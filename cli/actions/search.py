@@ -13,7 +13,11 @@ from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
 from ctxrank.ranking.retrieval.search import search as search_store
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.store.out_of_date import OutOfDate
+    from ctxrank.indexer.store.store import Store
     from ctxrank.ranking.retrieval.hits import SearchResult
+
+_NAMED_FILES = 5
 
 
 def search(
@@ -34,8 +38,9 @@ def search(
     syntax: bool,
     passages: bool,
     explain: bool,
+    fresh: bool,
 ) -> Reply:
-    """Search the store; 1 where nothing is found."""
+    """Search the store, after indexing what has changed if asked to; 1 where nothing is found."""
     if plain and syntax:
         raise UsageError("--plain and --syntax exclude each other.", "Give one of them.")
     is_stdin = query == ("-",)
@@ -50,16 +55,21 @@ def search(
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)
+        if fresh:
+            from ctxrank.cli.actions.upkeep.index import index_for_search  # noqa: PLC0415  a query indexes no files
+
+            index_for_search(call, store, config.redaction_mode)
         result = search_store(store, request, config)
+        out_of_date = _out_of_date(store, result)
         for note in (*config.notes, *result.notes):
             call.note(note)
     return Reply(
-        lambda: _as_json(result),
+        lambda: _as_json(result) | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {}),
         _lines(call, result),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
-        text_notes=tuple(_text_notes(result)),
+        text_notes=(*_text_notes(result), *_freshness_notes(out_of_date)),
     )
 
 
@@ -67,6 +77,26 @@ def _from_stdin(call: Call) -> str:
     from ctxrank.cli.actions.given import MAX_QUERY_BYTES, decoded, read_given  # noqa: PLC0415  start-up: rare
 
     return decoded(read_given("-", MAX_QUERY_BYTES), call.note)
+
+
+def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
+    """The files of the hits that are not as they were indexed; of an answer without hits, some that may have had one.
+
+    A bounded look at files that the store knows: an answer walks through no folder.
+    """
+    changed = {hit.path: hit.file_state for hit in result.hits if hit.file_state in ("changed", "missing")}
+    if result.hits and not changed:
+        return []
+    from ctxrank.indexer.store.out_of_date import OutOfDate, files_out_of_date  # noqa: PLC0415  most hits are current
+
+    return [OutOfDate(*file) for file in changed.items()] or files_out_of_date(store)
+
+
+def _freshness_notes(files: "list[OutOfDate]") -> Iterator[str]:
+    if files:
+        named = ", ".join(f"{file.path} ({file.state})" for file in files[:_NAMED_FILES])
+        more = f" and {len(files) - _NAMED_FILES} more" if len(files) > _NAMED_FILES else ""
+        yield f"out of date: {named}{more}; 'ctxrank index' takes in what has changed, and so does 'search --fresh'."
 
 
 def _as_json(result: "SearchResult") -> dict[str, object]:

@@ -7,13 +7,15 @@ _INDEX = Command(
     "ctxrank.cli.actions.upkeep.index:index",
     """Bring artifacts in step with the disk: added, changed, moved, removed (default: the whole root).
 
-    .gitignore and .ctxrankignore are honoured; links are never followed out of the root.
+    .gitignore and .ctxrankignore are honoured; links are never followed out of the root. --watch needs
+    watchfiles (pip install 'ctxrank[watch]'); SIGTERM ends it with 0, Ctrl-C with 130.
 
     Example: ctxrank index docs/
     """,
     (
         argument("paths", type=Path(), metavar="[PATH]...", nargs=-1),
         option("--dry-run", is_flag=True, help="Say what would happen; change nothing."),
+        option("--watch", is_flag=True, help="Then follow the disk until Ctrl-C: one line for each batch of changes."),
     ),
     answer={
         "dry_run": "boolean",

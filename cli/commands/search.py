@@ -54,6 +54,7 @@ _SEARCH = Command(
         option("--syntax", is_flag=True, help="All of QUERY is syntax, also on stdin and in several lines."),
         option("--passages", is_flag=True, help="Each passage is a hit of its own."),
         option("--explain", is_flag=True, help="Show how each score adds up."),
+        option("--fresh", is_flag=True, help="First index what has changed on the disk."),
     ),
     answer={
         "engine": ENGINE,
@@ -66,6 +67,7 @@ _SEARCH = Command(
         "stale?": "integer",
         "suggestions?": ["string"],
         "notes?": ["string"],
+        "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],
     },
     exits=FOUND,
 )

@@ -17,6 +17,11 @@ def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine
     _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, **asked, **payload})
 
 
+def emit_json_line(payload: Mapping[str, object]) -> None:
+    """Print one of several answers, each on a line of its own."""
+    _print({"schema_version": SCHEMA_VERSION, "outcome": "matched", **payload}, indent=None)
+
+
 def emit_error(error: CtxrankError) -> None:
     """Print a failure as JSON on stdout."""
     _print(
@@ -33,15 +38,15 @@ def emit_error(error: CtxrankError) -> None:
     )
 
 
-def _print(value: object) -> None:
+def _print(value: object, indent: int | None = 2) -> None:
     # Escaped: control characters, invisible characters and lone surrogates (a path's undecodable bytes).
     # All else stays readable.
     try:
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+        text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
     except ValueError:
         from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
-        text = json.dumps(finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+        text = json.dumps(finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
     if _WIPED in text:
         from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 

@@ -20,11 +20,10 @@ import json
 import re
 from collections.abc import Generator, Iterable
 
-from ctxrank.indexer.beneath import Root
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.artifacts import root_name
 from ctxrank.indexer.files.git import Git, GitError, GitTimeoutError, Repository, find_repository, head_commit
-from ctxrank.indexer.files.walk import MAX_FILE_BYTES
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_rows, read_value

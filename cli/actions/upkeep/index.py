@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
@@ -29,8 +30,14 @@ class Indexed(NamedTuple):
     dates: DateReport | None = None
 
 
-def index(call: Call, paths: tuple[str, ...], dry_run: bool) -> Reply:
+def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Reply:
     """Take in what has changed on the disk; 2 for a path that is not there and was never known."""
+    if watch:
+        from ctxrank.cli.actions.upkeep.watch import follow  # noqa: PLC0415  it calls this module
+
+        if dry_run:
+            raise UsageError("--watch and --dry-run exclude each other.", "Give one of them.")
+        return follow(call, paths)
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store, progress_bar("indexing", call) as advance:
         if call.root is not None and not dry_run:
@@ -60,6 +67,13 @@ def bring_up_to_date(
     report = index_artifacts(store, paths, mode=mode, progress=progress)
     linked = index_linked(store, mode)
     return Indexed(report, linked, date_documents(store, first_seq))
+
+
+def index_for_search(call: Call, store: Store, mode: RedactionMode) -> None:
+    """What `search --fresh` does first: the whole root, and only what has changed in it."""
+    gc.enable()  # as in `index`
+    with progress_bar("indexing", call) as advance:
+        bring_up_to_date(store, mode, progress=advance)
 
 
 def text_notes(done: Indexed) -> tuple[str, ...]:

@@ -1,0 +1,246 @@
+"""`ctxrank index --watch`: artifacts kept in step with the disk while files change, one line a batch.
+
+    start ── whole run ──╮
+                         ╰── changes, quiet for a moment ── what of it is ours ── index those paths ── one line
+
+One process follows a store: a lock file in its folder, which the system gives free whenever the process ends.
+"""
+
+import contextlib
+import fcntl
+import gc
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Generator, Iterable
+from types import FrameType
+
+from ctxrank.cli.actions.upkeep.index import Indexed, as_json, bring_up_to_date, text_notes
+from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.envelope import emit_json_line
+from ctxrank.cli.output.progress import progress_bar
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
+from ctxrank.indexer.files.git import GitError, find_repository, head_commit
+from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.links.artifact import FOLDER as LINKED_FOLDER
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+LOCK_FILE = "watch.lock"
+# Nothing happens for so long before a batch begins, and no batch waits longer for that.
+_QUIET_MS = 200
+_LONGEST_WAIT_MS = 1600
+_TICK_MS = 500  # how often the commit is looked at, and what met a lock is tried again
+# More changed paths than that are found faster by one run over the whole root.
+_MAX_PATHS = 500
+_SHOWN_PATHS = 5
+_IGNORE_FILES = (".gitignore", ".ctxrankignore")
+_NEVER_ENTERED = ALWAYS_SKIPPED - {LINKED_FOLDER}
+
+
+class _Stopped(BaseException):
+    """SIGTERM: the regular end."""
+
+
+def follow(call: Call, paths: tuple[str, ...]) -> Reply:
+    """Index, then follow the disk until a signal: 0 after SIGTERM, 130 after Ctrl-C.
+
+    Raises UsageError where watchfiles is not installed, LockedError where another process follows the store.
+    """
+    try:
+        import watchfiles  # noqa: PLC0415  an extra, and only this needs it
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "'index --watch' needs watchfiles, which is not installed.", "Install it: pip install 'ctxrank[watch]'"
+        ) from error
+    gc.enable()  # see cli/entry.py
+    with call.open() as store:
+        folder, root = store.location.folder, os.path.realpath(store.location.root)
+    wanted = tuple(os.path.realpath(path) for path in paths) or (root,)
+    for path, given in zip(wanted, paths, strict=False):
+        if not os.path.exists(path):
+            raise UsageError(f"'{given}' is not there, so it cannot be followed.", "Give a path that is there.")
+    follower = _Follower(call, root, paths)
+    with _only_one(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
+        try:
+            # The first round comes at once, without changes: what changes during the whole run is seen after it.
+            for changes in watchfiles.watch(
+                *wanted, watch_filter=follower.is_of_interest, debounce=_LONGEST_WAIT_MS, step=_QUIET_MS,
+                rust_timeout=_TICK_MS, yield_on_timeout=True, ignore_permission_denied=True,
+            ):  # fmt: skip
+                follower.round(path for _, path in changes)
+        except KeyboardInterrupt:
+            if not stopping:
+                raise
+        except OSError as error:
+            raise CtxrankError(
+                f"{root} cannot be followed: {error}.",
+                "The system's limit of watched folders may be reached (fs.inotify.max_user_watches on Linux).",
+            ) from error
+    return Reply()
+
+
+class _Follower:
+    """What has changed and is not indexed yet."""
+
+    def __init__(self, call: Call, root: str, starts: tuple[str, ...]) -> None:
+        self._call = call
+        self._root = root
+        self._starts = starts
+        self._pending: set[str] = set()
+        self._has_begun = False
+        self._is_waiting = False
+        self._head = ""
+        self._outputs = {(info.st_dev, info.st_ino) for info in map(os.fstat, (1, 2))}
+
+    def is_of_interest(self, _: "Change", path: str) -> bool:
+        """Whether a change may concern a file of ours: not in git's folder, the store, or other people's code."""
+        parts = os.path.relpath(path, self._root).split(os.sep)
+        return parts[0] != os.pardir and _NEVER_ENTERED.isdisjoint(parts) and not self._is_own_output(path)
+
+    def _is_own_output(self, path: str) -> bool:
+        """Whether our own lines go into that file: each would be a change that has another line."""
+        try:
+            info = os.stat(path)
+        except OSError:
+            return False
+        return (info.st_dev, info.st_ino) in self._outputs
+
+    def round(self, changed: Iterable[str]) -> None:
+        """Take in what has changed; what meets a locked store waits for the next round."""
+        if not os.path.isdir(self._root):
+            raise CtxrankError(f"{self._root} is gone.", "Call 'ctxrank index --watch' again where it is.")
+        self._pending.update(os.path.relpath(path, self._root) for path in changed)
+        head = self._commit()
+        if self._has_begun and not self._pending and head == self._head:
+            return
+        try:
+            with self._call.open() as store:
+                done = self._index(store)
+        except LockedError as error:
+            if not self._is_waiting:
+                self._call.note(f"{error.message} It is tried again until it is free.")
+            self._is_waiting = True
+            return
+        is_first, self._has_begun, self._is_waiting, self._head = not self._has_begun, True, False, head
+        self._pending.clear()
+        if done is not None and (is_first or _has_changes(done)):
+            self._print(done)
+        if is_first:
+            self._call.note(f"following {self._root}; Ctrl-C ends it.")
+
+    def _index(self, store: Store) -> Indexed | None:
+        mode = load_config(store).redaction_mode
+        if not self._has_begun:
+            with progress_bar("indexing", self._call) as advance:
+                return bring_up_to_date(store, mode, self._starts, advance)
+        if any(os.path.basename(path) in _IGNORE_FILES for path in self._pending):
+            return bring_up_to_date(store, mode, self._starts)
+        linked = [path for path in self._pending if path.split(os.sep)[0] == LINKED_FOLDER]
+        files = sorted(path for path in self._pending.difference(linked) if self._is_ours(store, path))
+        if not files and not linked and self._commit() == self._head:
+            return None
+        if len(files) > _MAX_PATHS:
+            return bring_up_to_date(store, mode, self._starts)
+        # A path that is never indexed itself: linked artifacts and dates alone.
+        named = [os.path.join(store.location.root, path) for path in files or (LINKED_FOLDER,)]
+        return bring_up_to_date(store, mode, named)
+
+    def _is_ours(self, store: Store, path: str) -> bool:
+        """Whether the store knows a path, or something below it, or an ignore file leaves it to be indexed."""
+        slashed = path.replace(os.sep, "/")
+        query = "SELECT 1 FROM artifacts WHERE path = ? OR (path > ? AND path < ?) LIMIT 1"
+        is_known = store.primary.execute(query, (slashed, f"{slashed}/", f"{slashed}0")).fetchone() is not None
+        return is_known or next(walk(self._root, path), None) is not None
+
+    def _commit(self) -> str:
+        try:
+            repository = find_repository(self._root)
+            return "" if repository is None else head_commit(repository)
+        except GitError:
+            return ""
+
+    def _print(self, done: Indexed) -> None:
+        """One line, at once: it is read as it comes."""
+        if self._call.is_json:
+            emit_json_line(as_json(done))
+        else:
+            report = done.report
+            linked = done.linked.written + done.linked.removed if done.linked is not None else 0
+            counts = [
+                f"{count} {verb}"
+                for verb, count in (
+                    ("added", len(report.added)), ("changed", len(report.changed)), ("moved", len(report.moved)),
+                    ("removed", len(report.removed)), ("linked", linked),
+                    ("dated", done.dates.committed if done.dates is not None else 0),
+                )
+                if count
+            ]  # fmt: skip
+            named = [*report.added, *report.changed, *(to for _, to in report.moved), *report.removed]
+            names = ", ".join(named[:_SHOWN_PATHS]) + (" …" if len(named) > _SHOWN_PATHS else "")
+            facts = f"{', '.join(counts) or 'nothing to do'}{': ' if names else ''}{names}"
+            print(f"{time.strftime('%H:%M:%S')} {shown(facts)}")
+            for note in text_notes(done):
+                self._call.note(note)
+        sys.stdout.flush()
+
+
+def _has_changes(done: Indexed) -> bool:
+    report, linked, dates = done
+    return bool(
+        report.added or report.changed or report.moved or report.removed
+        or (linked is not None and (linked.written or linked.removed))
+        or (dates is not None and dates.committed)
+    )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _only_one(folder: str) -> Generator[None, None, None]:
+    """Hold the store's lock of followers. Raises LockedError, CtxrankError where its place is no file."""
+    path = os.path.join(folder, LOCK_FILE)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise CtxrankError(f"{path} cannot be opened: {error.strerror}.", "Remove it; it holds nothing.") from error
+    with open(descriptor, "r+b", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CtxrankError(f"{path} is not a file.", "Remove it; it holds nothing.")
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            pid = file.read(20).decode("ascii", "replace").strip()
+            raise LockedError(
+                f"Process {pid} follows this store already."
+                if pid.isdigit()
+                else "Another process follows this store.",
+                "One is enough: it takes in every change below its root.",
+            ) from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n".encode())
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Generator[list[bool], None, None]:
+    """SIGTERM ends the block with _Stopped, at any point, as Ctrl-C does; the list says so once it came."""
+    stopping: list[bool] = []
+
+    def stop(_: int, __: FrameType | None) -> None:
+        stopping.append(True)
+        raise _Stopped
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield stopping
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,71 @@
+"""Which indexed files are no longer what was indexed: a bounded look, for an answer that found nothing.
+
+    files_out_of_date(store)      [OutOfDate("docs/auth.md", "changed"), OutOfDate("old.md", "missing")]
+
+Stats of files that the store knows, the ones that it met last first, until the time is over: never a walk. So an empty
+list proves nothing, and a file that was never indexed is not in it.
+"""
+
+import os
+import time
+
+from ctxrank.indexer.beneath import Root, sha256_beneath
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_rows
+from ctxrank.indexer.store.store import Store
+
+BUDGET_MS = 20
+_MAX_FILES = 2000
+_MAX_NAMED = 20
+_MAX_HASHED_BYTES = 256 * 1024
+
+
+class OutOfDate(NamedTuple):
+    """A file, by its path below the root, and what became of it: changed or missing."""
+
+    path: str
+    state: str
+
+
+class _Known(NamedTuple):
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    sha256: str
+
+
+def files_out_of_date(store: Store, budget_ms: float = BUDGET_MS) -> list[OutOfDate]:
+    """Some of the root's files that have changed or are gone since they were indexed."""
+    deadline = time.monotonic() + budget_ms / 1000
+    root = os.path.realpath(store.location.root)
+    name = "." if root == os.path.realpath(store.location.project) else root
+    query = """
+        SELECT a.path, a.size_bytes, a.mtime_ns, a.sha256
+          FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
+         WHERE r.path = ? AND a.state = 'indexed'
+         ORDER BY a.id DESC LIMIT ?
+    """
+    found: list[OutOfDate] = []
+    with Root(root) as opened:
+        for known in read_rows(store.primary, query, (name, _MAX_FILES), _Known):
+            state = _state(opened, known)
+            if state:
+                found.append(OutOfDate(known.path, state))
+            if len(found) == _MAX_NAMED or time.monotonic() > deadline:
+                break
+    return found
+
+
+def _state(root: Root, known: _Known) -> str:
+    """'changed', 'missing', or '' for a file that is as it was, or too large to be sure in no time."""
+    try:
+        info = root.stat(known.path)
+        if info.st_size != known.size_bytes:
+            return "changed"
+        if info.st_mtime_ns == known.mtime_ns or info.st_size > _MAX_HASHED_BYTES:
+            return ""
+        return "" if sha256_beneath(root.path, known.path) == known.sha256 else "changed"
+    except (FileNotFoundError, NotADirectoryError):
+        return "missing"
+    except OSError:
+        return ""

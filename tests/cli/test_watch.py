@@ -1,0 +1,312 @@
+"""`index --watch` and `search --fresh`: an answer says what is out of date, and the store keeps up with the disk."""
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import answer_of, make_store
+
+from ctxrank.cli.main import run
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.store.out_of_date import files_out_of_date
+
+needs_watchfiles = pytest.mark.skipif(
+    subprocess.run([sys.executable, "-c", "import watchfiles"], capture_output=True, check=False).returncode != 0,
+    reason="watchfiles is not installed: pip install 'ctxrank[watch]'",
+)
+_MAIN = "from ctxrank.cli.entry import main; main()"
+_LIMIT_S = 20.0  # for one line, on a machine that does other things, too
+
+
+class Follower:
+    """A process that follows a folder, and its lines as they come."""
+
+    def __init__(self, folder: Path, *words: str, environment: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _MAIN, "index", "--watch", *words], cwd=folder, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(environment or {})},
+        )  # fmt: skip
+        self.lines: queue.Queue[str] = queue.Queue()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def line(self) -> str:
+        return self.lines.get(timeout=_LIMIT_S)
+
+    def until(self, wanted: str) -> str:
+        """The next line that has a text; a burst may come in several."""
+        deadline = time.monotonic() + _LIMIT_S
+        while wanted not in (line := self.line()):
+            assert time.monotonic() < deadline, f"no line has {wanted}"
+        return line
+
+    def is_silent(self, seconds: float = 2.0) -> bool:
+        time.sleep(seconds)
+        return self.lines.empty()
+
+    def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
+        """The exit code, and what it said on stderr."""
+        self.process.send_signal(number)
+        code = self.process.wait(_LIMIT_S)
+        self._reader.join()
+        assert self.process.stderr is not None and self.process.stdout is not None
+        said = self.process.stderr.read()
+        self.process.stderr.close()
+        self.process.stdout.close()
+        return code, said
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_store(tmp_path).close()
+    (tmp_path / "a.md").write_text("# A\n\nzebra\n")
+    return tmp_path
+
+
+@pytest.fixture
+def follower(folder: Path) -> Generator[Follower, None, None]:
+    follower = Follower(folder)
+    yield follower
+    if follower.process.poll() is None:
+        follower.end()
+
+
+def found(folder: Path, *words: str) -> Any:
+    return answer_of(lambda: run(["--db", str(folder / ".ctxrank"), "search", *words, "--json"])).json()
+
+
+def indexed(folder: Path) -> None:
+    with make_store(folder) as store:
+        index_artifacts(store)
+
+
+# What an answer says of its age
+
+
+def test_a_hit_whose_file_has_changed_says_so_and_how_to_go_on(folder: Path) -> None:
+    indexed(folder)
+    assert "out_of_date" not in found(folder, "zebra")
+    (folder / "a.md").write_text("# A\n\nzebra and lion\n")
+    assert found(folder, "zebra")["out_of_date"] == [{"path": "a.md", "state": "changed"}]
+    said = answer_of(lambda: run(["--db", str(folder / ".ctxrank"), "search", "zebra"])).err
+    assert "out of date: a.md (changed); 'ctxrank index'" in said and "--fresh" in said
+
+
+def test_an_answer_without_hits_names_files_that_have_changed_or_are_gone(folder: Path) -> None:
+    (folder / "b.md").write_text("b\n")
+    indexed(folder)
+    (folder / "a.md").write_text("# A\n\nlions!\n")
+    (folder / "b.md").unlink()
+    answer = found(folder, "lions")
+    assert answer["hits"] == [] and answer["outcome"] == "no_match"
+    states = {file["path"]: file["state"] for file in answer["out_of_date"]}
+    assert states == {"a.md": "changed", "b.md": "missing"}
+    os.utime(folder / "a.md", (1, 1))
+
+
+def test_a_file_that_was_written_again_with_the_same_bytes_is_not_out_of_date(folder: Path) -> None:
+    indexed(folder)
+    os.utime(folder / "a.md", (1, 1))
+    assert "out_of_date" not in found(folder, "lion")
+
+
+def test_the_look_is_bounded(folder: Path) -> None:
+    for number in range(3000):
+        (folder / f"{number}.md").write_text("x\n")
+    indexed(folder)
+    with make_store(folder) as store:
+        times: list[float] = []
+        for _ in range(5):
+            began = time.perf_counter()
+            assert files_out_of_date(store) == []
+            times.append(time.perf_counter() - began)
+        assert min(times) < 0.05
+        for path in folder.glob("*.md"):
+            path.unlink()
+        assert len(files_out_of_date(store)) == 20
+        assert len(files_out_of_date(store, budget_ms=0)) == 1
+
+
+def test_a_fresh_search_indexes_what_has_changed_and_nothing_else(folder: Path) -> None:
+    indexed(folder)
+    (folder / "b.md").write_text("# B\n\nlion\n")
+    assert found(folder, "lion")["hits"] == []
+    with make_store(folder) as store:
+        before = store.last_seq()
+    answer = found(folder, "lion", "--fresh")
+    assert [hit["path"] for hit in answer["hits"]] == ["b.md"]
+    with make_store(folder) as store:
+        after = store.last_seq()
+        assert after == before + 2, "a file and its passage"
+    assert found(folder, "lion", "--fresh")["hits"] and "out_of_date" not in found(folder, "lion")
+    with make_store(folder) as store:
+        assert store.last_seq() == after
+
+
+# Following
+
+
+def test_without_watchfiles_a_sentence_says_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "watchfiles", None)
+    monkeypatch.chdir(folder)
+    answer = answer_of(lambda: run(["index", "--watch"]))
+    assert answer.code == 2 and "pip install 'ctxrank[watch]'" in answer.err and answer.out == ""
+
+
+def test_watching_and_a_dry_run_exclude_each_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    assert answer_of(lambda: run(["index", "--watch", "--dry-run"])).code == 2
+
+
+@needs_watchfiles
+def test_a_change_is_found_a_moment_later_with_one_line_a_batch(folder: Path, follower: Follower) -> None:
+    assert "1 added: a.md" in follower.line()
+    for name in ("b", "c", "d"):
+        (folder / f"{name}.md").write_text(f"# {name}\n\nlion\n")
+    assert "added" in follower.until("d.md")
+    assert len(found(folder, "lion")["hits"]) == 3
+    (folder / "deep" / "er").mkdir(parents=True)
+    (folder / "deep" / "er" / "e.md").write_text("tiger\n")
+    assert "1 added: deep/er/e.md" in follower.line()
+    (folder / "a.md").rename(folder / "moved.md")
+    assert "1 moved: moved.md" in follower.line()
+    for path in (folder / "deep" / "er" / "e.md", folder / "deep" / "er", folder / "deep"):
+        path.unlink() if path.is_file() else path.rmdir()
+    assert "1 removed: deep/er/e.md" in follower.line()
+    code, said = follower.end()
+    assert code == 0 and "following" in said
+
+
+@needs_watchfiles
+def test_what_is_ignored_or_ours_is_no_change_until_the_ignore_file_says_otherwise(folder: Path) -> None:
+    (folder / ".gitignore").write_text("*.log\n")
+    follower = Follower(folder)
+    try:
+        follower.line()
+        for path in ("x.log", ".git/x.md", "node_modules/x.md", ".ctxrank/x.md", "__pycache__/x.md"):
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text("lion\n")
+        assert follower.is_silent()
+        (folder / ".gitignore").write_text("")
+        assert "x.log" in follower.line()
+    finally:
+        assert follower.end()[0] == 0
+
+
+@needs_watchfiles
+def test_linked_artifacts_are_followed(folder: Path, follower: Follower) -> None:
+    follower.line()
+    tasks = folder / ".contextia" / "work" / "tasks"
+    tasks.mkdir(parents=True)
+    (tasks / "1.md").write_text("---\nid: TASK-1\ntitle: Lion\nstatus: open\n---\nwords\n")
+    assert "1 linked" in follower.until("linked")
+    assert found(folder, "lion")["hits"][0]["kind"] == "linked"
+
+
+@needs_watchfiles
+def test_json_is_one_answer_a_line(folder: Path) -> None:
+    follower = Follower(folder, "--json")
+    try:
+        assert json.loads(follower.line())["added"] == ["a.md"]
+        (folder / "b.md").write_text("b\n")
+        answer = json.loads(follower.line())
+        assert answer["added"] == ["b.md"] and answer["schema_version"] == 1 and answer["dry_run"] is False
+    finally:
+        assert follower.end()[0] == 0
+
+
+@needs_watchfiles
+def test_ctrl_c_ends_it_with_130(follower: Follower) -> None:
+    follower.line()
+    code, said = follower.end(signal.SIGINT)
+    assert code == 130 and "interrupted" in said and "Traceback" not in said
+
+
+@needs_watchfiles
+def test_one_process_follows_a_store_and_a_dead_one_keeps_no_lock(folder: Path, follower: Follower) -> None:
+    follower.line()
+    second = Follower(folder)
+    assert second.process.wait(_LIMIT_S) == 7
+    assert f"Process {follower.process.pid} follows this store already." in second.end()[1]
+    assert follower.end(signal.SIGKILL)[0] == -signal.SIGKILL
+    third = Follower(folder)
+    assert "nothing to do" in third.line()
+    assert third.end()[0] == 0
+
+
+@needs_watchfiles
+def test_a_lock_that_is_a_link_is_not_followed(folder: Path) -> None:
+    target = folder.parent / f"{folder.name}-target"
+    target.write_text("kept")
+    (folder / ".ctxrank" / "watch.lock").symlink_to(target)
+    follower = Follower(folder)
+    assert follower.process.wait(_LIMIT_S) == 6
+    assert "watch.lock cannot be opened" in follower.end()[1] and target.read_text() == "kept"
+
+
+@needs_watchfiles
+def test_its_own_output_in_the_root_is_no_change(folder: Path) -> None:
+    with (folder / "out.txt").open("w") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _MAIN, "index", "--watch"], cwd=folder, stdout=out, stderr=out
+        )
+        time.sleep(4)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(_LIMIT_S) == 0
+    assert (folder / "out.txt").read_text().count("\n") == 2
+
+
+@needs_watchfiles
+def test_what_meets_a_locked_store_is_taken_in_when_it_is_free(folder: Path) -> None:
+    follower = Follower(folder, environment={"CTXRANK_BUSY_TIMEOUT_MS": "100"})
+    try:
+        follower.line()
+        with make_store(folder) as store, store.write():
+            (folder / "b.md").write_text("lion\n")
+            assert follower.is_silent(3)
+        assert "b.md" in follower.line()
+    finally:
+        code, said = follower.end()
+    assert code == 0 and said.count("tried again") == 1
+
+
+@needs_watchfiles
+def test_only_the_paths_that_are_named_are_followed(folder: Path) -> None:
+    (folder / "docs").mkdir()
+    follower = Follower(folder, "docs")
+    try:
+        follower.line()
+        (folder / "b.md").write_text("b\n")
+        (folder / "docs" / "c.md").write_text("c\n")
+        assert "1 added: docs/c.md" in follower.line()
+        assert follower.is_silent(1)
+    finally:
+        assert follower.end()[0] == 0
+
+
+@needs_watchfiles
+@pytest.mark.slow
+def test_a_burst_of_files_is_taken_in_by_few_batches(folder: Path, follower: Follower) -> None:
+    follower.line()
+    for number in range(1200):
+        (folder / f"{number}.md").write_text(f"burst {number}\n")
+    added = 0
+    batches = 0
+    while added < 1200:
+        added += int(follower.line().split()[1])
+        batches += 1
+    assert batches <= 6
