@@ -36,8 +36,9 @@ _CHUNK_FILES = 2000
 # So many changes that are no files may follow the last pass before its number is moved on: they are looked through.
 _MAX_CHANGES_SINCE = 10_000
 _SECOND_US = 1_000_000
+# -c: a merge touches what it leaves as none of its parents has it.
 _LOG = (
-    "log", "-z", "--raw", "--abbrev=4", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature",
+    "log", "-z", "-c", "--raw", "--abbrev=4", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-show-signature",
     "--no-notes", "--no-mailmap", "--no-color", "--format=@%ct %m%p",
 )  # fmt: skip
 _COMMIT_LINE = re.compile(rb"@(-?\d{1,18}) ([<>-])([0-9a-f ]*)")
@@ -192,7 +193,7 @@ class _Dating:
                 paths.add(entry.path)
                 if not entry.is_undone and not entry.is_removal:
                     dates.setdefault(entry.path, entry.moment)
-        # What was merged may be older than what it was merged into, and the file's last commit is either.
+        # What was merged may be older than what it was merged into, which is not between the two.
         return _Touched({} if self._has_merges else dates, paths)
 
     def _log(self, words: list[str], named: list[str]) -> Generator[_Entry, None, None]:
@@ -205,7 +206,7 @@ class _Dating:
                 if status:
                     path = record.decode("utf-8", "surrogateescape")
                     if path.startswith(self._prefix):
-                        yield _Entry(path[len(self._prefix) :], moment, is_undone, status == b"D")
+                        yield _Entry(path[len(self._prefix) :], moment, is_undone, not status.strip(b"D"))
                     status = b""
                 elif record.startswith((b":", b"\n:")):
                     status = record.rpartition(b" ")[2]

@@ -128,7 +128,9 @@ class _Follower:
                 self._call.note(f"{error.message} It is tried again until it is free.")
             self._is_waiting = True
             return
-        is_first, self._has_begun, self._is_waiting, self._head = not self._has_begun, True, False, head
+        is_first = not self._has_begun
+        self._has_begun, self._is_waiting = True, False
+        self._head = head
         self._pending.clear()
         if done is not None and (is_first or _has_changes(done)):
             self._print(done)

@@ -165,18 +165,20 @@ def test_a_branch_that_is_left_takes_its_dates_with_it(tmp_path: Path) -> None:
     assert dates(store) == {"a.md": 1000, "b.md": 1000}
 
 
-def test_after_a_merge_a_file_has_the_newer_of_both_dates(tmp_path: Path) -> None:
+def test_a_merge_dates_what_it_joined_and_not_what_one_side_changed(tmp_path: Path) -> None:
     store = checkout(tmp_path)
-    commit(tmp_path, 1000, a="1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+    commit(tmp_path, 1000, a="1\n2\n3\n4\n5\n6\n7\n8\n9\n", b="b\n")
     git(tmp_path, "checkout", "-qb", "side")
-    commit(tmp_path, 2000, a="side\n2\n3\n4\n5\n6\n7\n8\n9\n")
+    commit(tmp_path, 2000, b="of one side\n", a="side\n2\n3\n4\n5\n6\n7\n8\n9\n")
     git(tmp_path, "checkout", "-q", "main")
     commit(tmp_path, 3000, a="1\n2\n3\n4\n5\n6\n7\n8\nmain\n")
     index(store)
+    assert dates(store) == {"a.md": 3000, "b.md": 1000}
     git(tmp_path, "merge", "-q", "side", "-m", "m", at=4000)
     index(store)
-    known = int(git(tmp_path, "log", "-1", "--format=%ct", "--", "a.md", at=1) or 0)
-    assert dates(store) == {"a.md": 3000} and known in (3000, 4000)
+    assert dates(store) == {"a.md": 4000, "b.md": 2000}
+    for name in ("a.md", "b.md"):
+        assert dates(store)[name] == int(git(tmp_path, "log", "-1", "--format=%ct", "--", name))
 
 
 def test_a_history_that_was_written_again_is_read_again(tmp_path: Path) -> None:
