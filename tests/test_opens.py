@@ -25,6 +25,8 @@ PERMITTED = {
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
+    "cli/actions/upkeep/watch.py _only_one": "a lock file in the store: a process id at most is read",
+    "indexer/files/git.py Git._fill": "makes files in a folder that was just made",
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
     "cli/actions/upkeep/crowd.py _save": "makes a file in a temporary folder of its own",
     "cli/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",

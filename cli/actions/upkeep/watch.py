@@ -120,8 +120,9 @@ class _Follower:
         head = self._commit()
         if self._has_begun and not self._pending and head == self._head:
             return
+        call = self._call
         try:
-            with self._call.open() as store:
+            with call.open() as store:
                 done = self._index(store)
         except LockedError as error:
             if not self._is_waiting:
