@@ -14,8 +14,8 @@ from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.sync import LinkedReport, index_linked
-from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 

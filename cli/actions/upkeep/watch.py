@@ -26,6 +26,7 @@ from ctxrank.indexer.files.git import GitError, find_repository, head_commit
 from ctxrank.indexer.files.walk import ALWAYS_SKIPPED, walk
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.links.artifact import FOLDER as LINKED_FOLDER
+from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.store import Store
 
@@ -62,6 +63,8 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
     gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder, root = store.location.folder, os.path.realpath(store.location.root)
+        if call.root is not None:
+            allow(store.location, store.primary, call.root)
     wanted = tuple(os.path.realpath(path) for path in paths) or (root,)
     for path, given in zip(wanted, paths, strict=False):
         if not os.path.exists(path):
