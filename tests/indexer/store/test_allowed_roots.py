@@ -139,7 +139,8 @@ def test_a_folder_that_was_named_once_may_be_read_from_then_on(project: Path, ss
     (ssh / "id_rsa").write_text("opensesame otter, at length")
     report = call("--json", "index").json()
     assert (report["changed"], report["refused_roots"]) == ([str(ssh / "id_rsa")], [])
-    file.write_text(f"# {uuid}\t{ssh}\n{uuid[:-1]}0\t{ssh}\n{uuid}\t{ssh.parent}\n")
+    another = uuid[:-1] + ("1" if uuid.endswith("0") else "0")
+    file.write_text(f"# {uuid}\t{ssh}\n{another}\t{ssh}\n{uuid}\t{ssh.parent}\n")
     assert call("--json", "index").json()["refused_roots"] == [str(ssh)]
     file.write_text(f"{uuid}\t{ssh}")  # by hand
     assert call("--json", "index").json()["refused_roots"] == []
