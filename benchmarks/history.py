@@ -162,7 +162,7 @@ def _text_scores(one: Indexed, query: JudgedQuery) -> dict[str, float]:
         is_plain=True, has_snippets=False,
     )  # fmt: skip
     hits = search(one.store, request, Config(ranking={"text": 1.0})).hits
-    return {one.loaded.ids[hit.id]: hit.score for hit in hits if hit.id in one.loaded.ids}
+    return {one.loaded.ids[hit.id]: hit.score or 0.0 for hit in hits if hit.id in one.loaded.ids}
 
 
 def measured(history: History) -> Iterator[Figure]:

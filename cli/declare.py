@@ -141,6 +141,7 @@ class Command(NamedTuple):
     exits: Mapping[int, str] = DONE  # what its own exit codes mean; those of failures are everywhere the same
     is_interspersed: bool = True  # False: what follows the first argument is not read
     usage: tuple[str, ...] | None = None  # not None: its words are its action's to read, and help prints these
+    line: Fields | None = None  # what each line of --format jsonl is, where there is that format
 
 
 class Group:

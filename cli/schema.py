@@ -94,6 +94,8 @@ def _command_json(command: Command) -> _Json:
     }
     if isinstance(command.answer, NoJson):
         value["stdout"] = command.answer.stdout
+    if command.line is not None:
+        value["jsonl_line"] = {"$schema": DRAFT, **value_schema(command.line)}
     return value
 
 

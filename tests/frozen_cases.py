@@ -140,6 +140,9 @@ SEARCH = Family(
             "search 'token -kind:package' -n 3", "search token --kind error --path 'artifacts/*' --path 'notes/*' -n 2"
         ),
         Case("search - -n 2 --syntax", stdin='"database is" -nothing'),
+        *both("search retry -n 3 --format compact", "search 'kind:package' -n 1"),
+        *once("search 'per minute replay' -n 2 --format jsonl", "search retry -n 1 --format json"),
+        *once("search retry -n 3 --format compact --all", "search nothing_of_this_zzyzx --format jsonl"),
     ],
 )
 

@@ -1,6 +1,6 @@
 """`ctxrank search`: past findings, ranked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
@@ -9,13 +9,15 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
+from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
 from ctxrank.ranking.retrieval.search import search as search_store
+from ctxrank.ranking.retrieval.snippets import MARK, is_code
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.out_of_date import OutOfDate
     from ctxrank.indexer.store.store import Store
     from ctxrank.ranking.retrieval.hits import SearchResult
+    from ctxrank.ranking.retrieval.snippets import SnippetLine, Span
 
 _NAMED_FILES = 5
 
@@ -37,12 +39,15 @@ def search(
     plain: bool,
     syntax: bool,
     passages: bool,
+    is_unfolded: bool,
     explain: bool,
     fresh: bool,
+    format_: str,
 ) -> Reply:
     """Search the store, after indexing what has changed if asked to; 1 where nothing is found."""
     if plain and syntax:
         raise UsageError("--plain and --syntax exclude each other.", "Give one of them.")
+    form = call.form(format_)
     is_stdin = query == ("-",)
     now = now_us()
     request = SearchRequest(
@@ -52,6 +57,7 @@ def search(
         since=None if since is None else parse_time(since, now=now),
         until=None if until is None else parse_time(until, now=now),
         is_explained=explain, is_by_passage=passages, is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
+        is_folded=not is_unfolded,
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)
@@ -65,11 +71,12 @@ def search(
             call.note(note)
     return Reply(
         lambda: _as_json(result) | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {}),
-        _lines(call, result),
+        _lines(call, result, form),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
         text_notes=(*_text_notes(result), *_freshness_notes(out_of_date)),
+        form=form,
     )
 
 
@@ -103,7 +110,7 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
     payload: dict[str, object] = {
         "query": result.query,
         "total": result.total,
-        "has_more": result.is_capped or result.total > len(result.hits),
+        "has_more": _hidden(result) > 0 or result.is_capped,
         "capped": result.is_capped,
         "exact": result.is_exact,
         "hits": [_hit_json(hit) for hit in result.hits],
@@ -130,11 +137,17 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         "passages": [
             {
                 "id": public_id("passage", p.id), "heading": p.heading, "start_line": p.start_line,
-                "end_line": p.end_line, "snippet": p.snippet, "score": p.score,
+                "end_line": p.end_line, "snippet": p.snippet, "score": p.score, "match_line": p.match_line,
+                "lines": [
+                    {"number": line.number, "text": line.text, "marks": [list(span) for span in line.marks]}
+                    for line in _shown_lines(place, p)
+                ],
             }
-            for p in hit.passages
+            for place, p in enumerate(hit.passages)
         ],
     }  # fmt: skip
+    if hit.folded:
+        value["folded"] = [{"id": one.id, "path": one.path} for one in hit.folded]
     if hit.explanation is not None:
         value["explanation"] = hit.explanation.as_json()
     return value
@@ -151,12 +164,31 @@ def _text_notes(result: "SearchResult") -> Iterator[str]:
         if result.suggestions:
             yield f"did you mean: {', '.join(result.suggestions)}?"
         return
-    more = result.total - len(result.hits)
+    more = _hidden(result)
     if more > 0:
         yield f"{more}{' or' if result.is_capped else ''} more; -n shows more at once."
+    if any(hit.folded for hit in result.hits):
+        yield "hits that are like a better one are folded; --all shows them."
 
 
-def _lines(call: Call, result: "SearchResult") -> Iterator[str]:
+def _hidden(result: "SearchResult") -> int:
+    """How many matched that are neither hits nor folded under one."""
+    return result.total - sum(1 + len(hit.folded) for hit in result.hits)
+
+
+def _lines(call: Call, result: "SearchResult", form: str) -> Iterable[str]:
+    if form == "text":
+        return _text_lines(call, result)
+    if form == "compact":
+        from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
+
+        return map(compact_line, result.hits)
+    from ctxrank.cli.output.envelope import as_json_line  # noqa: PLC0415  text needs no JSON library
+
+    return (as_json_line(_hit_json(hit)) for hit in result.hits)
+
+
+def _text_lines(call: Call, result: "SearchResult") -> Iterator[str]:
     for place, hit in enumerate(result.hits, start=1):
         yield from _hit_lines(call, place, hit)
     if result.hits and result.hits[0].explanation is not None:
@@ -165,28 +197,53 @@ def _lines(call: Call, result: "SearchResult") -> Iterator[str]:
 
 def _hit_lines(call: Call, place: int, hit: Hit) -> Iterator[str]:
     where = "/".join(part for part in (hit.session, hit.group) if part)
-    facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), f"score {hit.score:.3f}"]
+    score = "" if hit.score is None else f"score {hit.score:.3f}"
+    facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score]
     yield f"{place}. {call.bold(one_line(hit.title))}"
     yield f"   {call.dim(one_line(' · '.join(fact for fact in facts if fact)))}"
     state = {"changed": " (changed since it was indexed)", "missing": " (the file is gone)"}.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
     if hit.path:
-        lines = f":{hit.passages[0].start_line}" if hit.passages else ""
-        yield f"   {one_line(hit.path)}{lines}{state}"
+        line = f":{hit.passages[0].match_line}" if hit.passages else ""
+        yield f"   {one_line(hit.path)}{line}{state}"
     elif state:
         yield f"  {state}"
-    yield f"   {_marked(call, hit.snippet)}"
-    for passage in hit.passages[1:]:
-        yield f"   {call.dim(f'line {passage.start_line}:')} {_marked(call, passage.snippet)}"
+    if hit.passages and is_code(hit.path):
+        yield from _code_lines(call, hit)
+    else:
+        yield f"   {_marked(call, hit.snippet, hit.marks, MARK)}"
+        for passage in hit.passages[1:]:
+            text = _marked(call, passage.snippet, passage.marks, MARK)
+            yield f"   {call.dim(f'line {passage.match_line}:')} {text}"
+    if hit.folded:
+        yield f"   {call.dim(f'+{len(hit.folded)} like it')}"
     if hit.explanation is not None:
         yield from hit.explanation.lines(2)
     yield ""
 
 
-def _marked(call: Call, snippet: str) -> str:
-    """The snippet; on a terminal its marks become emphasis."""
+def _code_lines(call: Call, hit: Hit) -> Iterator[str]:
+    """The best lines of code as they are, `57:` where something matched and `58-` around it, as grep writes them."""
+    shown = [line for place, passage in enumerate(hit.passages) for line in _shown_lines(place, passage)]
+    width = max((len(str(line.number)) for line in shown), default=0)
+    for line in shown:
+        number = f"{line.number:>{width}}{':' if line.marks else '-'}"
+        yield f"   {call.dim(number)} {_marked(call, line.text, line.marks)}".rstrip()
+
+
+def _shown_lines(place: int, passage: PassageHit) -> tuple["SnippetLine", ...]:
+    """All lines of the best passage, and of others the one that matched."""
+    return tuple(line for line in passage.lines if place == 0 or line.number == passage.match_line)
+
+
+def _marked(call: Call, text: str, marks: "tuple[Span, ...]", mark: str = "") -> str:
+    """The text; on a terminal what is marked is emphasised, without the marks around it."""
     if not call.is_colored:
-        return snippet
-    pieces = snippet.split("**")
-    return "".join(f"\x1b[1;33m{piece}\x1b[0m" if at % 2 else piece for at, piece in enumerate(pieces))
+        return text
+    pieces: list[str] = []
+    at = 0
+    for start, end in marks:
+        pieces += [text[at:start], f"\x1b[1;33m{text[start + len(mark) : end - len(mark)]}\x1b[0m"]
+        at = end
+    return "".join([*pieces, text[at:]])

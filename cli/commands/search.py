@@ -3,16 +3,18 @@
 from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, Command, OneOf, Whole, argument, by_name, option, page
 
 _HIT_FIELDS = {
-    "id": "id", "kind": "string", "title": "string", "path": "string", "score": "number", "snippet": "string",
+    "id": "id", "kind": "string", "title": "string", "path": "string", "score": "number?", "snippet": "string",
     "session_id": "string?", "group_id": "string?", "priority": "string?", "created_at": "time",
     "superseded_by": "id?", "agent": "string?", "type": "string?",
     "file_state": ("current", "changed", "missing", None),
     "passages": [
         {
             "id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "snippet": "string",
-            "score": "number",
+            "score": "number", "match_line": "integer",
+            "lines": [{"number": "integer", "text": "string", "marks": [["integer"]]}],
         }
     ],
+    "folded?": [{"id": "id", "path": "string"}],
     "explanation?": EXPLANATION,
 }  # fmt: skip
 _DOCUMENT_FIELDS = {
@@ -53,8 +55,17 @@ _SEARCH = Command(
         option("--plain", is_flag=True, help="All of QUERY is words: no quote or minus in it means more."),
         option("--syntax", is_flag=True, help="All of QUERY is syntax, also on stdin and in several lines."),
         option("--passages", is_flag=True, help="Each passage is a hit of its own."),
+        option("--all", "is_unfolded", is_flag=True, help="Also show hits that are nearly the same as a better one."),
         option("--explain", is_flag=True, help="Show how each score adds up."),
         option("--fresh", is_flag=True, help="First index what has changed on the disk."),
+        option(
+            "--format",
+            "format_",
+            type=OneOf(("text", "compact", "json", "jsonl")),
+            default="text",
+            show_default=True,
+            help="compact: a line of at most 60 tokens a hit; jsonl: a line of JSON a hit.",
+        ),
     ),
     answer={
         "engine": ENGINE,
@@ -70,6 +81,7 @@ _SEARCH = Command(
         "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],
     },
     exits=FOUND,
+    line=_HIT_FIELDS,
 )
 _SHOW = Command(
     "show",

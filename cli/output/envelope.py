@@ -1,6 +1,7 @@
 """The JSON that every answer comes in."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 
@@ -19,7 +20,7 @@ def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine
 
 def emit_json_line(payload: Mapping[str, object]) -> None:
     """Print one of several answers, each on a line of its own."""
-    _print({"schema_version": SCHEMA_VERSION, "outcome": "matched", **payload}, indent=None)
+    sys.stdout.write(as_json_line({"schema_version": SCHEMA_VERSION, "outcome": "matched", **payload}) + "\n")
 
 
 def emit_error(error: CtxrankError) -> None:
@@ -38,7 +39,18 @@ def emit_error(error: CtxrankError) -> None:
     )
 
 
-def _print(value: object, indent: int | None = 2) -> None:
+def as_json_line(value: object) -> str:
+    """A value as one line of JSON."""
+    return _encoded(value, None)
+
+
+def _print(value: object) -> None:
+    text = _encoded(value, 2)
+    # A pair in a list of pairs, such as a mark, is on one line. No string of JSON has a newline in it.
+    sys.stdout.write(re.sub(r"\n( +)\[\n +(\d+),\n +(\d+)\n +\]", r"\n\1[\2, \3]", text) + "\n")
+
+
+def _encoded(value: object, indent: int | None) -> str:
     # Escaped: control characters, invisible characters and lone surrogates (a path's undecodable bytes).
     # All else stays readable.
     try:
@@ -51,4 +63,4 @@ def _print(value: object, indent: int | None = 2) -> None:
         from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 
         raise DamagedError("The store is damaged (a text in it was wiped).", DAMAGED_STEP)
-    sys.stdout.write(shown_json(text) + "\n")
+    return shown_json(text)

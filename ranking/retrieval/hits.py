@@ -1,6 +1,6 @@
 """What a search is asked, what it answers, and a parent document as the hit it is shown as."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -10,6 +10,7 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.parents import ParentDocument
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.cleaning import cleaned
+from ctxrank.ranking.retrieval.snippets import Snippet, SnippetLine, Span
 
 if TYPE_CHECKING:
     from ctxrank.ranking.formulas.explanation import Explanation
@@ -43,10 +44,15 @@ class SearchRequest(NamedTuple):
     is_plain: bool = False  # nothing in the text is a filter, an exclusion or a must: it is all words
     is_syntax: bool = False  # all of it is a query, also where it looks pasted, and it is never asked as plain words
     has_snippets: bool = True
+    is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
 
 
 class PassageHit(NamedTuple):
-    """A part of a file that matched; lines are counted from 1, both ends inside."""
+    """A part of a file that matched; lines are counted from 1, both ends inside.
+
+    `match_line` is the line of its best match, `lines` are that line and those around it. `marks` are the marked words
+    of the snippet.
+    """
 
     id: int
     heading: str
@@ -54,16 +60,29 @@ class PassageHit(NamedTuple):
     end_line: int
     snippet: str
     score: float
+    match_line: int
+    lines: tuple[SnippetLine, ...]
+    marks: tuple[Span, ...]
+
+
+class FoldedHit(NamedTuple):
+    """A document that is nearly the same as the hit below which it is listed."""
+
+    id: str
+    path: str
 
 
 class Hit(NamedTuple):
-    """One file, package or record that matched; `file_state` is current, changed, missing, or '' for none."""
+    """One file, package or record that matched; `file_state` is current, changed, missing, or '' for none.
+
+    The score is None in a list by filters alone. `marks` are the marked words of the snippet, with their marks.
+    """
 
     id: str
     kind: str
     title: str
     path: str
-    score: float
+    score: float | None
     snippet: str
     session: str | None
     group: str | None
@@ -75,15 +94,26 @@ class Hit(NamedTuple):
     file_state: str
     passages: tuple[PassageHit, ...]
     explanation: "Explanation | None"
+    marks: tuple[Span, ...] = ()
+    folded: tuple[FoldedHit, ...] = ()
+
+
+class Foldable(NamedTuple):
+    """A hit, and what tells whether it is nearly the same as another one."""
+
+    hit: Hit
+    text: str  # of its best passage
+    terms: Callable[[], frozenset[str]]  # of the query, in that text, the title and the path
 
 
 class SearchResult(NamedTuple):
     """Hits, best first. `outcome` is matched, no_match, degraded or stale; `reason` says why degraded.
 
-    `total` counts what matched; where `is_capped` it is a lower bound. Where `is_exact`, these are the hits that
-    scoring every matching row would give; else that is likely but not proven (exactness.py). `stale` counts
-    changes that are not in the index yet. `suggestions` are similar words where nothing matched. Where `is_relaxed`,
-    nothing was found with the phrases and exclusions of the query, and these are the hits of its words alone.
+    `total` counts what matched, folded hits too; where `is_capped` it is a lower bound. Where `is_exact`, these are
+    the hits that scoring every matching row would give; else that is likely but not proven (exactness.py). `stale`
+    counts changes that are not in the index yet. `suggestions` are similar words where nothing matched. Where
+    `is_relaxed`, nothing was found with the phrases and exclusions of the query, and these are the hits of its words
+    alone.
     """
 
     query: str
@@ -111,18 +141,30 @@ def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocumen
 def make_hit(
     store: Store,
     parent: ParentDocument,
-    score: float,
-    snippet: str,
+    score: float | None,
+    snippet: Snippet,
     passages: tuple[PassageHit, ...],
     explanation: "Explanation | None",
 ) -> Hit:
     """The hit as it is handed out."""
     return Hit(
         id=public_id(parent.kind, parent.number), kind=parent.kind, title=parent.title, path=parent.path,
-        score=round(score, 6), snippet=snippet, session=parent.session, group=parent.group, agent=parent.agent,
-        type=parent.type, priority=parent.priority, created_at=parent.created_at,
+        score=None if score is None else round(score, 6), snippet=snippet.text, session=parent.session,
+        group=parent.group, agent=parent.agent, type=parent.type, priority=parent.priority,
+        created_at=parent.created_at,
         superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
         file_state=file_state(store, parent.artifact_id), passages=passages, explanation=explanation,
+        marks=snippet.marks,
+    )  # fmt: skip
+
+
+def make_passage_hit(
+    id_: int, heading: str, start_line: int, end_line: int, snippet: Snippet, score: float
+) -> PassageHit:
+    """The passage as it is handed out."""
+    return PassageHit(
+        id=id_, heading=heading, start_line=start_line, end_line=end_line, snippet=snippet.text, score=round(score, 6),
+        match_line=min(snippet.match_line, end_line), lines=snippet.lines, marks=snippet.marks,
     )  # fmt: skip
 
 

@@ -27,21 +27,37 @@ from ctxrank.ranking.formulas.blend import blended, calibrated, half_score
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates, no_threshold
-from ctxrank.ranking.retrieval.candidates.exactness import feature_limits, is_top_k_exact, top_k_threshold
+from ctxrank.ranking.retrieval.candidates.exactness import (
+    FeatureLimits,
+    feature_limits,
+    is_top_k_exact,
+    top_k_threshold,
+)
 from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.filters import Filters, resolve_filters
 from ctxrank.ranking.retrieval.grouping import SHOWN_PASSAGES, HitGroup, grouped
-from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest, SearchResult, cleaned_parent, make_hit
+from ctxrank.ranking.retrieval.hits import (
+    Foldable,
+    Hit,
+    PassageHit,
+    SearchRequest,
+    SearchResult,
+    cleaned_parent,
+    make_hit,
+    make_passage_hit,
+)
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import Query, is_pasted, parse_query, pasted_query, shown_query
 from ctxrank.ranking.retrieval.rerank import reranked
-from ctxrank.ranking.retrieval.snippets import snippet
+from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_in
 
 CATCH_UP_MS = 2000
 _RELAXED = "Nothing has all of that: the query was asked again as plain words."
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
 _FIRST_CHUNK = 2
 _CHUNK = 200
+# A page whose hits fold is filled from further ones: so many times more at each round, and at most so many times more.
+_NEXT_ROUND, _LAST_ROUND = 2, 16
 
 
 def search(
@@ -118,25 +134,26 @@ def _search_index(
             store=store, engine=engine, statistics=statistics, plan=plan, request=request, half=limits.half,
             highest=limits.heuristic, mode=config.redaction_mode,
         )  # fmt: skip
-        found, groups = Candidates([], 0.0), dict[int, HitGroup]()
-        first: list[frozenset[int]] = []
-        if not filters.is_impossible:
-            # A passage has the support of its whole file, so a low row may still come out high.
-            threshold_of = no_threshold if request.is_by_passage else top_k_threshold(request.limit, limits)
-            found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
-            if "-" in request.text and not request.is_by_passage:  # a name has a hyphen
-                found, first = _with_rows_of_name(call, query, filters, found)
-            rows = reranked(engine, statistics, plan, found).rows
-            if request.is_by_passage:
-                from ctxrank.ranking.retrieval.passage_hits import passage_groups  # noqa: PLC0415  only on request
+        limit = request.limit
+        page = _ranked_page(call, query, filters, limits, limit)
+        hits, read = [one.hit for one in page.shown], len(page.shown)
+        if request.is_folded and len(page.shown) > 1:
+            from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  a page of one hit has no copies
 
-                groups = passage_groups(engine, statistics, plan, rows)
-            else:
-                groups = grouped(rows)
-        hits = _hits(call, groups, first)
+            hits, read = folded_page(page.shown, request.limit)
+            while len(hits) < request.limit and len(page.shown) == limit < _LAST_ROUND * request.limit:
+                limit *= _NEXT_ROUND
+                if page.found.is_complete:  # no other rows could come
+                    page = page._replace(shown=[*page.shown, *_hits(call, page, limit, len(page.shown))])
+                else:
+                    page = _ranked_page(call, query, filters, limits, limit)
+                hits, read = folded_page(page.shown, request.limit)
+        found, groups = page.found, page.groups
         # What is superseded comes after everything current, and a passage has the support of its file: no bound.
-        is_bounded = len(hits) == request.limit > 0 and not (request.is_by_passage or hits[-1].superseded_by)
-        last_score = hits[-1].score if is_bounded else None
+        last = page.shown[read - 1].hit if read else None
+        is_full = len(hits) == request.limit or len(page.shown) == limit
+        is_bounded = is_full and last is not None and not (request.is_by_passage or last.superseded_by)
+        last_score = last.score if is_bounded and last is not None else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.retrieval.degraded.suggestions import (  # noqa: PLC0415  only where nothing was found
@@ -166,6 +183,15 @@ class _Call(NamedTuple):
     mode: RedactionMode
 
 
+class _Page(NamedTuple):
+    """The best hits in order, and all that they were chosen from."""
+
+    found: Candidates
+    groups: dict[int, HitGroup]
+    first: list[frozenset[int]]  # documents that come first, whatever their score
+    shown: list[Foldable]
+
+
 class _Ranked(NamedTuple):
     """A document before it is shown: its rows and its score."""
 
@@ -174,6 +200,28 @@ class _Ranked(NamedTuple):
     text: float
     parts: HeuristicParts
     score: float
+
+
+def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLimits, limit: int) -> _Page:
+    """The best `limit` hits of the index."""
+    engine, statistics, plan, request = call.engine, call.statistics, call.plan, call.request
+    if filters.is_impossible:
+        return _Page(Candidates([], 0.0), {}, [], [])
+    # A passage has the support of its whole file, so a low row may still come out high.
+    threshold_of = no_threshold if request.is_by_passage else top_k_threshold(limit, limits)
+    found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
+    first: list[frozenset[int]] = []
+    if "-" in request.text and not request.is_by_passage:  # a name has a hyphen
+        found, first = _with_rows_of_name(call, query, filters, found)
+    rows = reranked(engine, statistics, plan, found).rows
+    if request.is_by_passage:
+        from ctxrank.ranking.retrieval.passage_hits import passage_groups  # noqa: PLC0415  only on request
+
+        groups = passage_groups(engine, statistics, plan, rows)
+    else:
+        groups = grouped(rows)
+    page = _Page(found, groups, first, [])
+    return page._replace(shown=_hits(call, page, limit))
 
 
 def _with_rows_of_name(
@@ -190,17 +238,20 @@ def _with_rows_of_name(
     return with_rows_of_name(call.engine, call.statistics, query, call.plan.tuning, filters.scope, found, named)
 
 
-def _hits(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]]) -> list[Hit]:
-    ranked = _ranked_in_groups(call, groups, first) if first else _ranked(call, groups, call.request.limit)
+def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> list[Foldable]:
+    """The best `limit` hits of all that were found, from the `start`-th on."""
+    first = page.first
+    ranked = _ranked_in_groups(call, page.groups, first, limit) if first else _ranked(call, page.groups, limit)
+    del ranked[:start]
     parents = call.engine.parents([row.signals.id for row in ranked])
     shown_ids = [document_id_of(shown.rowid) for row in ranked for shown in _shown_rows(call, row)]
     stored = call.engine.passages(shown_ids) if shown_ids else {}
-    stems = {stem for term in call.plan.terms if term.column in ("", "body") for stem in term.stems}
-    hits: list[Hit] = []
+    values = _term_values(call.plan)
+    hits: list[Foldable] = []
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], call.mode)
-        passages = _passage_hits(call, row, stored, stems)
-        shown = passages[0].snippet if passages else _snippet(call, parent.body, stems)
+        read = _read_passages(call, row, stored, parent.path, values)
+        best = read[0] if read else _ReadPassage(parent.body, _snippet(call, parent.body, values), None)
         explanation = None
         if call.request.is_explained:
             from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where the trees are read
@@ -208,17 +259,36 @@ def _hits(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]])
             explanation = explain_blend(
                 call.engine, call.statistics, call.plan, row.group, row.text, row.parts, call.plan.tuning.text
             )
-        hits.append(make_hit(call.store, parent, row.score, shown, passages, explanation))
+        passages = tuple(one.hit for one in read if one.hit is not None)
+        hit = make_hit(call.store, parent, row.score, best.snippet, passages, explanation)
+
+        def terms(hit: Hit = hit, best: _ReadPassage = best) -> frozenset[str]:
+            unread = "" if call.request.has_snippets else best.text
+            return best.snippet.terms | terms_in(call.engine, f"{hit.title}\n{hit.path}\n{unread}", values)
+
+        hits.append(Foldable(hit, best.text, terms))
     return hits
 
 
-def _ranked_in_groups(call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]]) -> list[_Ranked]:
+def _term_values(plan: Plan) -> dict[str, float]:
+    """What the query's words are in the index, and how much each is worth."""
+    values: dict[str, float] = {}
+    for term in plan.terms:
+        if term.column in ("", "body"):
+            for stem in term.stems:
+                values[stem] = max(term.value, values.get(stem, 0.0))
+    return values
+
+
+def _ranked_in_groups(
+    call: _Call, groups: dict[int, HitGroup], first: list[frozenset[int]], limit: int
+) -> list[_Ranked]:
     """The same where some documents come first, whatever their score; superseded ones stay last."""
     best: list[_Ranked] = []
     waiting = dict(groups)
     for ids in (*first, frozenset(groups)):
         some = {id_: waiting.pop(id_) for id_ in ids if id_ in waiting}
-        best += _ranked(call, some, call.request.limit - len(best))
+        best += _ranked(call, some, limit - len(best))
     return sorted(best, key=lambda row: row.signals.is_superseded)  # sorting is stable
 
 
@@ -259,23 +329,35 @@ def order_of(signals: RankingSignals, score: float) -> tuple[bool, float, int, i
 
 
 def _shown_rows(call: _Call, row: _Ranked) -> list[Candidate]:
-    """The passages that a hit shows; a passage that is a hit of its own shows none."""
-    return [] if call.request.is_by_passage else row.group.passages[:SHOWN_PASSAGES]
+    """The passages that a hit shows; a passage that is a hit of its own shows itself."""
+    return row.group.passages[: 1 if call.request.is_by_passage else SHOWN_PASSAGES]
 
 
-def _passage_hits(
-    call: _Call, row: _Ranked, stored: dict[int, StoredPassage], stems: set[str]
-) -> tuple[PassageHit, ...]:
-    shown: list[PassageHit] = []
+class _ReadPassage(NamedTuple):
+    """A text of a hit, what is shown of it, and the passage that it is."""
+
+    text: str
+    snippet: Snippet
+    hit: PassageHit | None
+
+
+def _read_passages(
+    call: _Call, row: _Ranked, stored: dict[int, StoredPassage], path: str, values: dict[str, float]
+) -> list[_ReadPassage]:
+    read: list[_ReadPassage] = []
     for candidate in _shown_rows(call, row):
         passage = stored.get(document_id_of(candidate.rowid))
         if passage is not None:
-            text = _snippet(call, cleaned(passage.body, passage.ruleset, call.mode), stems)
-            heading = cleaned(passage.heading, passage.ruleset, call.mode)
-            score = round(calibrated(candidate.score, call.half), 6)
-            shown.append(PassageHit(passage.id, heading, passage.start_line, passage.end_line, text, score))
-    return tuple(shown)
+            id_, heading, start, end, body, ruleset = passage
+            text = cleaned(body, ruleset, call.mode)
+            shown = _snippet(call, text, values, path, start)
+            score = calibrated(candidate.score, call.half)
+            hit = make_passage_hit(id_, cleaned(heading, ruleset, call.mode), start, end, shown, score)
+            read.append(_ReadPassage(text, shown, hit))
+    return read
 
 
-def _snippet(call: _Call, text: str, stems: set[str]) -> str:
-    return snippet(call.engine, text, stems) if call.request.has_snippets else ""
+def _snippet(call: _Call, text: str, values: dict[str, float], path: str = "", first_line: int = 1) -> Snippet:
+    if not call.request.has_snippets:
+        return NOTHING
+    return snippet(call.engine, text, values, path=path, first_line=first_line)

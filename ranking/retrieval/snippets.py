@@ -1,112 +1,345 @@
-"""Snippets: the part of a text where most of the query's words are together, with those words marked.
+"""Snippets: the part of a text where most of the query's words are together.
 
-    the **database** is **locked** because the WAL switch …
+    prose   the **database** is **locked** because the WAL switch …      one line, what matched between marks
+    code    41  def claim(job):                                          up to three lines as they are, without marks
+            42      with connection:
+            43          return job.owner
 
-The index holds no text: snippets are cut from the primary database's. A text's
-own `**` would be taken for marks: Markdown's bold is shown plain, any other pair is pulled apart.
+The index holds no text: snippets are cut from the primary database's. A `**` of the text itself stays, so marks are
+told apart by their places: `Snippet.marks` in the snippet, `SnippetLine.marks` in whole lines. Only Markdown's bold is
+shown plain in prose.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
+from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.identifiers import split_word
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
+SHOWN_LINES = 3
+MAX_LINE_CHARS = 200  # of a longer line, what is around its first match
 MARK = "**"
 ELLIPSIS = "…"
+Span = tuple[int, int]  # in characters, the end outside
+
 _MAX_SEARCHED_CHARS = 20_000
-_BOLD = r"\*\*(\S(?:[^*\n]*\S)?)\*\*"  # compiled by the first text that has a mark
+_BEFORE_CHARS = 60
+# Markdown's bold; compiled by the first text that has a mark. In ASCII: no space parts a CJK word from its marks.
+_BOLD = r"(?a)(?<![\w*/])\*\*(\S(?:[^*\n]*\S)?)\*\*(?![\w*/])"
+# Files that are read as paragraphs; a file without an extension is prose, unless it is one that tools read.
+_PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org"})
+_CODE_NAMES = frozenset({"makefile", "dockerfile", "justfile", "rakefile", "gemfile", "vagrantfile"})
 
 
-class _Match(NamedTuple):
+class SnippetLine(NamedTuple):
+    """A line of a file, counted from 1, and where the query's words are in its text."""
+
+    number: int
+    text: str
+    marks: tuple[Span, ...]
+
+
+class Snippet(NamedTuple):
+    """What is shown of a text.
+
+    `marks` are the words of `text` that matched, each with the marks around it; code has none. `match_line` is the
+    line of the best match, and `lines` are that line and those around it. `terms` are those that the text holds.
+    """
+
+    text: str
+    marks: tuple[Span, ...]
+    match_line: int
+    lines: tuple[SnippetLine, ...]
+    terms: frozenset[str]
+
+
+class Match(NamedTuple):
     """A piece of the text that the query asked for."""
 
     position: int  # in tokens
-    start: int  # in bytes
+    start: int  # in characters
     end: int
     term: str
 
 
-def snippet(engine: Engine, text: str, stems: Collection[str]) -> str:
-    """The best window of the text on one line; its beginning where nothing in it matches.
+class Reading(NamedTuple):
+    """A text, its tokens in the order of their ends, and what matched in it."""
 
-    `stems` are what the query's words are in the index.
+    text: str
+    tokens: list[Span]
+    matches: list[Match]
+    values: Mapping[str, float]  # of terms
+    is_in_bytes: bool = False  # the tokens are; matches never are
+
+
+class _Part(NamedTuple):
+    """What is shown: of prose a window, and in any case the best line, among these lines."""
+
+    start: int
+    end: int
+    best: int
+    lines: list[Span]
+    first: int  # of the lines
+
+
+NOTHING = Snippet(text="", marks=(), match_line=0, lines=(), terms=frozenset())
+
+
+def is_code(path: str) -> bool:
+    """Whether a file's lines mean something: code, configuration, data; not prose."""
+    name = path[path.rfind("/") + 1 :].lower()
+    return splitext(name)[1] not in _PROSE or name in _CODE_NAMES
+
+
+def snippet(engine: Engine, text: str, values: Mapping[str, float], *, path: str = "", first_line: int = 1) -> Snippet:
+    """The best part of a text; its beginning where nothing in it matches.
+
+    `values` are what the query's words are in the index, and how much each is worth. The text begins at `first_line`
+    of the file at `path`.
     """
-    text = without_marks(text[:_MAX_SEARCHED_CHARS])
+    text = text[:_MAX_SEARCHED_CHARS].replace("\r\n", "\n")
+    by_lines = is_code(path)
+    read = _read(engine, text, values)
+    part = _part(read, by_lines)
+    low = min(part.start, part.lines[0][0])
+    high = max(part.end, part.lines[-1][1])
+    if printable(text[low:high]) != text[low:high]:  # rare: what is shown has control characters
+        read = _read(engine, shown_text(text), values)
+        part = _part(read, by_lines)
+    return _snippet(read, part, by_lines, first_line)
+
+
+def cut_snippet(read: Reading, *, path: str, first_line: int) -> Snippet:
+    """The best part of a text that is as `shown_text` leaves it."""
+    by_lines = is_code(path)
+    return _snippet(read, _part(read, by_lines), by_lines, first_line)
+
+
+def terms_in(engine: Engine, text: str, values: Mapping[str, float]) -> frozenset[str]:
+    """Which of the query's terms a text holds."""
+    return frozenset(match.term for match in _read(engine, text, values).matches)
+
+
+def shown_text(text: str) -> str:
+    """The text without what a terminal would obey; each of its lines stays one line."""
+    text = text[:_MAX_SEARCHED_CHARS]
+    shown = printable(text)
+    if shown.count("\n") == text.count("\n"):
+        return shown
+    return "\n".join(printable(line.rstrip("\r")).replace("\n", " ") for line in text.split("\n"))
+
+
+def _read(engine: Engine, text: str, values: Mapping[str, float]) -> Reading:
     cuts = engine.tokens_at(text)
-    if not cuts:
-        return one_line(text)
     encoded = text.encode("utf-8", "replace")
-    matches = list(_matches(engine, encoded, cuts, stems))
-    first, last = _window(matches, len(cuts))
-    start = 0 if first == 0 else cuts[first][0]
-    end = len(encoded) if last >= len(cuts) - 1 else cuts[last][1]
-    pieces: list[str] = []
-    at = start
-    for match in sorted(matches, key=lambda match: match.start):
-        match_start = max(match.start, at)  # pairs of a CJK run overlap
-        if match.start >= start and match_start < match.end <= end:
-            pieces += [_decode(encoded[at:match_start]), MARK, _decode(encoded[match_start : match.end]), MARK]
-            at = match.end
-    pieces.append(_decode(encoded[at:end]))
-    return (
-        (f"{ELLIPSIS} " if start else "")
-        + one_line("".join(pieces)).replace(f"{MARK}{MARK}", "")
-        + (f" {ELLIPSIS}" if end < len(encoded) else "")
-    )
+    matches = list(_matches(engine, encoded, cuts, values))
+    is_in_bytes = not text.isascii()
+    if is_in_bytes:
+        matches = [
+            match._replace(start=_characters(encoded, match.start), end=_characters(encoded, match.end))
+            for match in matches
+        ]
+    return Reading(text, [(start, end) for start, end, _ in cuts], matches, values, is_in_bytes)
 
 
-def without_marks(text: str) -> str:
-    """The text without anything that could be taken for a mark."""
-    if MARK not in text:
-        return text
-    return re.sub(_BOLD, r"\1", text).replace(MARK, "* *").replace(MARK, "* *")
+def _characters(encoded: bytes, end: int) -> int:
+    """How many characters these first bytes are."""
+    return len(_decode(encoded[:end]))
 
 
 def _matches(
-    engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], stems: Collection[str]
-) -> Iterator[_Match]:
+    engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], values: Mapping[str, float]
+) -> Iterator[Match]:
+    """The matches, with their places in bytes."""
     for position, (start, end, term) in enumerate(cuts):
-        if term in stems:
-            yield _Match(position, start, end, term)
+        if term in values:
+            yield Match(position, start, end, term)
             continue
         word = encoded[start:end]
         if word.isalpha() and (word.islower() or word.istitle()):
             continue  # a plain word has no parts
         for part in split_word(_decode(word)):
-            if " ".join(engine.tokens(part)) in stems:
-                yield from _part_matches(word, part, _Match(position, start, end, part))
+            stem = " ".join(engine.tokens(part))
+            if stem in values:
+                yield from _part_matches(word, part, Match(position, start, end, stem))
 
 
-def _part_matches(word: bytes, part: str, whole: _Match) -> Iterator[_Match]:
+def _part_matches(word: bytes, part: str, whole: Match) -> Iterator[Match]:
     """An identifier is marked as a whole; in a CJK run, which may be a sentence, only what matched is."""
     if word.isascii():
         yield whole
         return
-    at = word.find(part.encode())
+    wanted = part.encode()
+    at = word.find(wanted)
     while at >= 0:
-        yield whole._replace(start=whole.start + at, end=whole.start + at + len(part.encode()))
-        at = word.find(part.encode(), at + 1)
+        yield whole._replace(start=whole.start + at, end=whole.start + at + len(wanted))
+        at = word.find(wanted, at + 1)
 
 
-def _window(matches: list[_Match], length: int) -> tuple[int, int]:
-    """First and last token of the window with the most distinct terms, then the most matches, then the first."""
-    if not matches:
-        return 0, min(WINDOW_TOKENS, length) - 1
-    best, best_key = matches[0].position, (-1, -1)
-    for at, match in enumerate(matches):
-        inside = [
-            other.term for other in matches[at : at + WINDOW_TOKENS] if other.position < match.position + WINDOW_TOKENS
-        ]
-        key = (len(set(inside)), len(inside))
-        if key > best_key:
-            best, best_key = match.position, key
-    # A little of what comes before, so that the first marked word has a context.
-    first = max(0, min(best - WINDOW_TOKENS // 5, length - WINDOW_TOKENS))
-    return first, min(first + WINDOW_TOKENS, length) - 1
+def _part(read: Reading, by_lines: bool) -> _Part:
+    start, end = (0, len(read.text)) if by_lines else _window(read)
+    lines = _line_spans(read.text)
+    best = _best_line(read, lines, start, end)
+    first = max(0, min(best - 1, len(lines) - SHOWN_LINES))
+    if by_lines:
+        start, end = lines[best]
+    return _Part(start, end, best, lines[first : first + SHOWN_LINES], first)
+
+
+def _snippet(read: Reading, part: _Part, by_lines: bool, first_line: int) -> Snippet:
+    lines = _lines(read, part, first_line)
+    terms = frozenset(match.term for match in read.matches)
+    if by_lines:
+        return Snippet("\n".join(line.text for line in lines), (), first_line + part.best, lines, terms)
+    shown, marks = _on_one_line(read, part.start, part.end)
+    return Snippet(shown, marks, first_line + part.best, lines, terms)
+
+
+def _window(read: Reading) -> Span:
+    """The window with the most distinct terms, then the most matches, then the first."""
+    length, matches = len(read.tokens), read.matches
+    if not length:
+        return 0, min(len(read.text), MAX_LINE_CHARS)
+    first = 0
+    if matches:
+        best, best_key = matches[0].position, (-1, -1)
+        for at, match in enumerate(matches):
+            inside = [
+                other.term
+                for other in matches[at : at + WINDOW_TOKENS]
+                if other.position < match.position + WINDOW_TOKENS
+            ]
+            key = (len(set(inside)), len(inside))
+            if key > best_key:
+                best, best_key = match.position, key
+        # A little of what comes before, so that the first marked word has a context.
+        first = max(0, min(best - WINDOW_TOKENS // 5, length - WINDOW_TOKENS))
+    last = min(first + WINDOW_TOKENS, length) - 1
+    start, end = read.tokens[first][0], read.tokens[last][1]
+    if read.is_in_bytes:
+        encoded = read.text.encode("utf-8", "replace")
+        start, end = _characters(encoded, start), _characters(encoded, end)
+    return 0 if first == 0 else start, len(read.text) if last >= length - 1 else end
+
+
+def _line_spans(text: str) -> list[Span]:
+    """Where each line is, without its newline; a last newline begins no line."""
+    spans: list[Span] = []
+    start = 0
+    for line in text.removesuffix("\n").split("\n"):
+        spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans
+
+
+def _best_line(read: Reading, lines: list[Span], start: int, end: int) -> int:
+    """The line of this part whose distinct terms are worth most, then with most matches, then the first."""
+    terms: dict[int, set[str]] = {}
+    counts: dict[int, int] = {}
+    line = 0
+    for match in sorted(read.matches, key=lambda match: match.start):
+        if match.start < start or match.end > end:
+            continue
+        while match.start > lines[line][1]:
+            line += 1
+        terms.setdefault(line, set()).add(match.term)
+        counts[line] = counts.get(line, 0) + 1
+    if not terms:
+        return next((at for at, (from_, to) in enumerate(lines) if read.text[from_:to].strip()), 0)
+    worth = {at: sum(sorted(read.values[term] for term in held)) for at, held in terms.items()}
+    return max(terms, key=lambda at: (worth[at], counts[at], -at))
+
+
+def _lines(read: Reading, part: _Part, first_line: int) -> tuple[SnippetLine, ...]:
+    """The best line between its neighbours, without blank lines at either end."""
+    lines: list[SnippetLine] = []
+    for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
+        marks = _merged((m.start - start, m.end - start) for m in read.matches if start <= m.start and m.end <= end)
+        lines.append(_shortened(SnippetLine(number, read.text[start:end].rstrip(), tuple(marks))))
+    while lines and not lines[0].text.strip():
+        del lines[0]
+    while lines and not lines[-1].text.strip():
+        del lines[-1]
+    return tuple(lines)
+
+
+def _shortened(line: SnippetLine) -> SnippetLine:
+    if len(line.text) <= MAX_LINE_CHARS:
+        return line
+    at = line.marks[0][0] if line.marks else 0
+    start = max(0, min(at - _BEFORE_CHARS, len(line.text) - MAX_LINE_CHARS))
+    end = start + MAX_LINE_CHARS
+    before, after = ELLIPSIS if start else "", ELLIPSIS if end < len(line.text) else ""
+    shift = len(before) - start
+    marks = tuple((one + shift, other + shift) for one, other in line.marks if start <= one and other <= end)
+    return SnippetLine(line.number, f"{before}{line.text[start:end]}{after}", marks)
+
+
+def _merged(spans: Iterator[Span]) -> list[Span]:
+    """Spans in order; those that touch are one."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _on_one_line(read: Reading, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
+    """A part of prose on one line with its marks, and where these are."""
+    text = read.text
+    hidden = _bold_delimiters(text)
+    shown = f"{ELLIPSIS} " if start else ""
+    is_begun = False  # white space at the beginning goes
+    marks: list[Span] = []
+    at = start
+    for from_, to in _merged((m.start, m.end) for m in read.matches if start <= m.start and m.end <= end):
+        piece = _collapsed(_without(text, at, from_, hidden))
+        shown += piece if is_begun else piece.lstrip()
+        is_begun = True
+        word = _without(text, from_, to, hidden)
+        if _is_beside_asterisk(text, from_, to, hidden):  # a mark would be taken for the text's
+            shown += word
+        else:
+            marks.append((len(shown), len(shown) + len(word) + 2 * len(MARK)))
+            shown += f"{MARK}{word}{MARK}"
+        at = to
+    piece = _collapsed(_without(text, at, end, hidden)).rstrip()
+    shown += piece if is_begun else piece.lstrip()
+    return f"{shown} {ELLIPSIS}" if end < len(text) else shown, tuple(marks)
+
+
+def _bold_delimiters(text: str) -> frozenset[int]:
+    """The places of the asterisks of Markdown's bold."""
+    if MARK not in text:
+        return frozenset()
+    pairs = re.finditer(_BOLD, text)
+    return frozenset(at for pair in pairs for at in (pair.start(), pair.start() + 1, pair.end() - 2, pair.end() - 1))
+
+
+def _without(text: str, start: int, end: int, hidden: frozenset[int]) -> str:
+    if not hidden:
+        return text[start:end]
+    return "".join(text[at] for at in range(start, end) if at not in hidden)
+
+
+def _is_beside_asterisk(text: str, start: int, end: int, hidden: frozenset[int]) -> bool:
+    return any(0 <= at < len(text) and text[at] == "*" and at not in hidden for at in (start - 1, end))
+
+
+def _collapsed(piece: str) -> str:
+    """White space as single spaces, also at the ends."""
+    if not piece:
+        return ""
+    words = " ".join(piece.split())
+    if not words:
+        return " "
+    return f"{' ' if piece[0].isspace() else ''}{words}{' ' if piece[-1].isspace() else ''}"
 
 
 def _decode(data: bytes) -> str:

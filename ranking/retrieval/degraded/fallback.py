@@ -7,6 +7,7 @@ the result says that it did.
 """
 
 import re
+from bisect import bisect_right
 
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import Readiness
@@ -15,7 +16,7 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.parents import ParentDocument, StoredPassage, parents_in_scope, passages_of_parent
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.lines import one_line, searchable
+from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.blend import SEARCH_TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import HeuristicParts, Signals, blended_heuristic
@@ -23,6 +24,7 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import (
+    Foldable,
     Hit,
     PassageHit,
     SearchRequest,
@@ -30,12 +32,12 @@ from ctxrank.ranking.retrieval.hits import (
     cleaned_parent,
     corrupt_row_notes,
     make_hit,
+    make_passage_hit,
 )
 from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term, shown_query
-from ctxrank.ranking.retrieval.snippets import ELLIPSIS, MARK, without_marks
+from ctxrank.ranking.retrieval.snippets import Match, Reading, Snippet, Span, cut_snippet, shown_text
 
 _SNIPPET_CHARS = 200
-_BEFORE_CHARS = 60
 # A title this alike (rapidfuzz partial ratio, of 100) is a hit where no word of the query occurs anywhere.
 _LIKE_ENOUGH = 75.0
 _LIKENESS_WEIGHT = 0.5
@@ -120,7 +122,7 @@ def search_primary(
             -hit.parent.id,
         )
     )
-    hits = tuple(_hit(store, hit, words, request, mode) for hit in found[: max(request.limit, 0)])
+    hits = _page(store, found, words, request, mode)
     return SearchResult(
         query=shown_query(query), outcome="degraded", engine="heuristic", reason=readiness.health.value,
         stale=readiness.stale, total=len(found), is_capped=False, is_exact=False, hits=hits, suggestions=(),
@@ -195,15 +197,29 @@ def _alike(parents: list[ParentDocument], words: _Words) -> list[tuple[ParentDoc
     return [(parents[at], _Match(_LIKENESS_WEIGHT * ratio / 100, None)) for _, ratio, at in near if ratio >= least]
 
 
-def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Hit:
+def _page(
+    store: Store, found: list[_Found], words: _Words, request: SearchRequest, mode: RedactionMode
+) -> tuple[Hit, ...]:
+    """The hits that are shown; folding reads as many as it needs."""
+    limit = max(request.limit, 0)
+    if not request.is_folded:
+        return tuple(_hit(store, one, words, request, mode).hit for one in found[:limit])
+    from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  only where a page is read
+
+    return tuple(folded_page((_hit(store, one, words, request, mode) for one in found), limit).hits)
+
+
+def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mode: RedactionMode) -> Foldable:
     parent, match = found.parent, found.match
     if match.passage is None:
         shown: tuple[PassageHit, ...] = ()
-        text = _cut(parent.body, words)
+        text = parent.body
+        snippet = _cut(text, words)
     else:
         id_, heading, start, end, body, ruleset = match.passage
-        text = _cut(cleaned(body, ruleset, mode), words)
-        shown = (PassageHit(id_, cleaned(heading, ruleset, mode), start, end, text, round(match.text, 6)),)
+        text = cleaned(body, ruleset, mode)
+        snippet = _cut(text, words, parent.path, start)
+        shown = (make_passage_hit(id_, cleaned(heading, ruleset, mode), start, end, snippet, match.text),)
     explanation = None
     if request.is_explained:
         explanation = Explanation(
@@ -214,17 +230,25 @@ def _hit(store: Store, found: _Found, words: _Words, request: SearchRequest, mod
                 explain_heuristic(found.parts, 1 - SEARCH_TEXT_WEIGHT),
             ),
         )
-    return make_hit(store, parent, found.score, text, shown, explanation)
+
+    def terms() -> frozenset[str]:
+        place = f"{parent.title} {parent.path}".lower()
+        return snippet.terms | {word for word in words.column_of if word in place}
+
+    return Foldable(make_hit(store, parent, found.score, snippet, shown, explanation), text, terms)
 
 
-def _cut(text: str, words: _Words) -> str:
-    """The text around the first word that occurs, with the words marked."""
-    text = without_marks(text)
+def _cut(text: str, words: _Words, path: str = "", first_line: int = 1) -> Snippet:
+    """The text around the words that occur."""
+    text = shown_text(text)
     longest_first = sorted(words.column_of, key=lambda word: (-len(word), word))
     pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
-    first = pattern.search(text)
-    start = max(0, first.start() - _BEFORE_CHARS) if first else 0
-    piece = text[start : start + _SNIPPET_CHARS]
-    marked = one_line(pattern.sub(lambda match: f"{MARK}{match[0]}{MARK}", piece))
-    before = f"{ELLIPSIS} " if start else ""
-    return f"{before}{marked}{f' {ELLIPSIS}' if start + _SNIPPET_CHARS < len(text) else ''}"
+    tokens: list[Span] = [match.span() for match in _WORD.finditer(text)]
+    starts = [start for start, _ in tokens]
+    values = {word: float(len(word)) for word in longest_first}
+    matches = [
+        Match(max(bisect_right(starts, match.start()) - 1, 0), match.start(), match.end(), term)
+        for match in pattern.finditer(text)
+        if (term := match[0].lower()) in values
+    ]
+    return cut_snippet(Reading(text, tokens, matches, values), path=path, first_line=first_line)

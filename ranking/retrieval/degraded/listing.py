@@ -11,6 +11,7 @@ from ctxrank.ranking.retrieval.explain import explain_heuristic
 from ctxrank.ranking.retrieval.filters import Filters
 from ctxrank.ranking.retrieval.hits import SearchRequest, SearchResult, cleaned_parent, corrupt_row_notes, make_hit
 from ctxrank.ranking.retrieval.query import Query, shown_query
+from ctxrank.ranking.retrieval.snippets import NOTHING
 
 _SHOWN_CHARS = 200
 
@@ -18,7 +19,7 @@ _SHOWN_CHARS = 200
 def list_documents(
     store: Store, request: SearchRequest, query: Query, filters: Filters, mode: RedactionMode
 ) -> SearchResult:
-    """All documents that pass the filters, by the heuristic alone; no index is asked."""
+    """All documents that pass the filters, by the heuristic alone: without a score, and nothing is folded."""
     today = (now_us() if request.as_of is None else request.as_of) // DAY_US
     read = ReadParents([], []) if filters.is_impossible else parents_in_scope(store.primary, filters.scope)
     parents, corrupt = read
@@ -29,7 +30,7 @@ def list_documents(
     parents.sort(key=order)
     hits = tuple(
         make_hit(
-            store, parent, _known(parent, today).total, one_line(parent.body[:_SHOWN_CHARS]), (),
+            store, parent, None, NOTHING._replace(text=one_line(parent.body[:_SHOWN_CHARS])), (),
             explain_heuristic(_known(parent, today)) if request.is_explained else None,
         )
         for parent in (cleaned_parent(parent, mode) for parent in parents[: max(request.limit, 0)])

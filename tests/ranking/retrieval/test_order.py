@@ -102,7 +102,7 @@ def _answers(store: Store, query: str, config: Config) -> dict[str, list[tuple[s
     }
     answered = {name: search(store, request, config) for name, request in asked.items()}
     assert config.fts5 or {answer.outcome for answer in answered.values()} == {"degraded"}
-    return {name: [(hit.path, hit.score) for hit in answer.hits] for name, answer in answered.items()}
+    return {name: [(hit.path, hit.score or 0.0) for hit in answer.hits] for name, answer in answered.items()}
 
 
 def _assert_same(first: dict[str, list[tuple[str, float]]], second: dict[str, list[tuple[str, float]]]) -> None:

@@ -1,0 +1,115 @@
+"""Folding: on a page, what is nearly the same as a better hit is listed below it.
+
+    J = common words / all words        of the best passages of two hits
+
+A hit folds under a better one where J is at least
+
+    SAME_TITLE    for the same title that is no file's name: versions of one text
+    SAME_NAME     for the same file name: copies in several folders
+    OTHER_NAME    for any other
+
+and the better one holds every term of the query that it holds: what the query tells apart stays apart. It also folds
+where their paths differ by the folder of a language alone: `docs/de/setup.md` and `docs/fr/setup.md`.
+
+Only hits that share one of their longest words are compared, and only those on the page: about 0.03 ms a hit.
+"""
+
+from collections.abc import Iterable
+from os.path import basename, splitext
+
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.ranking.retrieval.hits import Foldable, FoldedHit, Hit
+from ctxrank.ranking.retrieval.snippets import is_code
+
+SAME_TITLE = 0.6
+SAME_NAME = 0.9  # the examples of a framework are all index.js, and .7 alike
+OTHER_NAME = 0.95  # small tests of one subject differ by one word of twenty
+MIN_WORDS = 8  # of fewer, J says nothing: such texts fold where they are equal
+_LONGEST_WORDS = 8
+# Codes of languages that documentation is translated into; without those that are also a programming language's.
+# fmt: off
+_LANGUAGES = frozenset({
+    "ar", "az", "be", "bg", "bn", "ca", "cs", "da", "de", "el", "em", "en", "es", "et", "fa", "fi", "fr", "gl", "he",
+    "hi", "hr", "hu", "hy", "id", "it", "ja", "ka", "kk", "ko", "lt", "lv", "mk", "mn", "ms", "nb", "nl", "nn", "no",
+    "pl", "pt", "ro", "ru", "sk", "sl", "sq", "sr", "sv", "ta", "te", "th", "tl", "tr", "uk", "ur", "uz", "vi", "zh",
+})
+# fmt: on
+
+
+class FoldedPage(NamedTuple):
+    """The hits of a page, and how many hits were read for it, best first."""
+
+    hits: list[Hit]
+    read: int
+
+
+class _Kept(NamedTuple):
+    """A hit that stays, and what is folded under it."""
+
+    foldable: Foldable
+    words: frozenset[str]
+    folded: list[FoldedHit]
+
+
+def folded_page(ranked: Iterable[Foldable], limit: int) -> FoldedPage:
+    """The best `limit` hits that are not nearly the same as one before them. Fewer where `ranked` has no more."""
+    kept: list[_Kept] = []
+    by_word: dict[str, list[int]] = {}  # a word → the hits that it is one of the longest words of
+    by_place: dict[str, int] = {}  # a path without its language → the hit
+    read = 0
+    for one in ranked:
+        if len(kept) == limit:
+            break
+        read += 1
+        words = frozenset(one.text.split())
+        longest = sorted(words, key=lambda word: (-len(word), word))[:_LONGEST_WORDS]
+        near = sorted({at for word in longest for at in by_word.get(word, ())})
+        place = _without_language(one.hit.path)
+        best = next((at for at in near if _is_like(kept[at], one, words)), None)
+        if best is None and place in by_place and kept[by_place[place]].foldable.hit.path != one.hit.path:
+            best = by_place[place]
+        if best is not None:
+            kept[best].folded.append(FoldedHit(one.hit.id, one.hit.path))
+            continue
+        for word in longest:
+            by_word.setdefault(word, []).append(len(kept))
+        if place:
+            by_place.setdefault(place, len(kept))
+        kept.append(_Kept(one, words, []))
+    return FoldedPage([one.foldable.hit._replace(folded=tuple(one.folded)) for one in kept], read)
+
+
+def _is_like(better: _Kept, other: Foldable, words: frozenset[str]) -> bool:
+    if min(len(words), len(better.words)) < MIN_WORDS:
+        is_like = other.hit.title == better.foldable.hit.title and other.text == better.foldable.text
+    else:
+        common = len(words & better.words)
+        least = _least(better.foldable.hit, other.hit)
+        is_like = common >= least * (len(words) + len(better.words) - common)
+    return is_like and other.terms() <= better.foldable.terms()
+
+
+def _least(better: Hit, other: Hit) -> float:
+    """How alike these two have to be."""
+    if other.title == better.title and not other.path.endswith(other.title):
+        return SAME_TITLE
+    return SAME_NAME if basename(other.path) == basename(better.path) else OTHER_NAME
+
+
+def _without_language(path: str) -> str:
+    """The path of a text without the folder or ending of its language: the same for all translations; '' for others."""
+    if not path or is_code(path):
+        return ""
+    *folders, name = path.split("/")
+    stem, extension = splitext(name)
+    base, dot, language = stem.rpartition(".")
+    if dot and _is_language(language):
+        stem = base
+    kept = [folder for folder in folders if not _is_language(folder)]
+    return "/".join([*kept, stem + extension])
+
+
+def _is_language(word: str) -> bool:
+    """Whether this is the code of a language, with or without a region or script: de, pt-BR, zh_Hant."""
+    language, _, region = word.lower().replace("_", "-").partition("-")
+    return language in _LANGUAGES and (not region or (region.isalpha() and region.isascii() and len(region) <= 4))

@@ -1,0 +1,125 @@
+"""`search --format`: the same hits as text, in compact lines, as JSON, and as lines of JSON."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import copy_store, make_store, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from ctxrank.cli.actions.compact_hits import MAX_TOKENS, compact_line
+from ctxrank.cli.commands.search import COMMANDS
+from ctxrank.cli.declare import Command
+from ctxrank.cli.main import run
+from ctxrank.cli.schema import value_schema
+from ctxrank.indexer.text.tokens import estimate_tokens
+from ctxrank.ranking.retrieval.hits import Hit
+
+QUERIES = (
+    "why is the database locked", "token", "retry", "queue", "the", "kind:package", "kind:error", "argparse parser",
+    "MetricsBuffer.increment", "消息队列",
+)  # fmt: skip
+TUTORIAL = "# Walrus\n\nThe walrus answers with the number of its tusks, and then the server starts again as before.\n"
+
+
+@pytest.fixture
+def shop(loaded_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    copy_store(loaded_once, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tutorial in three places, and code."""
+    with make_store(tmp_path) as store:
+        for folder in ("a", "b", "c"):
+            save(store, f"{folder}/walrus.md", TUTORIAL, summary="x")
+        save(store, "queue.py", "import os\n\n\ndef heron(**kwargs):\n    return kwargs\n", summary="x")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _validator(schema: dict[str, object]) -> Any:
+    return Draft202012Validator(schema)
+
+
+def _printed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    run(["search", *words])
+    return capsys.readouterr().out
+
+
+def test_a_compact_hit_is_one_line_of_at_most_sixty_tokens(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for query in QUERIES:
+        for more in ([], ["--passages"], ["--all"]):
+            hits = json.loads(_printed(capsys, query, "--json", *more))["hits"]
+            lines = _printed(capsys, query, "--format", "compact", *more).splitlines()
+            assert [line.split()[0] for line in lines] == [hit["id"] for hit in hits]
+            assert max(map(estimate_tokens, lines), default=0) <= MAX_TOKENS
+            for line, hit in zip(lines, hits, strict=True):
+                place = f"{hit['path']}:{hit['passages'][0]['match_line']}" if hit["passages"] else hit["path"]
+                assert place in line
+
+
+@settings(max_examples=50)
+@given(st.text(max_size=300), st.text(max_size=300), st.text(max_size=600))
+def test_no_text_makes_a_compact_line_longer(path: str, title: str, snippet: str) -> None:
+    hit = Hit(
+        id="package:1", kind="package", title=title, path=path, score=1.0, snippet=snippet, session=None, group=None,
+        agent="", type="", priority="", created_at=0, superseded_by=None, file_state="", passages=(), explanation=None,
+    )  # fmt: skip
+    line = compact_line(hit)
+    assert estimate_tokens(line) <= MAX_TOKENS and line.isprintable()
+
+
+def test_json_is_the_same_by_either_flag(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _printed(capsys, "retry", "--format", "json") == _printed(capsys, "retry", "--json")
+    assert _printed(capsys, "retry", "--json", "--format", "compact") == _printed(capsys, "retry", "--json")
+
+
+def test_jsonl_is_a_hit_a_line_and_nothing_else(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    hits = json.loads(_printed(capsys, "retry", "--json"))["hits"]
+    lines = _printed(capsys, "retry", "--format", "jsonl").splitlines()
+    assert [json.loads(line) for line in lines] == hits
+    command = COMMANDS["search"]
+    assert isinstance(command, Command) and command.line is not None
+    for hit in hits:
+        assert not list(_validator(value_schema(command.line)).iter_errors(hit))
+    assert run(["search", "zzyzx", "--format", "jsonl"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_copies_are_counted_and_all_shows_them(copies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "walrus"]) == 0
+    printed = capsys.readouterr()
+    assert "   +2 like it\n" in printed.out and "more; -n" not in printed.err and "--all shows them" in printed.err
+    (line,) = _printed(capsys, "walrus", "--format", "compact").splitlines()
+    assert line.endswith(" (+2)")
+    value = json.loads(_printed(capsys, "walrus", "--json"))
+    (hit,) = value["hits"]
+    assert (value["total"], value["has_more"]) == (3, False)
+    assert sorted([hit["path"], *(one["path"] for one in hit["folded"])]) == [
+        "a/walrus.md",
+        "b/walrus.md",
+        "c/walrus.md",
+    ]
+    assert len(_printed(capsys, "walrus", "--all", "--format", "jsonl").splitlines()) == 3
+
+
+def test_code_keeps_its_lines_and_is_marked_by_colour_alone(
+    copies: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = _printed(capsys, "heron")
+    assert "   queue.py:4\n   4: def heron(**kwargs):\n   5-     return kwargs\n" in plain
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "def \x1b[1;33mheron\x1b[0m(**kwargs):" in _printed(capsys, "heron")
+
+
+def test_a_list_by_filters_alone_shows_no_score(copies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "score" not in _printed(capsys, "kind:package")
+    assert [hit["score"] for hit in json.loads(_printed(capsys, "kind:package", "--json"))["hits"]] == [None] * 4

@@ -1,0 +1,127 @@
+"""Snippets: code keeps its lines, a text's own asterisks stay, and the line that is named is the match's."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import found, make_store, save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
+from ctxrank.ranking.retrieval.search import search
+from ctxrank.ranking.retrieval.snippets import MAX_LINE_CHARS, Reading, cut_snippet, is_code, shown_text
+
+_CODE = """\
+def connect(**kwargs):
+    return kwargs
+
+
+def claim(job, *args, **kwargs):
+\tif walrus(**kwargs):
+        return 2**8
+
+    return None
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as store:
+        yield store
+
+
+def _only(store: Store, query: str, config: Config | None = None) -> Hit:
+    (hit,) = search(store, SearchRequest(query), config).hits
+    return hit
+
+
+def _best(store: Store, query: str) -> PassageHit:
+    return _only(store, query).passages[0]
+
+
+@pytest.mark.parametrize("config", [None, Config(fts5=False)])
+def test_code_is_shown_as_up_to_three_whole_lines_as_they_are(store: Store, config: Config | None) -> None:
+    save(store, "queue.py", _CODE, summary="x")
+    hit = _only(store, "walrus", config)
+    assert hit.snippet == "def claim(job, *args, **kwargs):\n\tif walrus(**kwargs):\n        return 2**8"
+    assert hit.marks == () and hit.passages[0].match_line == 6
+    assert [(line.number, line.marks) for line in hit.passages[0].lines] == [(5, ()), (6, ((4, 10),)), (7, ())]
+
+
+def test_the_line_is_the_one_that_holds_most_of_what_was_asked(store: Store) -> None:
+    save(store, "a.md", "# Walrus\n\nThe walrus sleeps.\n\nA walrus ate the zebra.\n\nThe zebra.\n", summary="x")
+    assert _best(store, "walrus zebra").match_line == 5
+
+
+def test_lines_count_from_the_beginning_of_the_file(store: Store) -> None:
+    lines = [f"Paragraph {at} says nothing of note about this.\n\n" for at in range(200)]
+    lines[150] = "Here is the walrus.\n\n"
+    save(store, "long.md", "# Notes\n\n" + "".join(lines), summary="x")
+    best = _best(store, "walrus")
+    assert best.match_line == 303 and best.start_line < 303 <= best.end_line
+    assert ("Here is the walrus.", 303) in [(line.text, line.number) for line in best.lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "snippet"),
+    [
+        ("walrus(**kwargs) and 2**8", "**walrus**(**kwargs) and 2**8"),
+        ("call **walrus(**x) now", "call **walrus(**x) now"),  # a mark beside an asterisk would be taken for the text's
+        ("the **big walrus** here", "the big **walrus** here"),
+        ("**Walrus**: asleep", "**Walrus**: asleep"),
+        ("paths: src/**, walrus/**", "paths: src/**, **walrus**/**"),
+        ("f(**a,**b) walrus", "f(**a,**b) **walrus**"),
+    ],
+)
+def test_a_literal_asterisk_in_prose_is_neither_doubled_nor_broken(store: Store, text: str, snippet: str) -> None:
+    save(store, "a.md", None, summary=text)
+    assert _only(store, "walrus").snippet == snippet
+
+
+def test_a_long_line_of_code_is_cut_around_its_match(store: Store) -> None:
+    save(store, "min.js", f"var a = 1;\n{'x = 1; ' * 100}walrus(){'; y = 2' * 50}\n", summary="x")
+    (line,) = [line for line in _best(store, "walrus").lines if line.marks]
+    assert len(line.text) == MAX_LINE_CHARS + 2 and line.text[0] == line.text[-1] == "…"
+    assert [line.text[start:end] for start, end in line.marks] == ["walrus"]
+
+
+def test_a_line_has_nothing_that_a_terminal_obeys_and_stays_one_line(store: Store) -> None:
+    save(store, "a.py", "x = 1\nwalrus = '\x1b[31m\u202e' # a\rb\u2028c\ny = 2\n", summary="x")
+    lines = _best(store, "walrus").lines
+    assert [line.number for line in lines] == [1, 2, 3]
+    assert not any(character in line.text for line in lines for character in "\x1b\u202e\r\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [("a/b.py", True), ("README", False), ("docs/a.RST", False), ("Makefile", True), ("x.d/notes", False), ("", False)],
+)
+def test_prose_is_known_by_its_name(path: str, expected: bool) -> None:
+    assert is_code(path) is expected
+
+
+@settings(max_examples=60)
+@given(st.text(st.sampled_from("ab *\n\t\r数é"), max_size=60), st.sampled_from(["a.py", "a.md"]))
+def test_lines_are_lines_of_the_text_and_marks_cut_words_out_of_them(text: str, path: str) -> None:
+    shown = shown_text(text)
+    assert shown.count("\n") == text.count("\n")
+    snippet = cut_snippet(Reading(shown, [], [], {}), path=path, first_line=7)
+    lines = shown.split("\n")
+    assert 7 <= snippet.match_line <= 7 + len(lines)
+    assert all(line.text == lines[line.number - 7].rstrip() for line in snippet.lines)
+
+
+def test_every_line_of_every_hit_is_in_its_file(store: Store) -> None:
+    texts = {"queue.py": _CODE, "notes.md": "# A\n\nwalrus one\n\n## B\n\nwalrus two and\nwalrus three\n"}
+    for path, text in texts.items():
+        save(store, path, text, summary="x")
+    for hit in found(store, "walrus kwargs claim").hits:
+        lines = texts[hit.path].split("\n")
+        for passage in hit.passages:
+            assert passage.lines and passage.match_line in [line.number for line in passage.lines]
+            for line in passage.lines:
+                assert lines[line.number - 1].rstrip() == line.text
+                assert all(line.text[start:end].strip() for start, end in line.marks)
