@@ -56,8 +56,9 @@ _RELAXED = "Nothing has all of that: the query was asked again as plain words."
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
 _FIRST_CHUNK = 2
 _CHUNK = 200
-# A page whose hits fold is filled from further ones: so many times more at each round, and at most so many times more.
-_NEXT_ROUND, _LAST_ROUND = 2, 16
+# A page whose hits fold is filled from further ones: so many for each that is missing, at least so many, and at most
+# twice as many as before; until so many times the page have been read.
+_READ_PER_MISSING, _LEAST_READ, _MOST_PAGES_READ = 4, 10, 16
 
 
 def search(
@@ -141,8 +142,9 @@ def _search_index(
             from ctxrank.ranking.retrieval.folding import folded_page  # noqa: PLC0415  a page of one hit has no copies
 
             hits, read = folded_page(page.shown, request.limit)
-            while len(hits) < request.limit and len(page.shown) == limit < _LAST_ROUND * request.limit:
-                limit *= _NEXT_ROUND
+            while len(hits) < request.limit and len(page.shown) == limit < _MOST_PAGES_READ * request.limit:
+                missing = request.limit - len(hits)
+                limit = min(2 * limit, limit + max(_READ_PER_MISSING * missing, _LEAST_READ))
                 if page.found.is_complete:  # no other rows could come
                     page = page._replace(shown=[*page.shown, *_hits(call, page, limit, len(page.shown))])
                 else:
