@@ -11,13 +11,14 @@ of the passages it touched; for that, no cut may depend on a distance to the top
 where the author ended them; groups and cuts end where a checksum of the nearby text says so ("content-defined
 chunking", Muthitacharoen, Chen and Mazières, SOSP 2001), and so fall into step again soon after an edit.
 
-Sections are found by patterns, not parsers: a definition inside a string literal is taken for one. A wrong
-section costs a passage that ends in an odd place, never a lost character.
+Sections are found by patterns, not parsers; of Python, only what is outside its long strings. What stands directly
+above a definition (comments, decorators, attributes, annotations) begins its section. A wrong section costs a passage
+that ends in an odd place, never a lost character. `benchmarks/passage_boundaries.py` measures them against parsers.
 """
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from os.path import splitext
 from zlib import crc32
@@ -28,22 +29,28 @@ MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has 
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
 MIN_CHARS = 400  # below this a passage is too little to be ranked by its words
 CUT_WINDOW = (600, 1800)  # where a piece of an oversized section may end; its middle is TARGET_CHARS
+_USUAL_INDENT = 4
+DEEPEST_INDENT = 8  # of a definition that begins a section, in columns: the member of a member
 CUT_CONTEXT = 64  # characters before a cut that decide about it: most of a line
 GROUP_ENDS_ONE_IN = 3  # beyond MIN_CHARS, one heading in so many begins a new group
 
 NAME_CHARS = 100  # a longer heading or name is cut, because every passage below it repeats it
 PATH_DEPTH = 8  # deeper than any heading that Markdown has; bounds what a hostile reStructuredText costs
 
-_MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
-_PYTHON = frozenset({".py", ".pyi", ".pyx"})
+MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+PYTHON = frozenset({".py", ".pyi", ".pyx"})
 # One extension a line would take a page.
 # fmt: off
-_BRACES = frozenset({
+BRACES = frozenset({
     ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts",
     ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cs", ".swift", ".dart", ".zig",
     ".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh", ".scala",
 })
 # fmt: on
+
+
+# Where every function has a keyword, a name before a parenthesis is a call.
+_FUNCTION_KEYWORD = frozenset({".go", ".rs", ".kt", ".kts", ".swift", ".lua", ".ex", ".exs", ".rb", ".scala", ".zig"})
 
 
 class Passage(NamedTuple):
@@ -83,7 +90,8 @@ def split_passages(text: str, path: str) -> list[Passage]:
     passages: list[Passage] = []
     seen: dict[str, int] = {}
     line = 1
-    for heading, start, end in _pieces(text, _sections(text, path)):
+    is_code = splitext(path)[1].lower() in BRACES | PYTHON
+    for heading, start, end in _pieces(text, _sections(text, path), _cut_code if is_code else _cut):
         piece = text[start:end]
         newlines = piece.count("\n")
         last_line = line + newlines - piece.endswith("\n")
@@ -104,14 +112,16 @@ def content_digest(heading: str, text: str) -> str:
     return hashlib.sha256(f"{heading}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _pieces(text: str, sections: list[_Section]) -> Iterator[tuple[str, int, int]]:
+def _pieces(
+    text: str, sections: list[_Section], cut_at: Callable[[str, int, int], int]
+) -> Iterator[tuple[str, int, int]]:
     """Heading, start and end of every passage."""
     for first, last in _groups(text, sections):
         heading = _group_heading(sections[first], sections[last])
         start = sections[first].start
         end = sections[last].end
         while start < end:
-            cut = _cut(text, start, end)
+            cut = cut_at(text, start, end)
             yield heading, start, cut
             start = cut
 
@@ -187,19 +197,54 @@ def _best_cut(text: str, separator: str, low: int, high: int) -> int:
     return best
 
 
+@cache
+def _code_lines() -> re.Pattern[str]:
+    # The beginning of a line that something may begin on: it closes nothing, and goes on with nothing.
+    return re.compile(r"\n([ \t]{0,80})(?![ \t\r\n)\]}>.,;:?&|+*=]|else\b|elif\b|except\b|finally\b|catch\b|\{)")
+
+
+def _cut_code(text: str, start: int, end: int) -> int:
+    """The same in code: before the line that is indented least, and of several such after a blank one.
+
+    What stands directly below a comment or a decorator belongs to it.
+    """
+    if end - start <= MAX_CHARS:
+        return end
+    low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
+    best, least = 0, (DEEPEST_INDENT * 10, True, 0)
+    for line in _code_lines().finditer(text, low, min(high + 100, end)):  # it looks ahead
+        at = line.start()
+        if at >= high:
+            break
+        indent = len(line[1].expandtabs(4))
+        is_first = text[text.rfind("\n", start, at) + 1 : at].strip() == ""
+        if (indent, not is_first) > least[:2] or not (is_first or _begins_anew(text, start, at)):
+            continue
+        checksum = crc32(text[at - CUT_CONTEXT : at].encode("utf-8", "surrogatepass"))
+        if (indent, not is_first, checksum) < least:
+            best, least = at + 1, (indent, not is_first, checksum)
+    return best or _cut(text, start, end)
+
+
+def _begins_anew(text: str, start: int, at: int) -> bool:
+    """Whether the line that ends at `at` is neither a comment nor a decorator of the next line, nor goes on there."""
+    above = text[text.rfind("\n", start, at) + 1 : at].rstrip()
+    return not above.lstrip().startswith(_ALL_LEADS) and not above.endswith((",", "(", "\\", "=", "->"))
+
+
 def _sections(text: str, path: str) -> list[_Section]:
     """The sections of a file in order, without a gap; at least one."""
     extension = splitext(path)[1].lower()
     # Every pattern begins with a newline, which the search jumps to; so the first line needs one too.
     lines = f"\n{text}"
-    if extension in _MARKDOWN:
+    if extension in MARKDOWN:
         return _nest(text, _markdown_headings(lines))
     if extension == ".rst":
         return _nest(text, _underlined_headings(lines))
-    if extension in _PYTHON:
+    if extension in PYTHON:
         return _nest(text, _python_definitions(lines))
-    if extension in _BRACES:
-        return _nest(text, _brace_definitions(lines))
+    if extension in BRACES:
+        return _nest(text, _brace_definitions(lines, extension))
     return [_Section((), 0, len(text))]
 
 
@@ -288,13 +333,47 @@ def _underlined_headings(lines: str) -> Iterator[_Opening]:
 
 @cache
 def _python_lines() -> re.Pattern[str]:
-    return re.compile(r"\n(\t|[ ]{0,4})(?:async[ ]+)?(def|class)[ ]+(\w{1,100})[ ]*(?=[(:\[])")
+    return re.compile(rf"\n(\t\t?|[ ]{{0,{DEEPEST_INDENT}}})(?:async[ ]+)?(def|class)[ ]+(\w{{1,100}})[ ]*(?=[(:\[])")
+
+
+@cache
+def _to_long_string() -> re.Pattern[str]:
+    # One step to the next long string: comments and short strings are passed over, so that no quote in them opens one.
+    return re.compile(
+        r"""(?: [^"'#]++ | \#[^\n]*+ | "(?!"")[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"? | '(?!'')[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?
+            )*+ ("{3}|'{3})""",
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+def _long_strings(lines: str) -> Iterator[tuple[int, int]]:
+    """Where the long strings of Python begin and end; one that is never closed is none."""
+    at = 0
+    while found := _to_long_string().match(lines, at):
+        mark = found[1]
+        end = lines.find(mark, found.end())
+        while end >= 0 and lines[end - 1] == "\\" and lines[end - 2] != "\\":
+            end = lines.find(mark, end + 1)
+        if end < 0:
+            return
+        yield found.start(1), end
+        at = end + len(mark)
 
 
 def _python_definitions(lines: str) -> Iterator[_Opening]:
+    strings = _long_strings(lines)
+    begin, end = -1, -1  # of the long string that is looked at
     for match in _python_lines().finditer(lines):
-        start = _with_lead(lines, match.start(), match[1])
-        yield _Opening(start, bool(match[1]), f"{match[2]} {match[3]}")
+        while end < match.start():
+            begin, end = next(strings, (len(lines), len(lines)))
+        if begin < match.start():
+            continue
+        start = _with_lead(lines, match.start(), match[1], _HASH_LEADS)
+        yield _Opening(start, _level(match[1]), f"{match[2]} {match[3]}")
+
+
+def _level(indent: str) -> int:
+    return len(indent.expandtabs(4))
 
 
 @cache
@@ -302,19 +381,20 @@ def _brace_lines() -> re.Pattern[str]:
     # Everything is bounded, so that a line of a megabyte costs no more than one of a hundred characters.
     return re.compile(
         r"""
-        \n (?P<indent>\t|[ ]{0,4})
+        \n (?P<indent>\t{1,2}|[ ]{0,8})
         (?! (?:return|else|if|for|while|switch|case|do|try|catch|throw|new|await|yield|goto|delete|assert|echo
               |print|import|use|using|elif|then|done|fi|and|or|not|defer|match|with|super|typeof|printf)\b )
         (?P<modifiers> (?: (?:export|default|declare|public|private|protected|internal|static|async|abstract
             |final|sealed|override|virtual|inline|extern|unsafe|const|constexpr|data|open|partial|suspend
-            |readonly|local|pub (?:\([^)\n]{0,40}\))? )[ \t]{1,9} ){0,6} )
+            |readonly|local|typedef|pub (?:\([^)\n]{0,40}\))? )[ \t]{1,9} ){0,6} )
         (?:
             (?P<keyword>class|struct|enum|union|trait|impl|interface|function\*?|func|fn|fun|def|defp|defmodule|type
               |mod|module|namespace|object|record|protocol|extension|actor|macro_rules!)
             [ \t]*+ (?: \([^)\n]{0,80}\)[ \t]* | <[^\n{]{0,80}>[ \t]+ )? (?<=[ \t])
             (?P<name> [A-Za-z_$][\w$:.?!<>]{0,90} (?:[ ]for[ ][\w:]{1,60})? )
             (?= [^;\n]{0,300} (?:\n|\Z) )  # with a semicolon it declares and does not define
-          | (?:const|let|var)[ \t]{1,9} (?P<arrow>[A-Za-z_$][\w$]{0,90}) [ \t]*+ (?: :[^=\n]{0,80} )?
+          | (?: (?:const|let|var)[ \t]{1,9} (?P<arrow>[A-Za-z_$][\w$]{0,90}) [ \t]*+ (?: :[^=\n]{0,80} )?
+              | (?P<assigned>[A-Za-z_$][\w$]{0,60}\.[\w$.]{1,90}) [ \t]*+ )
             =[ \t]*+ (?:async\b[ \t]*+)? (?: function\b | [A-Za-z_$][\w$]{0,90}[ \t]*=> | \([^\n]{0,200}=> )
           | (?P<returns> (?: [A-Za-z_][\w:<>,*&\[\]?.]{0,80} [ \t]{1,9} [*&]{0,3} ){0,4} )
             (?P<call>[A-Za-z_~][\w:~.]{0,90}) [ ]? \( (?P<rest>[^;\n]{0,300}) (?=\n|\Z)
@@ -323,39 +403,92 @@ def _brace_lines() -> re.Pattern[str]:
     )
 
 
-def _brace_definitions(lines: str) -> Iterator[_Opening]:
+def _brace_definitions(lines: str, extension: str) -> Iterator[_Opening]:
+    leads = _leads(extension)
+    has_keyword = extension in _FUNCTION_KEYWORD
     for match in _brace_lines().finditer(lines):
         start = match.start()
         if match["keyword"]:
             name = f"{match['keyword']} {match['name']}"
-        elif match["arrow"]:
-            name = match["arrow"]
+        elif assigned := match["arrow"] or match["assigned"]:
+            name = assigned
         else:
             name = f"{match['call']}()"
             if not match["returns"] and lines.startswith("\n{", match.end()):
                 above = lines.rfind("\n", 0, start)  # in C, the return type may have a line of its own
                 start = above if lines[above + 1 : above + 2].isalpha() else start
-            elif not _is_definition(match):
+            elif has_keyword or not _is_definition(match):
                 continue
-        yield _Opening(_with_lead(lines, start, match["indent"]), bool(match["indent"]), name[:NAME_CHARS])
+        start = _with_lead(lines, start, match["indent"], leads)
+        yield _Opening(start, _level(match["indent"]), name[:NAME_CHARS])
 
 
 def _is_definition(match: re.Match[str]) -> bool:
     """Whether a line with a name before a parenthesis defines that name; otherwise it is as likely a call."""
-    if match["modifiers"] or match["rest"].rstrip().endswith("{"):
+    if match["modifiers"]:
         return True
+    rest = match["rest"].rstrip()
+    is_shallow = _level(match["indent"]) <= _USUAL_INDENT
+    if rest.endswith("{"):
+        # What is handed a function, as `describe` and `it` are, stands like a definition; an object is an argument.
+        is_closed = rest.count("(") < rest.count(")")
+        return (is_closed or ("." not in match["call"] and not rest.endswith(("({", "[{", ", {")))) and (
+            is_shallow or (is_closed and bool(match["returns"]))
+        )
     return bool(match["returns"]) and not match["indent"]
 
 
-_LEADS = ("@", "#", "//", "/*", "*", "--", "template")
+_SLASH_LEADS = ("//", "/*", "@", "template")
+_HASH_LEADS = ("#", "@")
+_BRACKET_LEADS = ("//", "/*", "#[", "#!", "[")  # attributes of Rust, C# and PHP
+_ALL_LEADS = ("//", "/*", "*", "@", "#", "--", "[", "template")
+_MOST_LEAD_LINES = 40  # of one decorator or annotation that is written over several lines
 
 
-def _with_lead(lines: str, start: int, indent: str) -> int:
-    """Move a section's start up over the decorators and comments directly above it."""
+def _leads(extension: str) -> tuple[str, ...]:
+    """What a line directly above a definition begins with that belongs to it."""
+    if extension in (".rs", ".cs", ".php"):
+        return _BRACKET_LEADS
+    if extension in (".rb", ".sh", ".bash", ".zsh", ".ex", ".exs"):
+        return _HASH_LEADS
+    return ("--",) if extension == ".lua" else _SLASH_LEADS
+
+
+def _with_lead(lines: str, start: int, indent: str, leads: tuple[str, ...]) -> int:
+    """Move a section's start up over the comments, decorators, attributes and annotations directly above it."""
     while start > 0:
         above = lines.rfind("\n", 0, start)
-        line = lines[above + 1 : above + 1 + len(indent) + 9]
-        if not line.startswith(indent) or not line[len(indent) :].lstrip(" ").startswith(_LEADS):
+        end = start - (lines[start - 1] == "\r")
+        if lines.startswith(leads, above + 1 + len(indent)) and lines.startswith(indent, above + 1):
+            start = above
+            continue
+        # What ends here may have begun further up.
+        if lines.endswith("*/", above, end):
+            opening = lines.rfind("/*", 0, end - 2)
+            begins = lines.rfind("\n", 0, opening) if opening > 0 else -1
+            is_lead = "/*" in leads and begins >= 0 and lines[begins + 1 : opening].isspace() + (opening == begins + 1)
+        elif lines.endswith((")", "]"), above, end):
+            begins = _opening_line(lines, above, indent, leads)
+            is_lead = begins >= 0
+        else:
             break
-        start = above
+        if not is_lead:
+            break
+        start = begins
     return start
+
+
+def _opening_line(lines: str, last: int, indent: str, leads: tuple[str, ...]) -> int:
+    """Where a decorator, attribute or annotation over several lines begins whose last line is given; -1 for none."""
+    for _ in range(_MOST_LEAD_LINES):
+        first = lines.rfind("\n", 0, last)
+        if first < 0:
+            return -1
+        line = lines[first + 1 : min(last, first + 300)]
+        inner = line.removeprefix(indent)
+        if not line.strip() or (indent and inner is line):
+            return -1
+        if not inner.startswith((" ", "\t", ")", "]", "}")):
+            return first if inner.startswith(leads) and inner.startswith(("@", "#[", "[")) else -1
+        last = first
+    return -1

@@ -109,6 +109,62 @@ def test_python_is_cut_at_definitions_with_their_decorators_and_comments() -> No
 
 
 @each_row(
+    "path, top, line",
+    [
+        ("a.py", "@route(\n    '/save',\n    methods=['POST'],\n)\n@login\n", "def save():\n"),
+        ("a.py", "@route([\n    'a',\n])\n# Saves.\n", "async def save():\n"),
+        ("a.py", "    @property\n    # Of the store.\n", "    def save(self):\n"),
+        ("a.java", '/**\n * Saves.\n */\n@SuppressWarnings(\n    "all"\n)\n', "public void save() {\n"),
+        ("a.java", "/*\n   Saves.\n*/\n", "public void save() {\n"),
+        ("a.rs", "/// Saves.\n#[cfg(any(\n    unix,\n))]\n#[inline]\n", "pub fn save() {\n"),
+        ("a.cs", '[Route(\n    "save")]\n[Login]\n', "public void Save() {\n"),
+        ("a.go", "// Save saves.\n// It does.\n", "func Save() {\n"),
+        ("a.ts", "/** Saves. */\n@Injectable()\n", "export class Save {\n"),
+        ("a.rb", "# Saves.\n", "def save\n"),
+        ("a.js", "// Saves.\n", "app.save = function save(body) {\n"),
+    ],
+)
+def test_what_stands_directly_above_a_definition_begins_its_passage(path: str, top: str, line: str) -> None:
+    before = f"x = 1\n{paragraphs(1)}\n"
+    passages = split_passages(f"{before}{top}{line}{paragraphs(2)}", path)
+    assert [passage.text.startswith(top + line) for passage in passages[:2]] == [False, True]
+
+
+@each_row(
+    "path, above",
+    [("a.c", "#endif\n"), ("a.go", "x()\n"), ("a.py", "print(1)\n"), ("a.js", "call(\n  1\n)\n"), ("a.py", "@x\n\n")],
+)
+def test_what_is_no_part_of_a_definition_stays_above_it(path: str, above: str) -> None:
+    line = {"a.c": "int save(int x) {", "a.go": "func save() {", "a.py": "def save():", "a.js": "function save() {"}[
+        path
+    ]
+    passages = split_passages(f"{paragraphs(1)}{above}{line}\n{paragraphs(2)}", path)
+    assert passages[1].text.startswith(line)
+
+
+@each_row("quote", ['"""', "'''", 'r"""'])
+def test_a_definition_in_a_long_string_of_python_is_none(quote: str) -> None:
+    before = "import os  # don't\nx = 'a \"\"\" b'\n"
+    text = f"{before}TEXT = {quote}\ndef inner():\n    pass\n{quote[-3:]}\ndef outer():\n{paragraphs(1)}"
+    assert headings(text, "a.py") == ["", "def outer"]
+
+
+def test_a_long_string_that_is_never_closed_hides_nothing() -> None:
+    assert headings(f'x = """\n{paragraphs(1)}\ndef outer():\n{paragraphs(2)}', "a.py") == ["", "def outer"]
+
+
+def test_a_large_body_is_cut_before_what_is_indented_least() -> None:
+    block = (
+        "    if ready:\n"
+        + "".join(f"        step({number})\n" for number in range(18))
+        + "        # So.\n        end()\n"
+    )
+    passages = split_passages("def run():\n" + block * 20, "a.py")
+    assert len(passages) > 3
+    assert all(passage.text.startswith("    if ready:\n") for passage in passages[1:])
+
+
+@each_row(
     "line, heading",
     [
         ("func (s *Store) Open(path string) error {", "func Open"),
