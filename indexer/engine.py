@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
 
 TEXT_COLUMNS = ("title", "body", "path", "identifiers")
+# Fields of terms, each with document frequencies of its own: words of titles, bodies and compound words; words of
+# paths; names that code defines; names of headings and anchors.
+TEXT, PATH, DEFINITION, HEADING = "", "path", "definition", "heading"
 
 
 class EngineError(Exception):
@@ -122,10 +125,10 @@ class FieldWeights(NamedTuple):
 
 
 class IndexTerm(NamedTuple):
-    """A term of the index that some document holds."""
+    """A term of a field that some document holds."""
 
     id: int  # the engine's own number of it, within one snapshot
-    term: str  # as the index holds it
+    term: str  # as the tokenizer makes it
     df: int  # documents that hold it
 
 
@@ -259,12 +262,14 @@ if TYPE_CHECKING:
             """A word without case and accents, but with its ending: as terms begin."""
             ...
 
-        def look_up(self, term: str) -> IndexTerm | None:
-            """A term by its text."""
+        def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
+            """A term of a field by its text; of the fields of names a whole name as it is, or in lower case."""
             ...
 
-        def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
-            """Terms that begin so and those of `also` that there are, most frequent first, then by text."""
+        def look_up_prefix(
+            self, beginning: str, also: Collection[str], most: int, field: str = TEXT
+        ) -> list[IndexTerm]:
+            """Terms of a field that begin so and those of `also` that there are, most frequent first, then by text."""
             ...
 
         def check_unknown(self, surfaces: Sequence[str]) -> None:
@@ -275,7 +280,7 @@ if TYPE_CHECKING:
             ...
 
         def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
-            """Terms of a length in characters with their df, the most frequent ones."""
+            """Words of texts of a length in characters with their df, the most frequent ones."""
             ...
 
         def word_of(self, term: str) -> str:

@@ -12,6 +12,10 @@ from typing import NamedTuple, cast
 import apsw
 
 from ctxrank.indexer.engine import (
+    DEFINITION,
+    HEADING,
+    PATH,
+    TEXT,
     TEXT_COLUMNS,
     AnyOf,
     Clause,
@@ -39,10 +43,11 @@ from ctxrank.indexer.store.parents import (
     read_passages,
 )
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.definitions import forms_of, names_in
 from ctxrank.indexer.text.globs import sqlite_globs
 
-_MOST_COUNTED = {"title": TITLE_MAX, "body": BODY_MAX, "path": PATH_MAX, "identifiers": IDENTIFIERS_MAX}
 _BATCH = 100
+_Key = tuple[str, str]  # field, term
 
 
 class _Held(NamedTuple):
@@ -50,6 +55,7 @@ class _Held(NamedTuple):
 
     document: LoggedDocument
     tokens: dict[str, list[str]]
+    parts: list[str]  # of compound words, without the defined names below them
 
     @property
     def rowid(self) -> int:
@@ -61,11 +67,33 @@ class _Held(NamedTuple):
 
     @property
     def length(self) -> int:
-        return sum(map(len, self.tokens.values()))
+        return sum(map(len, self.tokens.values())) - len(self.tokens["identifiers"]) + len(self.parts)
 
     @property
-    def terms(self) -> set[str]:
-        return {token for tokens in self.tokens.values() for token in tokens}
+    def terms(self) -> set[_Key]:
+        """Every term of every field."""
+        words = {token for column in ("title", "body") for token in self.tokens[column]}.union(self.parts)
+        names = names_in(self.document.identifiers)[1]
+        fields = (
+            (TEXT, words),
+            (PATH, self.tokens["path"]),
+            (DEFINITION, forms_of(names.code)),
+            (HEADING, forms_of(names.headings)),
+        )
+        return {(field, term) for field, found in fields for term in found}
+
+    def frequency(self, key: _Key, weights: FieldWeights) -> float:
+        """How often a term stands here, each occurrence by the weight of its column."""
+        field, term = key
+        if field == PATH:
+            return weights.path * min(self.tokens["path"].count(term), PATH_MAX)
+        if field in (DEFINITION, HEADING):
+            return weights.identifiers * IDENTIFIERS_MAX
+        return (
+            weights.title * min(self.tokens["title"].count(term), TITLE_MAX)
+            + weights.body * min(self.tokens["body"].count(term), BODY_MAX)
+            + weights.identifiers * min(self.parts.count(term), IDENTIFIERS_MAX)
+        )
 
 
 class MemoryEngine:
@@ -79,8 +107,8 @@ class MemoryEngine:
         self._held: dict[int, _Held] = {}
         self._versions: dict[int, int] = {}  # of documents and of what is deleted
         self._applied_seq = 0
-        self._ids: dict[str, int] = {}
-        self._df: Counter[str] = Counter()
+        self._ids: dict[_Key, int] = {}
+        self._df: Counter[_Key] = Counter()
         self._porter = _tokenizer("porter", "unicode61", "remove_diacritics", "2")
         self._unicode = _tokenizer("unicode61", "remove_diacritics", "2")
 
@@ -112,7 +140,8 @@ class MemoryEngine:
             if document.seq > self._versions.get(document.id, 0):
                 self._versions[document.id] = document.seq
                 tokens = {column: self.tokens(getattr(document, column)) for column in TEXT_COLUMNS}
-                self._held[document.id] = _Held(document, tokens)
+                parts, _ = names_in(document.identifiers)
+                self._held[document.id] = _Held(document, tokens, self.tokens(parts))
         for deletion in batch.deletions:
             if deletion.seq > self._versions.get(deletion.id, 0):
                 self._versions[deletion.id] = deletion.seq
@@ -136,15 +165,16 @@ class MemoryEngine:
         """A word without case and accents."""
         return " ".join(token for _, _, token in _cut(self._unicode, surface))
 
-    def look_up(self, term: str) -> IndexTerm | None:
-        """A term by its text."""
-        return IndexTerm(self._ids[term], term, self._df[term]) if term in self._df else None
+    def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
+        """A term of a field by its text."""
+        key = (field, term)
+        return IndexTerm(self._ids[key], term, self._df[key]) if key in self._df else None
 
-    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
         """All terms are looked at."""
-        found = [term for term in self._df if term.startswith(beginning) or term in also]
-        found.sort(key=lambda term: (-self._df[term], term))
-        return [IndexTerm(self._ids[term], term, self._df[term]) for term in found[:most]]
+        found = [key for key in self._df if key[0] == field and (key[1].startswith(beginning) or key[1] in also)]
+        found.sort(key=lambda key: (-self._df[key], key[1]))
+        return [IndexTerm(self._ids[key], key[1], self._df[key]) for key in found[:most]]
 
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """There is one dictionary, so nothing can be missing from another."""
@@ -155,12 +185,13 @@ class MemoryEngine:
 
     def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length, the most frequent ones."""
-        found = [term for term in self._df if shortest <= len(term) <= longest]
-        return {term: self._df[term] for term in sorted(found, key=lambda term: -self._df[term])[:most]}
+        found = [key for key in self._df if key[0] == TEXT and shortest <= len(key[1]) <= longest]
+        return {key[1]: self._df[key] for key in sorted(found, key=lambda key: -self._df[key])[:most]}
 
     def word_of(self, term: str) -> str:
         """The first word with this term in the first document that holds it."""
-        first = min((held for held in self._held.values() if term in held.terms), key=lambda held: held.rowid)
+        holding = [held for held in self._held.values() if any(term in tokens for tokens in held.tokens.values())]
+        first = min(holding, key=lambda held: held.rowid)
         text = " ".join(getattr(first.document, column) for column in TEXT_COLUMNS)
         encoded = text.encode()
         start, end = next((start, end) for start, end, token in self.tokens_at(text) if token == term)
@@ -198,16 +229,11 @@ class MemoryEngine:
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
     ) -> Iterator[list[tuple[int, float]]]:
         """Occurrences are counted anew each time."""
-        names = {self._ids[term]: term for term in self._ids}
-        for _, _, _, held in rows:
-            tokens = cast("_Held", held).tokens
-            counted: list[tuple[int, float]] = []
-            for term_id in term_ids:
-                counts = {column: tokens[column].count(names[term_id]) for column in TEXT_COLUMNS}
-                if any(counts.values()):
-                    tf = sum(getattr(weights, column) * min(counts[column], _MOST_COUNTED[column]) for column in counts)
-                    counted.append((term_id, tf))
-            yield counted
+        keys = {self._ids[key]: key for key in self._ids}
+        for row in rows:
+            held = cast("_Held", row[3])
+            terms = held.terms
+            yield [(id_, held.frequency(keys[id_], weights)) for id_ in term_ids if keys[id_] in terms]
 
     # What rows lead to
 

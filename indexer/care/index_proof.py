@@ -13,12 +13,14 @@ import apsw
 
 from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.index_checks import HEALS_STEP
-from ctxrank.indexer.engine import IndexHealth
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
+from ctxrank.indexer.fulltext.term_counts import NAME_COUNTS
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, snapshot
 from ctxrank.indexer.store.facets import SENTINEL, document_id_of, index_rowid, scope_text
+from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 from ctxrank.indexer.text.lines import searchable
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
@@ -39,7 +41,8 @@ class _Expected(NamedTuple):
     """What the primary database says the index should hold, and the documents whose forward entry says otherwise."""
 
     sums: dict[int, int]
-    df: Counter[str]
+    words: set[str]  # as FTS5 lists them
+    df: Counter[str]  # by term and field
     total_length: int
     wrong_forward: list[int]
     shortest: dict[int, list[int]]
@@ -63,7 +66,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         yield _about_documents("index-ghosts", "documents that are gone", ghosts, len(expected.sums) - 1)
         wrong = [rowid for rowid, total in expected.sums.items() if found.get(rowid, 0) != total]
         yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
-        yield _vocabulary(terms, expected.df)
+        yield _vocabulary(terms, expected.words)
         yield _statistics(connection, state, expected)
         yield _bounds(connection, expected.shortest)
 
@@ -79,6 +82,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     sums: dict[int, int] = {0: _sum_of(_COLUMNS["scope"], [SENTINEL])}
     total_length = 0
     wrong: list[int] = []
+    words: set[str] = set()
     ids = {term: id_ for id_, term in names.items()}
     lengths: dict[int, list[int]] = {}
     shortest = ImpactBounds()
@@ -98,8 +102,11 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         *shown, identifiers = texts
         tokens = [index.tokens(text) for text in (*map(searchable, shown), identifiers, scope)]
         sums[rowid] = sum(_sum_of(place, column) for place, column in enumerate(tokens)) & _MASK
-        counts = _packed(*(Counter(column) for column in tokens[:4]))
-        length = sum(len(column) for column in tokens[:4])
+        parts, defined = names_in(texts[3])
+        words.update(*tokens[:4])
+        title, body, path, parts_of = (Counter(column) for column in (*tokens[:3], index.tokens(parts)))
+        counts = _packed(title, body, path, parts_of, defined)
+        length = sum(len(column) for column in tokens[:3]) + len(index.tokens(parts))
         known = [(ids[term], packed) for term, packed in counts.items() if term in ids]
         shortest.observe([id_ for id_, _ in known], [packed for _, packed in known], length)
         if len(sums) % _NOTED == 0:
@@ -111,7 +118,7 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         if entry is None or entry[:2] != (owner or id_, length) or _stored(entry.terms, names) != counts:
             wrong.append(rowid)
     _shorten(lengths, shortest)
-    return _Expected(sums, df, total_length, wrong, lengths)
+    return _Expected(sums, words, df, total_length, wrong, lengths)
 
 
 def _shorten(lengths: dict[int, list[int]], shortest: ImpactBounds) -> None:
@@ -123,11 +130,16 @@ def _sum_of(place: int, tokens: Iterable[str]) -> int:
     return sum(hash((term, place, offset)) for offset, term in enumerate(tokens)) & _MASK
 
 
-def _packed(title: Counter[str], body: Counter[str], path: Counter[str], identifiers: Counter[str]) -> dict[str, int]:
-    return {
-        term: forward.pack_counts(title[term], body[term], path[term], identifiers[term])
-        for term in {*title, *body, *path, *identifiers}
+def _packed(
+    title: Counter[str], body: Counter[str], path: Counter[str], identifiers: Counter[str], names: Names
+) -> dict[str, int]:
+    counts = {
+        term: forward.pack_counts(title[term], body[term], 0, identifiers[term])
+        for term in {*title, *body, *identifiers}
     }
+    counts |= {index_file.MARKS[PATH] + term: forward.pack_counts(0, 0, count, 0) for term, count in path.items()}
+    counts |= dict.fromkeys([index_file.MARKS[DEFINITION] + name for name in forms_of(names.code)], NAME_COUNTS)
+    return counts | dict.fromkeys([index_file.MARKS[HEADING] + name for name in forms_of(names.headings)], NAME_COUNTS)
 
 
 def _stored(blob: bytes, names: Mapping[int, str]) -> dict[str, int]:
@@ -168,9 +180,9 @@ def _about_documents(id: str, what: str, wrong: list[int], count: int) -> Findin
     return fail(id, f"the index {verb}: {shown}{more}", HEALS_STEP, Repair.REBUILD)
 
 
-def _vocabulary(found: Mapping[str, int], expected: Mapping[str, int]) -> Finding:
-    ghosts = len(found.keys() - expected.keys())
-    missing = len(expected.keys() - found.keys())
+def _vocabulary(found: Mapping[str, int], expected: set[str]) -> Finding:
+    ghosts = len(found.keys() - expected)
+    missing = len(expected - found.keys())
     if ghosts or missing:
         evidence = f"{ghosts} terms that no document has, {missing} that are missing"
         return fail("index-vocabulary", evidence, HEALS_STEP, Repair.REBUILD)

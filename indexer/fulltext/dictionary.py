@@ -7,7 +7,7 @@ import apsw
 
 from ctxrank.indexer.engine import FieldWeights, ImpactBound, IndexTerm
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, read_bound, weights_above
-from ctxrank.indexer.fulltext.index_file import PRIMARY, TOKENIZER, Index
+from ctxrank.indexer.fulltext.index_file import FIRST_UNMARKED, PRIMARY, TOKENIZER, Index
 from ctxrank.indexer.light_typing import cast
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import document_id_of, id_list
@@ -23,14 +23,17 @@ def unstemmed(index: Index, surface: str) -> str:
     return " ".join(cast("list[str]", tokens))
 
 
-def terms_with_beginning(index: Index, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
-    """Terms that begin so and those of `also` that there are, the most frequent first."""
+def terms_with_beginning(
+    index: Index, beginning: str, also: Collection[str], most: int, mark: str = ""
+) -> list[IndexTerm]:
+    """Terms with a field's mark that begin so and those of `also` that there are, the most frequent first."""
     query = """
-        SELECT id, term, df FROM main.terms
+        SELECT id, substr(term, ?4), df FROM main.terms
          WHERE (term >= ?1 AND term < ?1 || char(0x10ffff) OR term IN (SELECT value FROM json_each(?2))) AND df > 0
          ORDER BY df DESC, term LIMIT ?3
     """
-    return list(read_rows(index.connection, query, (beginning, json.dumps(list(also)), most), IndexTerm))
+    marked = json.dumps([mark + term for term in also])
+    return list(read_rows(index.connection, query, (mark + beginning, marked, most, len(mark) + 1), IndexTerm))
 
 
 def impact_bounds(index: Index, term_ids: Sequence[int], weights: FieldWeights) -> list[ImpactBound]:
@@ -43,10 +46,11 @@ def impact_bounds(index: Index, term_ids: Sequence[int], weights: FieldWeights) 
 
 
 def terms_of_length(index: Index, shortest: int, longest: int, most: int) -> dict[str, int]:
-    """Terms of a length in characters with their df, the most frequent ones."""
+    """Words of texts of a length in characters with their df, the most frequent ones."""
     rows = index.connection.execute(
-        "SELECT term, df FROM main.terms WHERE df > 0 AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
-        (shortest, longest, most),
+        "SELECT term, df FROM main.terms"
+        " WHERE df > 0 AND term >= ? AND length(term) BETWEEN ? AND ? ORDER BY df DESC LIMIT ?",
+        (FIRST_UNMARKED, shortest, longest, most),
     )
     return dict(rows)
 

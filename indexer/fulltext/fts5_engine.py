@@ -10,6 +10,7 @@ import apsw
 
 from ctxrank.indexer.engine import (
     INDEX_READ_ERRORS,
+    TEXT,
     TEXT_COLUMNS,
     AllOf,
     AnyOf,
@@ -31,6 +32,7 @@ from ctxrank.indexer.engine import (
 from ctxrank.indexer.fulltext import forward
 from ctxrank.indexer.fulltext.index_file import (
     FINGERPRINT,
+    MARKS,
     PRIMARY,
     Index,
     current_index,
@@ -194,16 +196,16 @@ class Fts5Engine:
 
         return unstemmed(self.index(), surface)
 
-    def look_up(self, term: str) -> IndexTerm | None:
-        """A term by its text."""
-        query = "SELECT id, term, df FROM main.terms WHERE term = ? AND df > 0"
-        return read_row(self.index().connection, query, (term,), IndexTerm)
+    def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
+        """A term of a field by its text."""
+        query = "SELECT id, ?2, df FROM main.terms WHERE term = ?1 || ?2 AND df > 0"
+        return read_row(self.index().connection, query, (MARKS[field], term), IndexTerm)
 
-    def look_up_prefix(self, beginning: str, also: Collection[str], most: int) -> list[IndexTerm]:
-        """Terms that begin so and those of `also` that there are, the most frequent first."""
+    def look_up_prefix(self, beginning: str, also: Collection[str], most: int, field: str = TEXT) -> list[IndexTerm]:
+        """Terms of a field that begin so and those of `also` that there are, the most frequent first."""
         from ctxrank.indexer.fulltext.dictionary import terms_with_beginning  # noqa: PLC0415  few queries need it
 
-        return terms_with_beginning(self.index(), beginning, also, most)
+        return terms_with_beginning(self.index(), beginning, also, most, MARKS[field])
 
     def check_unknown(self, surfaces: Sequence[str]) -> None:
         """Raises CorruptError where FTS5 has one of these words, which our list of terms has not."""

@@ -9,7 +9,7 @@ import os
 
 import apsw
 
-from ctxrank.indexer.engine import IndexHealth
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, IndexHealth
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
@@ -24,11 +24,19 @@ else:
 PRIMARY = "primary_db"  # the name under which the primary database is attached
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 5
+FORMAT = 6
 # Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
-    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=2 state=2 splitter=1 text=2"
+    "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=2 splitter=2 text=2"
 )
+
+# A term is a word of a title, a body or a part of a compound word (`lock`); or, with a mark before it, a word of a path
+# (`/lock`), or a whole name that code or a heading defines, as it is and in lower case (`#open_store`, `%open_store`).
+# Each has a document frequency of its own: where all notes lie in `context/`, that folder says nothing, and a note that
+# speaks of context is as rare as it is. Marks are no part of any token and come before the digits, so that
+# `term >= FIRST_UNMARKED` leaves the words of texts.
+MARKS = {TEXT: "", PATH: "/", DEFINITION: "#", HEADING: "%"}
+FIRST_UNMARKED = "0"
 
 
 # What a new index may help against. An I/O error is also what a file gives that was cut off or replaced.

@@ -32,7 +32,9 @@ INSERT INTO fts (fts, rank) VALUES ('usermerge', 2);
 -- Term statistics: FTS5's own bm25() walks every posting list to count it.
 CREATE TABLE terms (
     id    INTEGER PRIMARY KEY,
-    term  TEXT    NOT NULL UNIQUE,      -- text: as the index holds it, stemmed
+    -- text: as the index holds it, stemmed; with the mark of its field, if that is another than the words of texts: / of
+    -- a path, # of what code defines, % of a heading. See indexer/fulltext/index_file.py.
+    term  TEXT    NOT NULL UNIQUE,
     df    INTEGER NOT NULL,             -- document frequency: how many documents hold it
     -- Impact bounds: the length in tokens of the shortest document in each bucket of term frequency (up to 1, 2, 3, 5,
     -- 8, and more); 32767: none. See indexer/fulltext/impact_bounds.py.

@@ -4,6 +4,13 @@
 
         lock: 2 in the body and 1 in the title; and: 1 in the body; 4 tokens in all
 
+    counter.count(body="", title="", path="src/locks.py", identifiers="")
+
+        /src, /lock, /py: 1 each; 3 tokens in all
+
+Words of paths and defined names are terms of fields of their own (index_file.py). A name adds nothing to the length:
+the text that defines it has it already.
+
 A counter serves one run of the index updater and knows the id of every term it has met. A new term gets the next id
 when it is counted, and its row before the transaction ends.
 """
@@ -11,8 +18,12 @@ when it is counted, and its row before the transaction ends.
 from collections import Counter
 from operator import itemgetter
 
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
 from ctxrank.indexer.fulltext import forward, index_file
+from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 
+# The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
+NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
 
@@ -49,6 +60,9 @@ class TermCounter:
             for id_, count in counts.items():
                 if count > forward.BODY_PLAIN_MAX:
                     counts[id_] = forward.BODY[min(count, forward.BODY_MAX)]
+        names = Names()
+        if "\n" in identifiers:
+            identifiers, names = names_in(identifiers)
         get = counts.get
         for text, most, units in (
             (title, forward.TITLE_MAX, forward.TITLE),
@@ -62,7 +76,10 @@ class TermCounter:
         if path:
             length += self._read_path(path)
             for id_, unit in self._path_counts:
-                counts[id_] = get(id_, 0) + unit
+                counts[id_] = unit
+        for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
+            for name in forms_of(defined) if defined else ():
+                counts[self._ids[index_file.MARKS[field] + name]] = NAME_COUNTS
         return counts, length
 
     def _ids_in(self, text: str) -> list[int]:
@@ -71,10 +88,11 @@ class TermCounter:
     def _read_path(self, path: str) -> int:
         """How many tokens a path has; passages of one file come one after the other and have the same."""
         if path != self._path:
-            found = self._ids_in(path)
+            found = self._index.tokens(path)
             self._path, self._path_length = path, len(found)
             self._path_counts = [
-                (id_, forward.PATH[min(count, forward.PATH_MAX)]) for id_, count in Counter(found).items()
+                (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
+                for token, count in Counter(found).items()
             ]
         return self._path_length
 

@@ -1,7 +1,7 @@
 """Documents: everything searchable, one row each, and the change log's numbers.
 
 `put` is the gate: a document with a `source` that was purged is refused there. Its texts are redacted before; this
-module counts them, splits their identifiers and numbers the change.
+module counts them, splits their identifiers, notes what they define, and numbers the change.
 """
 
 from collections.abc import Iterable
@@ -79,6 +79,13 @@ def _write(change: Change, document: Document, document_id: int | None) -> int:
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
     parts = (split_identifiers(searchable(document.title)), split_identifiers(searchable(document.body)))
     identifiers = " ".join(filter(None, parts))
+    if document.kind == "passage" and document.path:
+        from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
+            defined_names,
+            with_names,
+        )
+
+        identifiers = with_names(identifiers, defined_names(document.body, document.path))
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
         for label in (document.agent, document.type, document.priority):
             if label:

@@ -24,6 +24,7 @@ from os.path import splitext
 from zlib import crc32
 
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.languages import BRACES, FUNCTION_KEYWORD, MARKDOWN, PYTHON
 
 MAX_CHARS = 2400  # about 600 tokens: a passage is shown whole, and a block has to hold several
 TARGET_CHARS = 1200  # what small sections are put together to, and about the mean of the cut pieces
@@ -36,21 +37,6 @@ GROUP_ENDS_ONE_IN = 3  # beyond MIN_CHARS, one heading in so many begins a new g
 
 NAME_CHARS = 100  # a longer heading or name is cut, because every passage below it repeats it
 PATH_DEPTH = 8  # deeper than any heading that Markdown has; bounds what a hostile reStructuredText costs
-
-MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
-PYTHON = frozenset({".py", ".pyi", ".pyx"})
-# One extension a line would take a page.
-# fmt: off
-BRACES = frozenset({
-    ".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".go", ".rs", ".java", ".kt", ".kts",
-    ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".mm", ".cs", ".swift", ".dart", ".zig",
-    ".php", ".rb", ".lua", ".ex", ".exs", ".sh", ".bash", ".zsh", ".scala",
-})
-# fmt: on
-
-
-# Where every function has a keyword, a name before a parenthesis is a call.
-_FUNCTION_KEYWORD = frozenset({".go", ".rs", ".kt", ".kts", ".swift", ".lua", ".ex", ".exs", ".rb", ".scala", ".zig"})
 
 
 class Passage(NamedTuple):
@@ -405,7 +391,7 @@ def _brace_lines() -> re.Pattern[str]:
 
 def _brace_definitions(lines: str, extension: str) -> Iterator[_Opening]:
     leads = _leads(extension)
-    has_keyword = extension in _FUNCTION_KEYWORD
+    has_keyword = extension in FUNCTION_KEYWORD
     for match in _brace_lines().finditer(lines):
         start = match.start()
         if match["keyword"]:

@@ -1,20 +1,44 @@
-"""A query that is a name and nothing else: SPEC-BILLING-001, TASK-042, single-flight.
+"""A query that is a name and nothing else, and files that a query names: what they name comes first.
 
-Its parts are common words, so a text that repeats them would come before the one that is meant. In such a search
-come first: the linked artifact of that id; what has the name in its title; what holds it as it was typed; and then
-all that holds some of its parts. Within each the usual order holds.
+    SPEC-BILLING-001, single-flight        the linked artifact of that id; what has the name in its title; what holds it
+    cmdline.py, scrapy/cmdline.py:42       the file whose path ends so, of it the passage with that line
+    scrapy.cmdline, scrapy.cmdline.run     the file with this module's path
+    a traceback, a compiler's message      the innermost of the files in it that exist here, then the others
+
+The parts of a name are common words, so a text that repeats them would come before the one that is meant. Within each
+group the usual order holds, and after all of them whatever else was found.
 """
 
 import re
 
-from ctxrank.indexer.engine import Engine, Statistics
-from ctxrank.indexer.store.facets import Scope
+from ctxrank.indexer.engine import Engine, PhraseClause, RowQuery, Statistics
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.facets import Scope, document_id_of
 from ctxrank.ranking.formulas.tuning import Tuning
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, find_candidates
-from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, find_candidates
+from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.plan import Plan, make_plan
 from ctxrank.ranking.retrieval.query import Query, Term
 
 _NAME = re.compile(r"\w+(-\w+)+")
+_MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+_EXTENSION = re.compile(r"\.(?=\w{0,7}[^\W\d])\w{1,8}$")
+_LINE = re.compile(r"(?::(\d{1,7}))(?::\d{1,7})?:?$")
+# A frame of Python's, whose last one is the innermost; and path:line, as all others write it, the innermost first.
+_FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d{1,7})')
+_PLACE = re.compile(r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w/])")
+# What a module's file may be called when it is a folder's.
+_OF_FOLDER = ("__init__", "index", "mod")
+_MOST_ROWS = 2000  # looked at for one file: a name like __init__.py is many
+_MOST_FILES = 12  # of one query
+
+
+class NamedFile(NamedTuple):
+    """A file as a query names it: the parts of its path, and the line; of a module without an extension."""
+
+    parts: tuple[str, ...]
+    line: int = 0
+    is_module: bool = False
 
 
 def is_name(query: Query) -> bool:
@@ -52,3 +76,106 @@ def with_rows_of_name(
             remaining_upper_bound = None
         groups.append(frozenset(row.owner_id for row in rows))
     return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], remaining_upper_bound), groups
+
+
+def named_files(query: Query, text: str) -> list[list[NamedFile]]:
+    """The files that a query names, the ones that come first first; each as what it may mean, the likeliest first."""
+    if len(query.terms) == 1:
+        term = query.terms[0]
+        meanings = [] if term.is_prefix or term.column else _meanings(term.text)
+        return [meanings] if meanings else []
+    frames = _FRAME.findall(text)[::-1]
+    places = dict.fromkeys(frames or _PLACE.findall(text))
+    return [[_file(path, int(line))] for path, line in list(places)[:_MOST_FILES]]
+
+
+def _file(path: str, line: int) -> NamedFile:
+    return NamedFile(tuple(part for part in path.replace("\\", "/").lower().split("/") if part not in ("", ".")), line)
+
+
+def _meanings(text: str) -> list[NamedFile]:
+    text = text.strip("\"'`()<>,;")
+    line = 0
+    if place := _LINE.search(text):
+        text, line = text[: place.start()], int(place[1])
+    meanings: list[NamedFile] = []
+    if _EXTENSION.search(text) and "://" not in text:
+        meanings.append(_file(text, line))
+    if _MODULE.fullmatch(text):
+        parts = tuple(text.lower().split("."))
+        meanings.append(NamedFile(parts, line, is_module=True))
+        if len(parts) > 2:  # the last one is what the module defines
+            meanings.append(NamedFile(parts[:-1], line, is_module=True))
+    return [meaning for meaning in meanings if meaning.parts]
+
+
+def with_rows_of_files(
+    engine: Engine, statistics: Statistics, plan: Plan, scope: Scope, found: Candidates, named: list[list[NamedFile]]
+) -> tuple[Candidates, list[frozenset[int]]]:
+    """All candidates with the rows of files that a query names; and the documents that come first, by groups."""
+    rows = {row.rowid: row for row in found.rows}
+    groups: list[frozenset[int]] = []
+    scorer = Scorer(engine, plan.terms, statistics.average_length, plan.tuning)
+    for meanings in named:
+        for meaning in meanings:
+            owner_ids = _owners(engine, scope, meaning)
+            if not owner_ids:
+                continue
+            own = engine.rows(RowQuery(_phrase(meaning.parts[-1:]), scope._replace(document_ids=owner_ids)), _MOST_ROWS)
+            for row, score in zip(own, scorer.scores(own), strict=True):
+                rows.setdefault(row[0], Candidate(row[0], row[1], score))
+            if meaning.line:
+                _lift_line(engine, plan, rows, meaning, owner_ids)
+            groups.append(owner_ids)
+            break
+    # A group that comes first takes its documents; what comes again further out keeps its first place.
+    return found._replace(rows=list(rows.values())), groups
+
+
+def _phrase(parts: tuple[str, ...]) -> PhraseClause:
+    return PhraseClause("/".join(parts), "path")
+
+
+def _owners(engine: Engine, scope: Scope, named: NamedFile) -> frozenset[int]:
+    """The documents whose path ends as a file was named, or as much of it as there is."""
+    for parts in dict.fromkeys((named.parts[-2:], named.parts[-1:])):
+        if named.is_module and len(parts) < min(2, len(named.parts)):
+            break
+        found = engine.rows(RowQuery(_phrase(parts), scope), _MOST_ROWS)
+        ends: dict[int, int] = {}
+        for id_, parent in engine.parents({row[1] for row in found}).items():
+            if end := _common_end(parent.path, named):
+                ends[id_] = end
+        if ends:
+            longest = max(ends.values())
+            return frozenset(id_ for id_, end in ends.items() if end == longest)
+    return frozenset()
+
+
+def _common_end(path: str, named: NamedFile) -> int:
+    """How many parts of a path are those at the end of a named file; 0 where it is another file."""
+    parts = path.replace("\\", "/").lower().split("/")
+    if named.is_module:
+        parts[-1] = _EXTENSION.sub("", parts[-1])
+        if parts[-1] in _OF_FOLDER and named.parts[-1] != parts[-1]:
+            del parts[-1]
+    length = 0
+    for one, other in zip(reversed(parts), reversed(named.parts), strict=False):
+        if one != other:
+            break
+        length += 1
+    # All of what was typed, all of the path, or of a path from elsewhere the file with its folder.
+    is_from_elsewhere = not named.is_module and len(named.parts) > 2 and length >= 2
+    return length if length in (len(named.parts), len(parts)) or is_from_elsewhere else 0
+
+
+def _lift_line(
+    engine: Engine, plan: Plan, rows: dict[int, Candidate], named: NamedFile, owner_ids: frozenset[int]
+) -> None:
+    """Let the passages with the line that was named come first in their file."""
+    ids = {document_id_of(rowid): rowid for rowid, row in rows.items() if row.owner_id in owner_ids}
+    for id_, passage in engine.passages(ids).items():
+        if passage.start_line <= named.line <= passage.end_line:
+            row = rows[ids[id_]]
+            bonus = Bonus(f"{named.parts[-1]}:{named.line}", "", max(sum(plan.values), 1.0))
+            rows[row.rowid] = row._replace(score=row.score + bonus.score, bonuses=(*row.bonuses, bonus))

@@ -1,12 +1,13 @@
 """The trees behind scores, built from the same terms as the scores themselves."""
 
-from ctxrank.indexer.engine import Engine, Statistics
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, Engine, Statistics
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
+from ctxrank.ranking.retrieval.rerank import TEST
 
 
 def explain_blend(
@@ -27,7 +28,8 @@ def explain_blend(
         leaves = tuple(
             Explanation(
                 value * part.score / candidate.score,
-                f"'{part.term.text}': idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
+                f"'{part.term.text}'{_PLACES[part.term.field]}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, "
+                f"tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
             for part in term_scores(engine, statistics, plan, candidate.rowid)
@@ -46,7 +48,13 @@ def explain_blend(
     )
 
 
+# What an explanation says of a term beside the words of titles and bodies.
+_PLACES = {TEXT: "", PATH: " in the path", DEFINITION: " defined here", HEADING: " as a heading"}
+
+
 def _named(bonus: Bonus) -> str:
+    if bonus.first == TEST:
+        return "a test, and the query is a name that code defines"
     return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
 
 

@@ -6,20 +6,27 @@ every document its time and space, for the few that come so far; beyond MAX_RERA
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from operator import neg
 
-from ctxrank.indexer.engine import Engine, RowText, Statistics
+from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, FieldWeights, RowText, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates
-from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
+from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, Plan, QueryTerm
 
 MAX_RERANKED = 30
 _MAX_TIED = 90
+TEST = "a test"  # in place of a word, in the bonus of a row that counts less
+# A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name.
+TEST_DEMOTION = 0.3
+_TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing", "testdata"})
+_TEST_FILE = r"test_[^/]*\.py|conftest\.py|[^/]*(?:_test|_spec|[.]test|[.]spec|\w(?:Tests?|Spec))\.\w{1,5}"
+_PATH = TEXT_COLUMNS.index("path")
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
 _NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is dropped later
 
@@ -28,6 +35,7 @@ class _Read(NamedTuple):
     """What one row's text holds: the positions of each query term, and how often the term is written as typed."""
 
     candidate: Candidate
+    path: str
     length: int
     positions: dict[str, list[int]]
     written: dict[tuple[str, str], float]  # (stem, form) → weighted tf
@@ -35,7 +43,7 @@ class _Read(NamedTuple):
 
 def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidates) -> Candidates:
     """The same candidates, the best of them with their bonuses, in the caller's snapshot."""
-    plain = [term for term in plan.terms if len(term.stems) == 1 and not term.column]
+    plain = [term for term in plan.terms if len(term.stems) == 1 and not (term.column or term.field)]
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
     rows = sorted(found.rows, key=lambda row: (-row.score, row.rowid))
@@ -43,12 +51,17 @@ def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidat
     read = _read(engine, plan, plain, rows[:count])
     average = statistics.average_length
     share = share_of_bonus(len(plan.terms))
+    demotion = TEST_DEMOTION * max([_share_of_name(term) for term in plan.terms], default=0.0)
     forms = _forms(plain, read, statistics)
     best: list[Candidate] = []
     for row in read:
+        rowid, owner_id, score, known = row.candidate
         bonuses = (*_near(plan, row, average, share), *_exact(plan, row, forms, average, share))
-        rowid, owner_id, score, _ = row.candidate
-        best.append(Candidate(rowid, owner_id, score + sum([bonus.score for bonus in bonuses]), bonuses))
+        total = score + sum([bonus.score for bonus in bonuses])
+        if demotion and is_test(row.path):
+            bonuses = (*bonuses, Bonus(TEST, "", -demotion * total))
+            total -= demotion * total
+        best.append(Candidate(rowid, owner_id, total, known + bonuses))
     return found._replace(rows=best + rows[count:])
 
 
@@ -68,15 +81,21 @@ def reranked_count(scores: list[float]) -> int:
 def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:
     forms = {term.stems[0]: frozenset(form for form, _ in term.forms) for term in terms}
     texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
-    weights = tuple(plan.tuning.weights)
-    return [_read_row(engine, row, texts.get(row.rowid, _NOTHING), forms, weights) for row in rows]
+    weights = plan.tuning.weights
+    scales = {term.stems[0]: term.path_scale for term in terms}
+    return [_read_row(engine, row, texts.get(row.rowid, _NOTHING), forms, weights, scales) for row in rows]
 
 
 def _read_row(
-    engine: Engine, row: Candidate, read: RowText, forms: dict[str, frozenset[str]], weights: tuple[float, ...]
+    engine: Engine,
+    row: Candidate,
+    read: RowText,
+    forms: dict[str, frozenset[str]],
+    weights: FieldWeights,
+    scales: dict[str, float],
 ) -> _Read:
-    length, *columns = read
-    columns = list(map(searchable, columns))
+    length, *columns, identifiers = read
+    columns = [*map(searchable, columns), identifiers.partition("\n")[0]]  # below them are the defined names, once more
     text = "\n".join(columns)
     encoded = text.encode("utf-8", "replace")
     ends = list(accumulate(len(column.encode("utf-8", "replace")) + 1 for column in columns))
@@ -89,8 +108,21 @@ def _read_row(
         positions.setdefault(term, []).append(position + column * (WINDOW + 1))
         form = encoded[start:end].decode("utf-8", "replace").lower()
         if form in forms[term]:
-            written[term, form] = written.get((term, form), 0.0) + weights[column]
-    return _Read(row, length, positions, written)
+            weight = weights[column] * (scales[term] if column == _PATH else 1.0)
+            if weight:
+                written[term, form] = written.get((term, form), 0.0) + weight
+    return _Read(row, columns[_PATH], length, positions, written)
+
+
+def _share_of_name(term: QueryTerm) -> float:
+    """How much of a query is the name of something that code defines: what its term is worth says so."""
+    return min(term.weight / DEFINITION_WEIGHT, 1.0) if term.field == DEFINITION else 0.0
+
+
+def is_test(path: str) -> bool:
+    """Whether a path is that of a test, as the usual runners find them."""
+    *folders, name = path.split("/")
+    return not _TEST_FOLDERS.isdisjoint(folders) or re.fullmatch(_TEST_FILE, name) is not None
 
 
 def _forms(

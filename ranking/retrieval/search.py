@@ -213,7 +213,8 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
     threshold_of = no_threshold if request.is_by_passage else top_k_threshold(limit, limits)
     found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
-    if "-" in request.text and not request.is_by_passage:  # a name has a hyphen
+    # A name has a hyphen, and a file's a dot.
+    if ("-" in request.text or "." in request.text) and not request.is_by_passage:
         found, first = _with_rows_of_name(call, query, filters, found)
     rows = reranked(engine, statistics, plan, found).rows
     if request.is_by_passage:
@@ -229,9 +230,16 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
 def _with_rows_of_name(
     call: _Call, query: Query, filters: Filters, found: Candidates
 ) -> tuple[Candidates, list[frozenset[int]]]:
-    """For a query that is a name: also what holds it as typed, and the documents that come first."""
-    from ctxrank.ranking.retrieval.exact_names import is_name, with_rows_of_name  # noqa: PLC0415  few queries are names
+    """For a query that is a name or names files: also what holds it as typed, and the documents that come first."""
+    from ctxrank.ranking.retrieval.exact_names import (  # noqa: PLC0415  few queries are names
+        is_name,
+        named_files,
+        with_rows_of_files,
+        with_rows_of_name,
+    )
 
+    if files := named_files(query, call.request.text):
+        return with_rows_of_files(call.engine, call.statistics, call.plan, filters.scope, found, files)
     if not is_name(query):
         return found, []
     from ctxrank.indexer.links.store import documents_named  # noqa: PLC0415  as above

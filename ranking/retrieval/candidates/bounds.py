@@ -16,11 +16,11 @@ There the lists are walked with a rising threshold; here the index walks them, s
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ctxrank.indexer.engine import AllOf, AnyOf, Clause, Engine, ImpactBound, TermClause
+from ctxrank.indexer.engine import AllOf, AnyOf, Clause, Engine, ImpactBound, Statistics, TermClause
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.formulas.tuning import Tuning
-from ctxrank.ranking.retrieval.plan import QueryTerm
+from ctxrank.ranking.retrieval.plan import QueryTerm, clause_of
 
 # A clause with more terms costs more to read than it saves: each is one more walk over a list.
 _MAX_LEAVES = 64
@@ -56,7 +56,7 @@ class Bounds:
     """The terms of one query by their bounds, the highest first."""
 
     def __init__(self, terms: Sequence[BoundedTerm], documents: int) -> None:
-        self._terms = sorted(terms, key=lambda term: (-term.bound, term.clause.surfaces))
+        self._terms = sorted(terms, key=lambda term: (-term.bound, term.clause.surfaces, term.clause.column))
         self._documents = documents
         # What the terms from each place on add at most together.
         self._rest = list(accumulate((term.bound for term in reversed(self._terms)), initial=0.0))[::-1]
@@ -133,18 +133,29 @@ class _Builder:
         return tuple(alternatives), min(share, 1.0)
 
 
-def term_upper_bounds(
-    engine: Engine, terms: Sequence[QueryTerm], average_length: float, tuning: Tuning
-) -> list[float] | None:
-    """What each term adds at most to any row's score, in their order; None where the engine keeps no bounds."""
-    bounds = engine.impact_bounds([term.ids[0] for term in terms], tuning.weights)
+def bounded_terms(
+    engine: Engine, terms: Sequence[QueryTerm], statistics: Statistics, tuning: Tuning
+) -> list[BoundedTerm] | None:
+    """The terms with what each adds at most to any row's score; None where the engine keeps no bounds.
+
+    A word of texts and paths is two of them: together they add no more than both, because what is added to an
+    occurrence counts less than it would alone. A prefix may add up forms in one row that were not counted together.
+    """
+    ids = [term.ids[0] for term in terms] + [term.path_ids[0] for term in terms if term.path_ids]
+    bounds = engine.impact_bounds(ids, tuning.weights)
     if bounds is None:
         return None
-    return [
-        # The forms of a prefix add up in one row, as they were not counted together.
-        term.value * (_highest_saturation(bound, average_length, tuning) if len(term.ids) == 1 else tuning.k1 + 1)
-        for term, bound in zip(terms, bounds, strict=True)
-    ]
+    documents, average_length = statistics.documents, statistics.average_length
+    bounded: list[BoundedTerm] = []
+    for term, bound in zip(terms, bounds, strict=False):
+        highest = _highest_saturation(bound, average_length, tuning) if len(term.ids) == 1 else tuning.k1 + 1
+        bounded.append(BoundedTerm(clause_of(term), term.value * highest, min(term.df / documents, 1.0)))
+    for term, bound in zip([term for term in terms if term.path_ids], bounds[len(terms) :], strict=True):
+        scaled = tuple((tf * term.path_scale, length) for tf, length in bound)
+        highest = _highest_saturation(scaled, average_length, tuning) if len(term.path_ids) == 1 else tuning.k1 + 1
+        in_paths = clause_of(term)._replace(column="path")
+        bounded.append(BoundedTerm(in_paths, term.value * highest, min(term.path_df / documents, 1.0)))
+    return bounded
 
 
 def _highest_saturation(bound: ImpactBound, average_length: float, tuning: Tuning) -> float:

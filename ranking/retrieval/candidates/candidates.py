@@ -102,7 +102,7 @@ def find_candidates(
             rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
             remaining_upper_bound = None
         scores = scored(rows)
-    elif sum(term.df for term in plan.terms) <= MAX_ENUMERATED:
+    elif sum(term.df + term.path_df for term in plan.terms) <= MAX_ENUMERATED:
         rows = engine.rows(query)
         scores = scored(rows)
     else:

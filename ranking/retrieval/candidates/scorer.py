@@ -26,12 +26,16 @@ class Scorer:
         self._values = [term.value for term in terms]
         # By column: term id → which of the query's terms it counts for.
         self._places: dict[str, dict[int, list[int]]] = {}
+        # The same word in paths: its term id → what an occurrence counts there.
+        self._scales: dict[int, float] = {}
         for place, term in enumerate(terms):
             places = self._places.setdefault(term.column, {})
-            for term_id in term.ids:
+            for term_id in term.ids + term.path_ids:
                 places.setdefault(term_id, []).append(place)
+            self._scales.update(dict.fromkeys(term.path_ids, term.path_scale))
         # Words of one stem are several terms with one id: their worth adds up.
         self._is_plain = all(len(term.ids) == 1 and not term.column for term in terms)
+        self._text_id = {id_: term.ids[0] for term in terms for id_ in term.path_ids}
 
     def scores(self, rows: list[Row]) -> list[float]:
         """BM25 of rows, in their order; `fsum`, because the order of the summands differs by engine."""
@@ -53,8 +57,9 @@ class Scorer:
             found: dict[int, float] = {}
             for places, per_row in counted:
                 for term_id, tf in next(per_row):
+                    counted_tf = tf * self._scales.get(term_id, 1.0)
                     for at in places[term_id] if tf else ():
-                        found[at] = found.get(at, 0.0) + tf
+                        found[at] = found.get(at, 0.0) + counted_tf
             yield list(found.items())
 
     def _plain_scores(self, rows: list[Row]) -> list[float]:
@@ -67,6 +72,8 @@ class Scorer:
         fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average_length
         scores: list[float] = []
         counted: Iterable[list[tuple[int, float]]] = self._engine.frequencies(rows, worth.keys(), self._weights)
+        if self._text_id:
+            counted = map(self._joined, counted)
         for row, found in zip(rows, counted, strict=True):
             norm = fixed + by_length * row[2]
             summands: list[float] = []
@@ -74,6 +81,18 @@ class Scorer:
                 summands.append(worth[term_id] * tf / (tf + norm))
             scores.append(fsum(summands))
         return scores
+
+    def _joined(self, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """The frequencies of one row, with those of words in its path added to the same words of its texts."""
+        text_id = self._text_id
+        in_path = [one for one in found if one[0] in text_id]
+        if not in_path:
+            return found
+        joined = {term_id: tf for term_id, tf in found if term_id not in text_id}
+        for term_id, tf in in_path:
+            word = text_id[term_id]
+            joined[word] = joined.get(word, 0.0) + tf * self._scales[term_id]
+        return list(joined.items())
 
 
 def _of_column(weights: FieldWeights, column: str) -> FieldWeights:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from ctxrank.indexer.engine import Engine, Row, RowQuery, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.ranking.retrieval.candidates.bounds import BoundedTerm, Bounds, term_upper_bounds
-from ctxrank.ranking.retrieval.plan import Plan, clause_of
+from ctxrank.ranking.retrieval.candidates.bounds import Bounds, bounded_terms
+from ctxrank.ranking.retrieval.plan import Plan
 
 BEST_ROWS = 500  # rows that the engine's own order picks where nothing else can
 FIRST_COST = 600
@@ -48,16 +48,10 @@ def generate_candidates(
     engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn
 ) -> GeneratedCandidates:
     """The rows that may be among the best, as many as can be afforded; `query` finds all that match."""
-    upper_bounds = term_upper_bounds(engine, plan.terms, statistics.average_length, plan.tuning)
-    if upper_bounds is None:
+    terms = bounded_terms(engine, plan.terms, statistics, plan.tuning)
+    if terms is None:
         return _best_by_engine(engine, plan, query, scored)
-    bounds = Bounds(
-        [
-            BoundedTerm(clause_of(term), bound, min(term.df / statistics.documents, 1.0))
-            for term, bound in zip(plan.terms, upper_bounds, strict=True)
-        ],
-        statistics.documents,
-    )
+    bounds = Bounds(terms, statistics.documents)
     rows: list[Row] = []
     scores: list[float] = []
     known: set[int] = set()

@@ -135,7 +135,8 @@ def test_terms_beyond_ascii_are_counted_as_fts5_has_them(store: Store) -> None:
     save(store, "a.md", "Größe naïve café — 日本語 x²y ﬁne İstanbul CAFÉ cafe\u0301 a\u0301")
     contents = index_contents(store)
     counted = {term for _, _, counts in contents.forward.values() for term in counts}
-    assert counted == {term for term, _, column, _ in contents.instances if column != "scope"}
+    listed = {(column, term) for term, _, column, _ in contents.instances if column != "scope"}
+    assert counted == {f"/{term}" if column == "path" else term for column, term in listed}
 
 
 def test_rows_that_left_no_trace_do_not_hold_the_index_back(store: Store) -> None:

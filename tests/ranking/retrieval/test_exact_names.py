@@ -1,12 +1,19 @@
-"""A search for a name alone: what has the name comes before what repeats its parts."""
+"""A search for a name alone, or with files in it: what has the name comes before what repeats its parts."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
-from builders import found, make_store, save
+import pytest
+from builders import found, make_store, save, write_file
 from linked_builders import tree_of, write_artifact
+from tables import each_row
 
+from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.records.packages import supersede
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval.exact_names import named_files
+from ctxrank.ranking.retrieval.query import parse_query
 
 
 def _first(folder: Path, query: str) -> str:
@@ -47,3 +54,75 @@ def test_what_is_superseded_stays_behind_what_is_current(tmp_path: Path) -> None
         new = save(store, "new.md", "TASK-042\n", summary="New.")
         supersede(store, old.id, new.id)
         assert [hit.path for hit in found(store, "TASK-042").hits] == ["new.md", "old.md"]
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Store]:
+    """A small program; whatever repeats a file's name stands in other files."""
+    with make_store(tmp_path) as store:
+        paths = ("web/cmdline.py", "web/core/engine.py", "web/core/__init__.py", "docs/cmdline.md", "cmdline.md")
+        for number, path in enumerate(paths):
+            words = " ".join(other.replace("/", " ").replace(".", " ") for other in paths if other != path)
+            write_file(store, path, f"{words}\n" * 5 * (number + 1))
+        write_file(store, "web/core/engine.py", "".join(f"x{line} = {line}\n" for line in range(1, 600)))
+        index_artifacts(store)
+        yield store
+
+
+@each_row(
+    "asked, path",
+    [
+        ("cmdline.py", "web/cmdline.py"),
+        ("CmdLine.py", "web/cmdline.py"),
+        ("web/cmdline.py", "web/cmdline.py"),
+        ("web\\cmdline.py", "web/cmdline.py"),
+        ("C:\\work\\web\\cmdline.py:12:3", "web/cmdline.py"),
+        ("./web/cmdline.py", "web/cmdline.py"),
+        ("/home/ada/checkout/web/cmdline.py", "web/cmdline.py"),
+        ("cmdline.py:42", "web/cmdline.py"),
+        ("`web/cmdline.py`,", "web/cmdline.py"),
+        ("web.cmdline", "web/cmdline.py"),
+        ("web.cmdline.execute", "web/cmdline.py"),
+        ("web.core", "web/core/__init__.py"),
+        ("core.engine", "web/core/engine.py"),
+        ("docs/cmdline.md", "docs/cmdline.md"),
+    ],
+)
+def test_a_file_that_is_named_comes_first(web: Store, asked: str, path: str) -> None:
+    assert found(web, asked).hits[0].path == path
+
+
+def test_of_a_file_with_a_line_the_passage_with_it_comes_first(web: Store) -> None:
+    for line in (3, 250, 599):
+        passage = found(web, f"engine.py:{line}", is_explained=True).hits[0].passages[0]
+        assert passage.start_line <= line <= passage.end_line
+
+
+def test_a_named_file_stays_inside_the_filters(web: Store) -> None:
+    assert [hit.path for hit in found(web, "cmdline.py path:docs/*").hits] == ["docs/cmdline.md"]
+
+
+@each_row(
+    "text, paths",
+    [
+        (
+            'Traceback (most recent call last):\n  File "/srv/jobs/run.py", line 3, in main\n    run()\n'
+            '  File "/usr/lib/web/cmdline.py", line 8, in run\n    go()\n'
+            '  File "/usr/lib/web/core/engine.py", line 250, in go\n    raise ValueError()\nValueError: no such thing',
+            ["web/core/engine.py", "web/cmdline.py"],
+        ),
+        (
+            "TypeError: no function\n    at go (/srv/web/core/engine.py:250:3)\n    at /srv/web/cmdline.py:8:1\n",
+            ["web/core/engine.py", "web/cmdline.py"],
+        ),
+        ("error: no such thing\n --> web/cmdline.py:4:5\n", ["web/cmdline.py"]),
+    ],
+)
+def test_of_the_files_in_a_trace_the_innermost_comes_first(web: Store, text: str, paths: list[str]) -> None:
+    hits = found(web, text, is_plain=True).hits
+    assert [hit.path for hit in hits][: len(paths)] == paths
+
+
+@each_row("text", ["version 3.11", "see https://web/cmdline.py:80/x now", "half past 12:30", "e.g. this and that."])
+def test_what_only_looks_like_a_file_names_none(web: Store, text: str) -> None:
+    assert named_files(parse_query(text), text) == []

@@ -1,0 +1,113 @@
+"""Fields of terms: words of paths and defined names are counted, and ranked, apart from the words of texts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import found, make_store, save, write_file
+from tables import each_row
+
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval.plan import make_plan, query_names
+from ctxrank.ranking.retrieval.query import parse_query, plain_query
+from ctxrank.ranking.retrieval.rerank import is_test
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as store:
+        yield store
+
+
+def test_a_folder_in_which_all_files_lie_says_nothing_of_its_word_in_texts(store: Store) -> None:
+    for number in range(20):
+        save(store, f"work/context/{number}.md", f"The engine of part {number} works.\n", summary="A note.")
+    save(store, "work/context/meant.md", "What a context is made of.\n", summary="A note.")
+    assert found(store, "engine context").hits[0].path == "work/context/meant.md"
+    engine = engine_of(store)
+    with engine.snapshot() as statistics:
+        rare, common = make_plan(plain_query("context engine"), engine, statistics).terms
+    assert (rare.text, common.text) == ("context", "engine")
+    assert rare.path_df > 20 > rare.df and rare.path_scale < 0.1
+
+
+def test_a_word_that_only_paths_have_finds_them_and_a_rare_one_counts_in_full(store: Store) -> None:
+    for number in range(9):
+        save(store, f"alpha/{number}.md", "words\n")
+    save(store, "beta/1.md", "words\n")
+    assert [hit.path for hit in found(store, "beta").hits] == ["beta/1.md"]
+    assert [hit.path for hit in found(store, "bet*").hits] == ["beta/1.md"]
+    assert found(store, "alpha beta").hits[0].path == "beta/1.md"
+
+
+_USE = "client.open_store(path)\nopen_store(open_store(other))\n"
+
+
+@each_row("asked", ["open_store", "OPEN_STORE", "open_store()", "web.open_store", "web::open_store()"])
+def test_the_definition_of_a_name_stands_above_its_uses_and_tests_below(
+    tmp_path_factory: pytest.TempPathFactory, asked: str
+) -> None:
+    with make_store(tmp_path_factory.mktemp("names")) as store:
+        for number in range(30):
+            write_file(store, f"web/other{number}.py", f"Words of part {number} in the web.\n")
+        write_file(store, "web/base.py", "import os\n\n\ndef open_store(path):\n" + "    step = os.path\n" * 40)
+        write_file(store, "web/use.py", _USE * 2)
+        write_file(store, "tests/test_base.py", _USE * 3)
+        index_artifacts(store)
+        paths = [hit.path for hit in found(store, asked).hits]
+    assert paths[:3] == ["web/base.py", "web/use.py", "tests/test_base.py"]
+
+
+def test_a_name_in_its_own_case_is_preferred(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        write_file(store, "a.py", "def request(x):\n    return x\n" * 3)
+        write_file(store, "b.py", "class Request:\n" + "    x = 1\n" * 30)
+        index_artifacts(store)
+        assert found(store, "Request").hits[0].path == "b.py"
+
+
+def test_an_explanation_says_that_a_name_is_defined_and_that_a_test_counts_less(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        write_file(store, "base.py", "def open_store():\n    pass\n")
+        write_file(store, "tests/test_base.py", _USE)
+        index_artifacts(store)
+        hits = found(store, "open_store", is_explained=True).hits
+    said = ["\n".join(hit.explanation.lines()) for hit in hits if hit.explanation is not None]
+    assert "'open_store' defined here" in said[0] and "a test, and" in said[1]
+
+
+@each_row(
+    "text, names",
+    [
+        ("open_store", "open_store"),
+        ("Store", "Store"),
+        ("store", "store"),
+        ("Store.open", "open"),
+        ("std::vector", "vector"),
+        ("how do I open a store", ""),
+        ("fix getUserById now", "getUserById"),
+        ("why does save( fail", "save"),
+        ("The end. Then more.", ""),
+        ("two words", ""),
+    ],
+)
+def test_only_what_no_prose_has_is_a_name_among_other_words(text: str, names: str) -> None:
+    assert list(query_names(parse_query(text))) == names.split()
+
+
+_TESTS = (
+    "tests/a.py", "web/test_a.py", "a/a_test.go", "a.test.js", "a.spec.ts", "src/test/java/A.java", "ATest.java",
+    "spec/a.rb", "a/__tests__/b.js", "conftest.py",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", _TESTS)
+def test_the_usual_paths_of_tests_are_known(path: str) -> None:
+    assert is_test(path)
+
+
+@pytest.mark.parametrize("path", ["web/testing_tools.py", "latest.py", "contest.py", "protest/a.py", "test.md", ""])
+def test_other_paths_are_no_tests(path: str) -> None:
+    assert not is_test(path)
