@@ -112,13 +112,18 @@ def _meanings(text: str) -> list[NamedFile]:
 def with_rows_of_files(
     engine: Engine, statistics: Statistics, plan: Plan, scope: Scope, found: Candidates, named: list[list[NamedFile]]
 ) -> tuple[Candidates, list[frozenset[int]]]:
-    """All candidates with the rows of files that a query names; and the documents that come first, by groups."""
+    """All candidates with the rows of files that a query names; and the documents that come first, by groups.
+
+    Where phrases are required, a name finds no file that is without them.
+    """
+    if plan.required:
+        return found, []
     rows = {row.rowid: row for row in found.rows}
     groups: list[frozenset[int]] = []
     scorer = Scorer(engine, plan.terms, statistics.average_length, plan.tuning)
     for meanings in named:
         for meaning in meanings:
-            owner_ids = _owners(engine, scope, meaning)
+            owner_ids = _owners(engine, plan, scope, meaning)
             if not owner_ids:
                 continue
             own = engine.rows(RowQuery(_phrase(meaning.parts[-1:]), scope._replace(document_ids=owner_ids)), _MOST_ROWS)
@@ -136,12 +141,12 @@ def _phrase(parts: tuple[str, ...]) -> PhraseClause:
     return PhraseClause("/".join(parts), "path")
 
 
-def _owners(engine: Engine, scope: Scope, named: NamedFile) -> frozenset[int]:
+def _owners(engine: Engine, plan: Plan, scope: Scope, named: NamedFile) -> frozenset[int]:
     """The documents whose path ends as a file was named, or as much of it as there is."""
     for parts in dict.fromkeys((named.parts[-2:], named.parts[-1:])):
         if named.is_module and len(parts) < min(2, len(named.parts)):
             break
-        found = engine.rows(RowQuery(_phrase(parts), scope), _MOST_ROWS)
+        found = engine.rows(RowQuery(_phrase(parts), scope, excluded=plan.excluded), _MOST_ROWS)
         ends: dict[int, int] = {}
         for id_, parent in engine.parents({row[1] for row in found}).items():
             if end := _common_end(parent.path, named):
