@@ -194,7 +194,7 @@ def _cut_code(text: str, start: int, end: int) -> int:
 
     What stands directly below a comment or a decorator belongs to it.
     """
-    if end - start <= MAX_CHARS:
+    if start + MAX_CHARS >= end:
         return end
     low, high = start + CUT_WINDOW[0], start + CUT_WINDOW[1]
     best, least = 0, (DEEPEST_INDENT * 10, True, 0)
