@@ -137,7 +137,7 @@ def main() -> None:
     for path, language, text in _files(options.folders):
         counts = counted[language]
         began = time.process_time()
-        passages = cutter.split_passages(text, path)
+        passages: list[Any] = cutter.split_passages(text, path)
         seconds[language] += time.process_time() - began
         starts, definitions = true_starts(text, language)
         lines = text.split("\n")
@@ -145,7 +145,7 @@ def main() -> None:
         counts["chars"] += len(text)
         first_lines: list[int] = []
         for passage in passages:
-            line = passage.start_line
+            line: int = passage.start_line
             while line < passage.end_line and not lines[line - 1].strip():
                 line += 1
             counts["passages"] += 1
