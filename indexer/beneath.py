@@ -1,4 +1,4 @@
-"""Files beneath a root: the paths that name them, and the one function that opens them.
+"""Files beneath a root: the one function that opens them.
 
     with Root("/home/me/shop") as root:
         root.open("artifacts/auth.md")           descriptor and stat of a regular file
@@ -18,7 +18,6 @@ import errno
 import os
 import stat
 
-from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -263,63 +262,6 @@ def _out_of_the_root(path: str) -> OSError:
     return OSError(errno.EXDEV, "a link out of the tree", path)
 
 
-def contained_path(root: str, path: str) -> str:
-    """The path relative to the root, with `/`; the file need not exist.
-
-    Raises UsageError for an absolute path, one that leaves the root (by `..` or through a link), or an
-    empty one.
-    """
-    if not path.strip():
-        raise UsageError("The file's path is empty.", "Give a path relative to the root.")
-    if _has_hidden_characters(path):
-        raise UsageError(
-            f"{path!a} is not a path that can be stored.",
-            "Rename the file: a name is one line of printable characters in UTF-8.",
-        )
-    slashed = path.replace("\\", "/")
-    if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
-        raise UsageError(
-            f"'{path}' is an absolute path.", f"Give it relative to the root, which is {root}; --root changes it."
-        )
-    real_root = os.path.realpath(root)
-    real = os.path.realpath(os.path.join(real_root, slashed))
-    if not is_inside(real_root, real) or real == real_root:
-        raise UsageError(
-            f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..' or links that leave it."
-        )
-    normal = os.path.normpath(slashed)
-    if normal == ".." or normal.startswith("../"):
-        raise UsageError(f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..'.")
-    return normal.replace(os.sep, "/")
-
-
-def portable_path(path: str) -> str:
-    """A path from another store, as it is: what names no file below any root is refused.
-
-    Links are not looked at, as they may lead elsewhere here. Raises UsageError for a path that is absolute, leaves
-    by `..`, is empty or is more than one line.
-    """
-    slashed = path.replace("\\", "/")
-    if not path.strip():
-        raise UsageError("its path is empty")
-    if _has_hidden_characters(path):
-        raise UsageError(f"its path {path!a} is not one line of printable characters")
-    if slashed.startswith("/") or slashed[1:3] == ":/":
-        raise UsageError(f"'{path}' is an absolute path")
-    if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
-        raise UsageError(f"'{path}' leads out of the root")
-    return path
-
-
 def is_inside(folder: str, path: str) -> bool:
     """Whether a real path is the folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _has_hidden_characters(path: str) -> bool:
-    """Whether a path has what breaks a line, hides or reorders, or is no UTF-8: Unicode's categories C."""
-    if path.isprintable():
-        return False
-    import unicodedata  # noqa: PLC0415  such names are rare
-
-    return any(unicodedata.category(character)[0] == "C" for character in path)

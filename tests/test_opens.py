@@ -30,6 +30,7 @@ PERMITTED = {
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
     "cli/actions/upkeep/crowd.py _save": "makes a file in a temporary folder of its own",
     "cli/bazinga/place.py _make_empty_file": "makes a database where the predecessor would",
+    "indexer/store/known_stores.py alone_in": "a folder of the user's own, to lock it",
     "indexer/store/known_stores.py write_privately": "makes a file in the user's own state folder",
     # what the user's own state folder holds: opened without following a link or waiting, and its owner is checked
     "indexer/store/location.py _is_known": "whether the user trusts a store: on each call",

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.indexer.beneath import contained_path
+from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.links.annotations import Governor, trace_path
 from ctxrank.indexer.links.check import CheckReport, check_tree, counted
@@ -115,8 +115,9 @@ def _suggestion_note(one: Suggestion, patch: Patch) -> str:
     tasks = ", ".join(dict.fromkeys(seen.task for seen in one.sightings))
     where = ", ".join(f"{seen.receipt} (rank {seen.rank})" for seen in one.sightings[:_NAMED_RECEIPTS])
     verb = "add it by hand to" if one in patch.by_hand else "into"
+    why = f" ({patch.by_hand[one]})" if one in patch.by_hand else ""
     times = f"found {len(one.sightings)} times for {tasks}"
-    return f"{one.id} {verb} {one.list} of {one.into}: {times}; receipts {where}"
+    return f"{one.id} {verb} {one.list} of {one.into}{why}: {times}; receipts {where}"
 
 
 def _suggestion_json(one: Suggestion, patch: Patch) -> dict[str, object]:

@@ -9,9 +9,11 @@ from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records import packages as records
 from ctxrank.indexer.records.packages import Consumer, NewPackage, Package
+from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.ids import PACKAGE, own_ref, public_id
+from ctxrank.indexer.store.freshness import ELSEWHERE
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, own_ref, public_id
 
 
 def save(
@@ -63,10 +65,11 @@ def list_(
             store.primary, session=session, group=group, type_=type_, priority=priority,
             include_superseded=superseded, limit=limit,
         )  # fmt: skip
+        states = {package.id: state_of(store, DocumentRef(PACKAGE, package.id)) for package in found}
     return list_reply(
         found,
-        lambda: {"packages": [_package_json(package) for package in found]},
-        (line for package in found for line in _package_lines(call, package)),
+        lambda: {"packages": [_package_json(package, states[package.id]) for package in found]},
+        (line for package in found for line in _package_lines(call, package, states[package.id])),
         "no packages.",
     )
 
@@ -76,9 +79,10 @@ def show(call: Call, package_id: str) -> Reply:
     with call.open() as store:
         package = records.get_package(store.primary, package_number(store.primary, package_id))
         consumers = records.consumers_of(store.primary, package.id)
+        state = state_of(store, DocumentRef(PACKAGE, package.id))
     return Reply(
-        lambda: {"package": _package_json(package), "consumers": [_consumer_json(one) for one in consumers]},
-        _details(call, package, consumers),
+        lambda: {"package": _package_json(package, state), "consumers": [_consumer_json(one) for one in consumers]},
+        _details(call, package, state, consumers),
     )
 
 
@@ -113,16 +117,17 @@ def package_number(database: apsw.Connection, text: str) -> int:
     return ref.number
 
 
-def _package_lines(call: Call, package: Package) -> Iterator[str]:
+def _package_lines(call: Call, package: Package, file_state: str) -> Iterator[str]:
     where = "/".join(part for part in (package.session, package.group) if part)
     marker = f" (superseded by {public_id(PACKAGE, package.superseded_by)})" if package.superseded_by else ""
+    marker = f" ({ELSEWHERE}){marker}" if file_state == "elsewhere" else marker
     about = shown(f"[{package.priority}] {package.type} · {package.path}{marker}")
     yield f"{call.bold(public_id(PACKAGE, package.id))} {about}"
     yield f"   {call.dim(shown(f'{where} · {format_day(package.created_at)}'))} · {shown(package.summary)}"
 
 
-def _details(call: Call, package: Package, consumers: Iterable[Consumer]) -> Iterator[str]:
-    yield from _package_lines(call, package)
+def _details(call: Call, package: Package, file_state: str, consumers: Iterable[Consumer]) -> Iterator[str]:
+    yield from _package_lines(call, package, file_state)
     yield f"   scope {package.scope}, version {package.version}, by {shown(package.producer)}"
     if package.superseded_by:
         yield f"   superseded by {public_id(PACKAGE, package.superseded_by)}"
@@ -136,8 +141,9 @@ def _consumption(consumer: Consumer) -> str:
     return f"consumed at iteration {consumer.iteration}, {format_us(consumer.consumed_at)}"
 
 
-def _package_json(package: Package) -> dict[str, object]:
+def _package_json(package: Package, file_state: str) -> dict[str, object]:
     value = package._asdict()
+    value["file_state"] = file_state or None
     value["file_path"] = value.pop("path")
     value["session_id"] = value.pop("session")
     value["group_id"] = value.pop("group")

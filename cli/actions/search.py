@@ -7,6 +7,7 @@ from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
@@ -195,13 +196,18 @@ def _text_lines(call: Call, result: "SearchResult") -> Iterator[str]:
         yield f"exact: {'yes' if result.is_exact else 'likely, not proven'}"
 
 
+_FILE_STATES = {
+    "changed": " (changed since it was indexed)", "missing": " (the file is gone)", "elsewhere": f" ({ELSEWHERE})",
+}  # fmt: skip
+
+
 def _hit_lines(call: Call, place: int, hit: Hit) -> Iterator[str]:
     where = "/".join(part for part in (hit.session, hit.group) if part)
     score = "" if hit.score is None else f"score {hit.score:.3f}"
     facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score]
     yield f"{place}. {call.bold(one_line(hit.title))}"
     yield f"   {call.dim(one_line(' · '.join(fact for fact in facts if fact)))}"
-    state = {"changed": " (changed since it was indexed)", "missing": " (the file is gone)"}.get(hit.file_state, "")
+    state = _FILE_STATES.get(hit.file_state, "")
     if hit.superseded_by:
         state += f" (superseded by {hit.superseded_by})"
     if hit.path:

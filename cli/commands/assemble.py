@@ -8,7 +8,8 @@ _PACKAGE_FIELDS = {
     "passages": [
         {"id": "integer", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
     ],
-    "label": "string?", "reason": "string", "file_state": ("changed", "missing", "current", None), "created_at": "time",
+    "label": "string?", "reason": "string", "file_state": ("changed", "missing", "current", "elsewhere", None),
+    "created_at": "time",
     "explanation": Nullable(EXPLANATION),
 }  # fmt: skip
 _LINKED_FIELDS = {"id": "string", "type": "string", "title": "string", "level": "string", "tier": "string"}

@@ -8,6 +8,7 @@ _PACKAGE_FIELDS = {
     "priority": ("low", "medium", "high", "critical"), "scope": ("group", "global"), "summary": "string",
     "size_bytes": "integer?", "version": "integer", "supersedes": "integer?", "superseded_by": "integer?",
     "created_at": "time", "session_id": "string", "group_id": "string?",
+    "file_state": ("current", "changed", "missing", "elsewhere", None),
 }  # fmt: skip
 _CONSUMER_FIELDS = {"agent": "string", "iteration": "integer?", "consumed_at": "time?"}
 _SESSION_FIELDS = {

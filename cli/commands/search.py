@@ -6,7 +6,7 @@ _HIT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "path": "string", "score": "number?", "snippet": "string",
     "session_id": "string?", "group_id": "string?", "priority": "string?", "created_at": "time",
     "superseded_by": "id?", "agent": "string?", "type": "string?",
-    "file_state": ("current", "changed", "missing", None),
+    "file_state": ("current", "changed", "missing", "elsewhere", None),
     "passages": [
         {
             "id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "snippet": "string",
@@ -21,6 +21,7 @@ _DOCUMENT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "body?": "string", "path": "string", "agent": "string",
     "type": "string", "priority": "string", "created_at": "time", "superseded_by": "id?", "tokens": "integer",
     "counter": "string", "session_id": "string?", "group_id": "string?", "details": {"*": "string"},
+    "file_state": ("current", "changed", "missing", "elsewhere", None),
     "passages?": [{"id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}],
 }  # fmt: skip
 

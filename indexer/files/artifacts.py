@@ -15,6 +15,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
+from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import Passage, split_passages
 
@@ -101,18 +102,32 @@ def root_id(change: Change, root: str, project_root: str) -> int:
 _ARTIFACT_QUERY = """
     SELECT id, root_id, path, state, reason, size_bytes, mtime_ns, inode, sha256, ruleset, indexed_at
       FROM artifacts
+     WHERE root_id = ?
 """
 
 
 def artifact_at(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
-    """The artifact row of a path under a root."""
-    return read_row(connection, f"{_ARTIFACT_QUERY} WHERE root_id = ? AND path = ?", (root, path), Artifact)
+    """The artifact of this machine that a path under a root is."""
+    return read_row(connection, f"{_ARTIFACT_QUERY} AND path = ? AND reason <> ?", (root, path, ELSEWHERE), Artifact)
 
 
 def known_artifacts(connection: apsw.Connection, root: int) -> dict[str, Artifact]:
-    """All artifacts of a root by path, in one query."""
-    rows = read_rows(connection, f"{_ARTIFACT_QUERY} WHERE root_id = ?", (root,), Artifact)
+    """All artifacts of this machine under a root by path, in one query."""
+    rows = read_rows(connection, f"{_ARTIFACT_QUERY} AND reason <> ?", (root, ELSEWHERE), Artifact)
     return {artifact.path: artifact for artifact in rows}
+
+
+def artifact_elsewhere(connection: apsw.Connection, root: int, path: str) -> Artifact | None:
+    """What another store exported of a path."""
+    return read_row(connection, f"{_ARTIFACT_QUERY} AND path = ? AND reason = ?", (root, path, ELSEWHERE), Artifact)
+
+
+def _make_room(change: Change, root: int, path: str) -> None:
+    """Remove what another store exported of a path: a path is one artifact, and this machine has a file there now."""
+    known = artifact_elsewhere(change.connection, root, path)
+    if known is not None:
+        release(change, known.id)
+        change.connection.execute("DELETE FROM artifacts WHERE id = ?", (known.id,))
 
 
 def packaged_ids(connection: apsw.Connection) -> set[int]:
@@ -122,10 +137,7 @@ def packaged_ids(connection: apsw.Connection) -> set[int]:
 
 
 # What another store exported has its own text, and its file is not this machine's.
-_FILE_IS_HERE = """
-    id NOT IN (SELECT target_id FROM imported_rows
-                WHERE kind = 'package' AND source GLOB 'jsonl:*' AND source <> 'jsonl:' || (SELECT uuid FROM store))
-"""
+_FILE_IS_HERE = f"id NOT IN ({PACKAGES_ELSEWHERE})"
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:
@@ -139,6 +151,7 @@ def awaited_paths(connection: apsw.Connection) -> set[str]:
 def record(change: Change, root: int, prepared: PreparedFile) -> int:
     """Write the artifact's row as the file is now; returns its id. Its passages are put by its owners."""
     file = prepared.file
+    _make_room(change, root, prepared.path)
     change.connection.execute(
         """
         INSERT INTO artifacts (root_id, path, state, size_bytes, mtime_ns, inode, sha256, encoding, ruleset, indexed_at)
@@ -159,6 +172,7 @@ def record(change: Change, root: int, prepared: PreparedFile) -> int:
 
 def record_skipped(change: Change, root: int, path: str, stamp: FileStamp, reason: str, sha256: str) -> None:
     """Write the row of a file that has no text for us, so that it is not read again while it stays as it is."""
+    _make_room(change, root, path)
     change.connection.execute(
         """
         INSERT INTO artifacts (root_id, path, state, reason, size_bytes, mtime_ns, inode, indexed_at, sha256, ruleset)

@@ -20,6 +20,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
+from ctxrank.indexer.files.paths import UNSHOWN, unmistakable
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
@@ -30,6 +31,7 @@ from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.lines import is_one_line
 from ctxrank.indexer.text.tokens import TokenCounter
 from ctxrank.indexer.text.vocabulary import local_counter
 
@@ -58,6 +60,7 @@ class IndexReport(NamedTuple):
     skipped: tuple[Skipped, ...]
     stale_roots: tuple[str, ...]  # folders that cannot be looked at now
     refused_roots: tuple[str, ...]  # folders that the store names, and the user did not
+    made_room: tuple[str, ...]  # what another store exported of that path went: a file is here now
     passages_written: int
     files_read: int
     bytes_read: int
@@ -193,6 +196,7 @@ class _Scan:
         self._skipped: list[Skipped] = []
         self._stale_roots: list[str] = []
         self._refused_roots: list[str] = []
+        self._made_room: list[str] = []
         self._unchanged = self._passages = self._files = self._bytes = self._unfollowed = 0
 
     def plan(self, root: _Root, starts: tuple[str, ...]) -> Changes | None:
@@ -217,11 +221,11 @@ class _Scan:
             if artifact.state in ("indexed", "stale") and artifact.size_bytes:
                 self._movable.setdefault(artifact.sha256, []).append(artifact)
         if not starts or "" in starts:
-            entries = self._not_purged(walk(root.folder))
+            entries = self._storable(walk(root.folder))
             return compare(root.folder, entries, known, followed=packaged, awaited=self._awaited)
         within = {path: artifact for path, artifact in known.items() if _is_below(path, starts)}
         awaited = [path for path in self._awaited if _is_below(path, starts)]
-        entries = self._not_purged(_walk_all(root.folder, starts, [*within, *awaited]))
+        entries = self._storable(_walk_all(root.folder, starts, [*within, *awaited]))
         return compare(root.folder, entries, within, followed=packaged, awaited=awaited)
 
     def _mark_stale(self, root: _Root, known: dict[str, Artifact], reason: str) -> None:
@@ -231,10 +235,12 @@ class _Scan:
                 assert root.id is not None, "a root with artifacts has an id"
                 artifacts.mark_root_stale(change, root.id, reason)
 
-    def _not_purged(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Without the files that were purged: of those the store knows nothing, and the report says why."""
+    def _storable(self, entries: Iterable[Entry]) -> Iterator[Entry]:
+        """Without files that were purged, and names that read like others': the report says why."""
         for entry in entries:
-            if not self._blocklist.holds_path(entry.path):
+            if isinstance(entry, FoundFile) and not is_one_line(entry.path):
+                self._skipped.append(Skipped(unmistakable(entry.path), UNSHOWN))
+            elif not self._blocklist.holds_path(entry.path):
                 yield entry
             elif isinstance(entry, FoundFile):
                 self._skipped.append(Skipped(entry.path, "purged"))
@@ -286,6 +292,9 @@ class _Scan:
 
     def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
         (found, known), (stamp, sha256, outcome), prepared = draft
+        is_taken_in = known is None and (prepared is not None or sha256 != "")
+        if is_taken_in and artifacts.artifact_elsewhere(change.connection, root_id, found.path) is not None:
+            self._made_room.append(root.shown(found.path))
         if prepared is not None:
             self._apply_text(change, root, root_id, prepared, known)
         elif isinstance(outcome, ReadSkip):
@@ -363,6 +372,7 @@ class _Scan:
             skipped=tuple(sorted(self._skipped)),
             stale_roots=tuple(self._stale_roots),
             refused_roots=tuple(self._refused_roots),
+            made_room=tuple(sorted(self._made_room)),
             passages_written=self._passages,
             files_read=self._files,
             bytes_read=self._bytes,

@@ -5,10 +5,10 @@ import os
 import apsw
 
 from ctxrank.indexer.agents import normalise_agent
-from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session

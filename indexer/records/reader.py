@@ -6,6 +6,7 @@ from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.documents import document_id
+from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
 
@@ -38,14 +39,16 @@ class ShownDocument(NamedTuple):
     tokens: int
     counter: str
     passages: tuple[ShownPassage, ...]
+    file_state: str = ""  # current, changed, missing, elsewhere; '' for none
     details: tuple[tuple[str, str], ...] = ()  # what a record of this kind has beside a text, by name
 
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
         where = "/".join(part for part in (self.session, self.group) if part)
         replaced = f"superseded by {public_id(PACKAGE, self.superseded_by)}" if self.superseded_by else ""
+        path = f"{self.path} ({ELSEWHERE})" if self.file_state == "elsewhere" else self.path
         return [
-            self.id, self.priority, self.type, self.agent, where, format_us(self.created_at), self.path, replaced,
+            self.id, self.priority, self.type, self.agent, where, format_us(self.created_at), path, replaced,
         ]  # fmt: skip
 
     def as_json(self) -> dict[str, object]:
@@ -55,6 +58,7 @@ class ShownDocument(NamedTuple):
         value["group_id"] = value.pop("group")
         value["created_at"] = format_us(self.created_at)
         value["superseded_by"] = public_id(PACKAGE, self.superseded_by) if self.superseded_by else None
+        value["file_state"] = self.file_state or None
         value["details"] = dict(self.details)
         value["passages"] = [passage._asdict() | {"id": public_id("passage", passage.id)} for passage in self.passages]
         return value
@@ -89,8 +93,18 @@ def read_document(store: Store, ref: DocumentRef, *, with_passages: bool) -> Sho
     kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens, counter = row
     return ShownDocument(
         str(ref), kind, title, body, path, session, group, agent, type_, priority, created_at, superseded_by, tokens,
-        counter, passages, tuple(_details(store, ref)),
+        counter, passages, state_of(store, ref), tuple(_details(store, ref)),
     )  # fmt: skip
+
+
+def state_of(store: Store, ref: DocumentRef) -> str:
+    """The state of the file of a package or an artifact: see `file_state`."""
+    if ref.kind == "artifact":
+        return file_state(store, ref.number)
+    if ref.kind != PACKAGE:
+        return ""
+    artifact_id = store.primary.execute("SELECT artifact_id FROM packages WHERE id = ?", (ref.number,)).get
+    return file_state(store, artifact_id, ref.number)
 
 
 # What the own table of a kind tells beside the document: (what it is called, its column).

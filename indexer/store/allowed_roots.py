@@ -14,7 +14,7 @@ import apsw
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.store.connection import read_column
-from ctxrank.indexer.store.known_stores import make_folder_of_ours, write_privately
+from ctxrank.indexer.store.known_stores import alone_in, make_folder_of_ours, write_privately
 from ctxrank.indexer.store.location import Location, main_worktree
 from ctxrank.indexer.store.trust import has_name_of_another, identity_of, read_state
 
@@ -63,8 +63,9 @@ def allow(location: Location, connection: apsw.Connection, folder: str) -> None:
         if not path:
             raise FileNotFoundError(2, "there is no home folder")
         make_folder_of_ours(os.path.dirname(path))
-        text = read_state(path) or _HEADER
-        write_privately(path, f"{text.rstrip()}\n{identity_of(connection).uuid}\t{real}\n")
+        with alone_in(os.path.dirname(path)):
+            text = read_state(path) or _HEADER
+            write_privately(path, f"{text.rstrip()}\n{identity_of(connection).uuid}\t{real}\n")
     except OSError as error:
         raise CtxrankError(
             f"{path or 'The configuration'} cannot be written: {error.strerror}.",

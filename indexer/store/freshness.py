@@ -4,18 +4,30 @@ import os
 
 from ctxrank.indexer.store.store import Store
 
+# Packages that another store exported, and that were not saved again here.
+PACKAGES_ELSEWHERE = """
+    SELECT target_id FROM imported_rows
+     WHERE source > 'jsonl:' AND source < 'jsonl;' AND source <> 'jsonl:' || (SELECT uuid FROM store)
+       AND kind = 'package'
+"""
+# The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
+ELSEWHERE = "its file is on another machine"
 
-def file_state(store: Store, artifact_id: int | None) -> str:
-    """Whether an artifact on disk is what was indexed: current, changed, missing; '' where there is none,
-    or none that may be looked at.
+
+def file_state(store: Store, artifact_id: int | None, package_id: int | None = None) -> str:
+    """Whether an artifact on disk is what was indexed: current, changed, missing; elsewhere for what another store
+    exported, of which no file here is looked at; '' where there is none, or none that may be looked at.
 
     A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
     """
     if artifact_id is None:
-        return ""
+        if package_id is None:
+            return ""
+        query = f"SELECT ? IN ({PACKAGES_ELSEWHERE})"
+        return "elsewhere" if store.primary.execute(query, (package_id,)).get else ""
     row = store.primary.execute(
         """
-        SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256
+        SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason
           FROM artifacts AS a JOIN roots AS r ON r.id = a.root_id
          WHERE a.id = ?
         """,
@@ -23,7 +35,9 @@ def file_state(store: Store, artifact_id: int | None) -> str:
     ).fetchone()
     if row is None:
         return ""
-    root, path, size, mtime_ns, inode, sha256 = row
+    root, path, size, mtime_ns, inode, sha256, came = row
+    if came == ELSEWHERE:
+        return "elsewhere"
     folder: str | None = store.location.project
     if root != ".":
         from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: few have other roots

@@ -6,7 +6,9 @@ $XDG_STATE_HOME/ctxrank        700, its owner's alone
 
 import contextlib
 import errno
+import fcntl
 import os
+import time
 from collections.abc import Iterator
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
@@ -27,6 +29,9 @@ from ctxrank.indexer.store.trust import (
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store
+
+
+_MAX_WAIT_S, _PAUSE_S = 5.0, 0.01  # a file is replaced in milliseconds
 
 
 def new_token() -> str:
@@ -107,8 +112,9 @@ def remember(identity: Identity, primary: str) -> None:
         make_folder_of_ours(folder)
         make_folder_of_ours(stores)
         place = _shown(primary)
-        others = [line for line in read_state(path).split("\n") if line and line.partition(" ")[2] != place]
-        write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
+        with alone_in(stores):
+            others = [line for line in read_state(path).split("\n") if line and line.partition(" ")[2] != place]
+            write_privately(path, "".join(f"{line}\n" for line in [*others, f"{identity.token} {place}"]))
     except OSError as error:
         raise CtxrankError(f"The store cannot be noted as yours in {stores}: {error.strerror}.", step) from error
 
@@ -123,6 +129,27 @@ def make_folder_of_ours(folder: str) -> None:
     info = os.stat(folder)
     if info.st_uid not in own_ids() or info.st_mode & OTHERS_WRITE:
         raise PermissionError(errno.EPERM, "others own that folder, or can write it", folder)
+
+
+@contextlib.contextmanager
+def alone_in(folder: str) -> Iterator[None]:
+    """What reads a file of that folder and replaces it: no other process does so meanwhile. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        deadline = time.monotonic() + _MAX_WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+            except OSError:  # a file system without locks
+                break
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_privately(path: str, text: str) -> None:

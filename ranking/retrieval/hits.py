@@ -73,7 +73,7 @@ class FoldedHit(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One file, package or record that matched; `file_state` is current, changed, missing, or '' for none.
+    """One file, package or record that matched; `file_state` as freshness.py says it.
 
     The score is None in a list by filters alone. `marks` are the marked words of the snippet, with their marks.
     """
@@ -153,8 +153,8 @@ def make_hit(
         group=parent.group, agent=parent.agent, type=parent.type, priority=parent.priority,
         created_at=parent.created_at,
         superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
-        file_state=file_state(store, parent.artifact_id), passages=passages, explanation=explanation,
-        marks=snippet.marks,
+        file_state=file_state(store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None),
+        passages=passages, explanation=explanation, marks=snippet.marks,
     )  # fmt: skip
 
 

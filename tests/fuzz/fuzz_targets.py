@@ -21,13 +21,14 @@ from collections.abc import Callable, Generator
 
 from ctxrank.cli.bazinga.database.source import read_predecessor
 from ctxrank.cli.main import run
-from ctxrank.indexer.beneath import contained_path, is_inside, portable_path
+from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.parse.capture import capture_file
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign, terms_of
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.links.artifact import level_texts

@@ -1,13 +1,14 @@
 """Imported files that no package points to.
 
-One that is here is indexed as it is. One that is not becomes an artifact that is missing, with the passages
-it was exported with: a scan reads it as soon as it is there.
+Of an export of this very store: one that is here is indexed as it is; one that is not becomes an artifact that is
+missing, with the passages it was exported with, and a scan reads it as soon as it is there. What another store exported
+has its own text and is said to be elsewhere. A path is one artifact: ours stays where it is known, and theirs makes
+room, as an artifact of its own and with a note, as soon as a file is indexed there.
 """
 
 import os
 from collections.abc import Iterable
 
-from ctxrank.indexer.beneath import contained_path, portable_path
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals
@@ -17,9 +18,11 @@ from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages,
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.store import Change
 
 ARTIFACT = "artifact"
@@ -69,6 +72,10 @@ class ArtifactImport:
         change.blocklist.refuse(ARTIFACT, row.path)
         root = self._run.root_id(change)
         known = artifacts.artifact_at(change.connection, root, row.path)
+        if known is None and not self._files.are_here:
+            known = artifacts.artifact_elsewhere(change.connection, root, row.path)
+        elif known is not None and not self._files.are_here:
+            self._files.kept.add(row.path)
         if known is not None and (known.state != "missing" or (row.prepared is None and known.id != target)):
             return Written(known.id, is_change=False)
         if row.prepared is not None:
@@ -79,7 +86,11 @@ class ArtifactImport:
             return Written(target, is_change=False)  # removed here
         if known is not None and artifacts.package_owners(change.connection, known.id):
             return Written(known.id, is_change=False)
-        artifact_id = known.id if known is not None else _make_missing(change, root, row)
+        artifact_id = (
+            known.id
+            if known is not None
+            else _make_missing(change, root, row, NOT_HERE if self._files.are_here else ELSEWHERE)
+        )
         document_id = documents.put(
             change,
             documents.Document(
@@ -91,10 +102,10 @@ class ArtifactImport:
         return Written(artifact_id)
 
 
-def _make_missing(change: Change, root: int, row: _Artifact) -> int:
+def _make_missing(change: Change, root: int, row: _Artifact, reason: str) -> int:
     change.connection.execute(
         "INSERT INTO artifacts (root_id, path, state, reason, size_bytes, indexed_at)"
         " VALUES (?, ?, 'missing', ?, ?, ?)",
-        (root, row.path, NOT_HERE, row.size_bytes, now_us()),
+        (root, row.path, reason, row.size_bytes, now_us()),
     )
     return change.connection.last_insert_rowid()

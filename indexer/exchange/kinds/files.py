@@ -3,10 +3,10 @@
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 
-from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
 
 # Packages that share a file are mostly neighbours.
@@ -24,6 +24,7 @@ class Files:
         self.are_here = are_here
         self.indexed: set[str] = set()
         self.missing: set[str] = set()
+        self.kept: set[str] = set()  # another store has them, too: ours stay
         self._run = run
         self._is_read = is_read
         self._root = run.store.location.root
@@ -58,6 +59,8 @@ class Files:
         """What a person should know about files that were not indexed."""
         if self._outside:
             yield f"{self._outside} paths lead out of {self._root} through links: imported without their files."
+        if self.kept:
+            yield f"{len(self.kept)} files are known here by the same path: what this store has of them stays."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
             yield f"{count} files are not indexed: {reason}."
 

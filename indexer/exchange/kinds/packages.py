@@ -8,7 +8,6 @@ that is here is read, and one that comes later is awaited.
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer.beneath import portable_path
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
@@ -18,6 +17,7 @@ from ctxrank.indexer.exchange.ledger import row_digest
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
 from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import portable_path
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide

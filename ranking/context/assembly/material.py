@@ -7,7 +7,7 @@ anything is truncated, counted or packed.
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.freshness import file_state
+from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import memory
@@ -24,7 +24,7 @@ from ctxrank.ranking.context.assembly.request import (
 )
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
-FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone"}
+FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
 class Spawn(NamedTuple):
@@ -145,7 +145,7 @@ def _package(spawn: Spawn, ranked: RankedPackage) -> PackageMaterial:
         stored = _stored_passages(spawn, package.document_id, None if detail == "full" else ranked)
         count = _passage_count(spawn, package.document_id)
         passages = _by_preference(stored, ranked, is_full=detail == "full")
-    state = file_state(spawn.store, _artifact_of(spawn, package.id))
+    state = file_state(spawn.store, _artifact_of(spawn, package.id), package.id)
     labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state))))
     why = reason(package, ranked.words, spawn.group)
     shown = IncludedPackage(

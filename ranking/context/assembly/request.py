@@ -84,7 +84,7 @@ class IncludedPackage(NamedTuple):
     reason: str
     created_at: int
     explanation: "Explanation | None"
-    file_state: str = ""  # current, changed, missing, or '' for none
+    file_state: str = ""  # current, changed, missing, elsewhere, or '' for none
 
 
 class IncludedPassage(NamedTuple):

@@ -18,6 +18,7 @@ from ctxrank.indexer.links.tree import Tree
 from ctxrank.indexer.records.receipts import Receipt, list_receipts
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import printable
 from ctxrank.ranking.context.links.closure import reach
 
 MIN_SIGHTINGS = 2
@@ -50,7 +51,7 @@ class Patch(NamedTuple):
 
     text: str
     held: tuple[Suggestion, ...]
-    by_hand: tuple[Suggestion, ...]
+    by_hand: dict[Suggestion, str]  # and why
 
 
 def suggest(
@@ -91,19 +92,19 @@ def make_patch(tree: Tree, suggestions: Iterable[Suggestion], mode: RedactionMod
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     held: list[Suggestion] = []
-    by_hand: list[Suggestion] = []
+    by_hand: dict[Suggestion, str] = {}
     for one in suggestions:
         if one.path not in before:
             before[one.path] = after[one.path] = _text_of(tree, one.path)
         made = with_link(one.path, after[one.path], one.list, one.id)
-        # A diff shows what is around the change.
-        if made is None or _shows_secret(unified_diff(one.path, before[one.path], made), mode):
-            by_hand.append(one)
+        reason = "" if made is None else _not_shown(unified_diff(one.path, before[one.path], made), mode)
+        if made is None or reason:
+            by_hand[one] = reason or "its frontmatter cannot be edited line by line"
         else:
             after[one.path] = made
             held.append(one)
     text = "".join(unified_diff(path, before[path], after[path]) for path in sorted(before))
-    return Patch(text, tuple(held), tuple(by_hand))
+    return Patch(text, tuple(held), by_hand)
 
 
 def _text_of(tree: Tree, path: str) -> str:
@@ -114,8 +115,14 @@ def _text_of(tree: Tree, path: str) -> str:
         return ""
 
 
-def _shows_secret(diff: str, mode: RedactionMode) -> bool:
-    return redact(diff, mode).text != diff
+def _not_shown(diff: str, mode: RedactionMode) -> str:
+    """Why a diff is not printed, '' where it is: it shows what is around the change."""
+    redacted = redact(diff, mode)
+    if redacted.rules:
+        return "a secret stands around the place"
+    # A patch is the file's own bytes, and some of them an output leaves out.
+    is_shown_whole = printable(redacted.text) == diff.replace("\r\n", "\n")
+    return "" if is_shown_whole else "around the place stand characters that no output shows"
 
 
 def _suggestions(graph: Graph, node: Node, times: list[Sighting]) -> Iterator[Suggestion]:

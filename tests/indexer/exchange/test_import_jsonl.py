@@ -27,6 +27,7 @@ from ctxrank.indexer.records.packages import consume, consumers_of, get_package,
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.passages import content_digest
 
@@ -226,7 +227,7 @@ def test_what_comes_from_elsewhere_has_its_own_text(store: Store, is_indexed: bo
     assert (report.files_indexed, report.files_missing) == (0, 1)
     for text in ("An okapi.\n", "An ibis, an okapi.\n", None):
         assert search_ids(store, "walrus") == ["package:1"]
-        assert found(store, "walrus").hits[0].file_state == ""
+        assert found(store, "walrus").hits[0].file_state == "elsewhere"
         index_artifacts(store)
         assert search_ids(store, "walrus") == ["package:1"]
         assert search_ids(store, "okapi") == ["artifact:1"]
@@ -262,14 +263,55 @@ def test_a_file_without_a_package_is_found_until_it_comes_and_goes(store: Store)
     bring(store, as_bytes(HEADER, {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}))
     for _ in range(2):
         hit = found(store, "pelican").hits[0]
-        assert (hit.id, hit.title, hit.file_state) == ("artifact:1", "p.txt", "missing")
+        assert (hit.id, hit.title, hit.file_state) == ("artifact:1", "p.txt", "elsewhere")
         assert index_artifacts(store).removed == ()
     path = write_file(store, "p.txt", "A puffin.\n")
-    index_artifacts(store)
-    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:1"])
+    report = index_artifacts(store)
+    assert (report.added, report.made_room) == (("p.txt",), ("p.txt",)), (
+        "it is said, and ours is an artifact of its own"
+    )
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:2"])
+    assert has_no_ghosts(store)
     path.unlink()
     assert index_artifacts(store).removed == ("p.txt",)
     assert search_ids(store, "puffin") == []
+
+
+def test_a_file_without_a_package_that_is_known_here_stays_ours(store: Store) -> None:
+    write_file(store, "p.txt", "A puffin.\n")
+    index_artifacts(store)
+    passages = [{"text": "A pelican.\n"}]
+    line = {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": passages}
+    report = bring(store, as_bytes(HEADER, line))
+    assert any("what this store has of them stays" in note for note in report.notes)
+    assert (search_ids(store, "pelican"), search_ids(store, "puffin")) == ([], ["artifact:1"])
+    assert found(store, "puffin").hits[0].file_state == "current"
+
+
+def test_a_package_that_is_saved_here_takes_no_text_of_another_stores_artifact(store: Store) -> None:
+    passages = [{"text": "A pelican.\n"}]
+    bring(store, as_bytes(HEADER, {"record": "artifact", "path": "a.md", "created_at": ISO, "passages": passages}))
+    save(store, "a.md", None, session="S")  # the file is not here
+    assert search_ids(store, "pelican") == ["artifact:1"]
+    write_file(store, "a.md", "An okapi.\n")
+    assert index_artifacts(store).made_room == ("a.md",)
+    assert (search_ids(store, "pelican"), search_ids(store, "okapi")) == ([], ["package:1"])
+    assert has_no_ghosts(store)
+
+
+def test_whose_file_it_is_is_said_wherever_a_package_is_shown(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    write_file(store, "a.md", "# Okapi\n\nAn okapi.\n")
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE, END))
+    shown: list[list[str]] = [
+        ["show", "package:1"], ["package", "show", "1"], ["package", "list"], ["search", "walrus"],
+        ["assemble", "--session", "S", "--agent", "developer", "--group", "G", "--task", "walrus"],
+    ]  # fmt: skip
+    for words in shown:
+        capsys.readouterr()
+        assert run(["--db", store.location.primary, *words]) == 0
+        assert ELSEWHERE in capsys.readouterr().out, words
+        assert run(["--db", store.location.primary, "--json", *words]) == 0
+        assert '"file_state": "elsewhere"' in capsys.readouterr().out, words
 
 
 def test_a_key_that_is_not_the_contents_own_is_not_believed(store: Store, other: Store) -> None:

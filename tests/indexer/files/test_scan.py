@@ -11,6 +11,7 @@ import pytest
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import scan
 from ctxrank.indexer.files.changes import LINK_OUT
+from ctxrank.indexer.files.paths import UNSHOWN, contained_path, portable_path
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
@@ -562,3 +563,18 @@ def test_a_folder_whose_ignore_file_cannot_be_rules_gets_nothing_new_and_loses_n
         (".", "not read, because its .gitignore has more than 10,000 patterns")
     ]
     assert (finds(store, "known"), finds(store, "top")) == (1, 0)
+
+
+@pytest.mark.parametrize("hidden", ["\u034f", "\ufe01", "\U000e0041", "\u200b", "\u202e", "\n", "\x1b"])
+def test_a_name_that_reads_like_another_is_passed_over_and_said(store: Store, tmp_path: Path, hidden: str) -> None:
+    put(tmp_path, "notes/plan.md", "# Plan\n")
+    put(tmp_path, f"notes/pl{hidden}an.md", "# Forged\n")
+    put(tmp_path, "\u2764\ufe0f.md", "# Heart\n")
+    report = index_artifacts(store)
+    assert report.added == ("notes/plan.md", "\u2764\ufe0f.md")
+    [(shown, reason)] = report.skipped
+    assert shown == f"notes/pl{ascii(hidden)[1:-1]}an.md" and reason == UNSHOWN
+    with pytest.raises(UsageError, match="not a path that can be stored"):
+        contained_path(str(tmp_path), f"notes/pl{hidden}an.md")
+    with pytest.raises(UsageError, match="not one line of printable characters"):
+        portable_path(f"notes/pl{hidden}an.md")

@@ -11,8 +11,8 @@ from builders import make_store, save, search_ids, write_file
 from tables import each_row
 
 from ctxrank.indexer.agents import AGENTS
-from ctxrank.indexer.beneath import contained_path
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
+from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.records.packages import (
     DEFAULT_CONSUMERS,
     PACKAGE_TYPES,

@@ -1,6 +1,8 @@
 """What a store says of folders elsewhere is no permission to read there: its user names them."""
 
 import os
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -10,9 +12,12 @@ from builders import Answer, answer_of, make_store, save
 from predecessor import PredecessorDb
 
 from ctxrank.cli.main import run
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.store import known_stores
 from ctxrank.indexer.store.allowed_roots import allow, allowed_folder
+from ctxrank.indexer.store.known_stores import alone_in
 from ctxrank.indexer.store.trust import identity_of
 
 KEY = "opensesame walrus"
@@ -225,3 +230,29 @@ def test_an_import_reads_files_only_where_a_folder_is_named(
 def test_a_scan_by_name_of_a_root_is_as_before(tmp_path: Path, ssh: Path) -> None:
     with create_store(str(tmp_path / "project"), root=str(ssh)) as store:
         assert index_artifacts(store).added == ("id_rsa",)
+
+
+def test_folders_that_are_named_at_the_same_moment_are_all_written_down(project: Path, tmp_path: Path) -> None:
+    folders = [tmp_path / f"folder{number}" for number in range(8)]
+    for folder in folders:
+        folder.mkdir()
+    command = [sys.executable, "-P", "-c", "from ctxrank.cli.entry import main; main()", "--root"]
+    begun = [
+        subprocess.Popen([*command, str(folder), "index"], cwd=project, stdout=subprocess.DEVNULL) for folder in folders
+    ]
+    assert [process.wait(60) for process in begun] == [0] * len(folders)
+    with make_store(project) as store:
+        for folder in folders:
+            assert allowed_folder(store.location, store.primary, str(folder)) == str(folder)
+
+
+def test_a_lock_that_is_never_let_go_ends_in_a_sentence(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config"
+    (config / "ctxrank").mkdir(parents=True, mode=0o700)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(config))
+    monkeypatch.setattr(known_stores, "_MAX_WAIT_S", 0.05)
+    with make_store(project) as store, alone_in(str(config / "ctxrank")), pytest.raises(CtxrankError) as refused:
+        allow(store.location, store.primary, str(tmp_path))
+    assert "CTXRANK_ROOT" in (refused.value.hint or "")

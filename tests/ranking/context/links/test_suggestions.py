@@ -159,7 +159,22 @@ def test_a_diff_that_would_show_a_secret_is_left_to_the_hand(
     assert run(["suggest-links", "--min", "1"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and "DEC-CURRENCY-002 add it by hand to decisions of TASK-042" in printed.err
-    assert SECRET not in printed.err
+    assert SECRET not in printed.err and "(a secret stands around the place)" in printed.err
+
+
+@pytest.mark.parametrize("hidden", ["\x1b[31m", "\u200b", "\ufe01"])
+def test_a_diff_that_an_output_cannot_show_is_left_to_the_hand_and_says_so(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], hidden: str
+) -> None:
+    task = tmp_path / ".contextia/work/tasks/042-multi-currency.md"
+    task.write_text(task.read_text().replace("\n---\n", "\n---\n" + f"A note{hidden} here.\n", 1))
+    run(["context", "TASK-042"])
+    capsys.readouterr()
+    assert run(["suggest-links", "--min", "1"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "" and hidden not in printed.err
+    assert "TASK-042 (around the place stand characters that no output shows)" in printed.err
+    assert "secret" not in printed.err
 
 
 def test_an_unknown_task_says_which_there_are(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

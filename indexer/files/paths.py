@@ -1,0 +1,69 @@
+"""Paths that name a file in a store: below the root, and one line in which nothing hides.
+
+    contained_path("/home/me/shop", "artifacts/../auth.md")       "auth.md"
+    portable_path("C:/auth.md")                                   UsageError: it is absolute
+
+Two names that read the same would be two files that nobody can tell apart: what an output drops from a name (controls,
+invisible characters, stray selectors) makes it one that cannot be stored.
+"""
+
+import os
+
+from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.text.lines import is_one_line
+
+UNSHOWN = "its name has characters that no output shows"
+
+
+def contained_path(root: str, path: str) -> str:
+    """The path relative to the root, with `/`; the file need not exist.
+
+    Raises UsageError for an absolute path, one that leaves the root (by `..` or through a link), or an
+    empty one.
+    """
+    if not path.strip():
+        raise UsageError("The file's path is empty.", "Give a path relative to the root.")
+    if not is_one_line(path):
+        raise UsageError(
+            f"{path!a} is not a path that can be stored.",
+            "Rename the file: a name is one line of printable characters in UTF-8.",
+        )
+    slashed = path.replace("\\", "/")
+    if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
+        raise UsageError(
+            f"'{path}' is an absolute path.", f"Give it relative to the root, which is {root}; --root changes it."
+        )
+    real_root = os.path.realpath(root)
+    real = os.path.realpath(os.path.join(real_root, slashed))
+    if not is_inside(real_root, real) or real == real_root:
+        raise UsageError(
+            f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..' or links that leave it."
+        )
+    normal = os.path.normpath(slashed)
+    if normal == ".." or normal.startswith("../"):
+        raise UsageError(f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..'.")
+    return normal.replace(os.sep, "/")
+
+
+def portable_path(path: str) -> str:
+    """A path from another store, as it is: what names no file below any root is refused.
+
+    Links are not looked at, as they may lead elsewhere here. Raises UsageError for a path that is absolute, leaves
+    by `..`, is empty or is more than one line.
+    """
+    slashed = path.replace("\\", "/")
+    if not path.strip():
+        raise UsageError("its path is empty")
+    if not is_one_line(path):
+        raise UsageError(f"its path {path!a} is not one line of printable characters")
+    if slashed.startswith("/") or slashed[1:3] == ":/":
+        raise UsageError(f"'{path}' is an absolute path")
+    if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
+        raise UsageError(f"'{path}' leads out of the root")
+    return path
+
+
+def unmistakable(path: str) -> str:
+    """A path as a report has it that is about the path's characters: what no output shows is written as escapes."""
+    return "".join(char if is_one_line(char) else ascii(char)[1:-1] for char in path)
