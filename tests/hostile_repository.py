@@ -53,6 +53,7 @@ _GIT_CONFIG = """[core]
     sshCommand = TRAP
     gitProxy = TRAP
     attributesFile = OUTSIDE/.gitattributes
+    worktree = OUTSIDE
     excludesFile = OUTSIDE/notes.md
     alternateRefsCommand = TRAP
 [log]

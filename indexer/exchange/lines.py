@@ -10,6 +10,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.lines import one_line
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_HEADER_BYTES = 64 * 1024
 _STORE_NAME_CHARS = 100
 _HINT = "Give a file that 'ctxrank export' wrote."
 
@@ -62,9 +63,13 @@ class LineReader:
 
     def header(self) -> Header:
         """The first line. Raises UsageError where it is not a header of a version that we know."""
-        data = self._next()
+        self._number += 1
+        data = self._file.readline(MAX_HEADER_BYTES + 1)
+        self.read_bytes += len(data)
         if not data:
             raise UsageError("The file is empty.", _HINT)
+        if len(data) > MAX_HEADER_BYTES:  # and there may be no end of it
+            raise UsageError("The first line is not a header of an export: it is too long.", _HINT)
         try:
             values = _parsed(data.removeprefix(b"\xef\xbb\xbf"))
         except ValueError as error:

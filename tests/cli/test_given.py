@@ -47,7 +47,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("error match zeros", 1, "not known"),
         ("skill save-output lint --session s", 2, "stdin holds more than 128,000,000 bytes"),
         ("skill suggest --agent developer -", 2, "stdin holds more than 100,000 bytes"),
-        ("import jsonl -", 2, "longer than 64 MiB"),
+        ("import jsonl -", 2, "it is too long"),
         ("import bazinga zeros", 5, "is not an SQLite database"),
         ("assemble --session s --agent developer --task -", 0, ""),
         ("assemble --session s --agent developer --task-file zeros", 0, ""),
