@@ -10,7 +10,7 @@ from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.text.lines import one_line
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-MAX_HEADER_BYTES = 64 * 1024
+MAX_HEADER_BYTES = 1024 * 1024
 _STORE_NAME_CHARS = 100
 _HINT = "Give a file that 'ctxrank export' wrote."
 

@@ -97,3 +97,29 @@ def test_a_checkouts_configuration_runs_nothing(hostile: tuple[Path, Path]) -> N
     assert not marks.exists()
     subprocess.run(["git", "-C", str(folder), "diff", "--stat"], capture_output=True, timeout=60)
     assert marks.exists(), "the program would have been run"
+
+
+def test_a_checkouts_configuration_leads_git_to_no_other_folder(tmp_path: Path) -> None:
+    folder, private = tmp_path / "checkout", tmp_path / "private"
+    for made in (folder / "src", private):
+        made.mkdir(parents=True)
+    _git(folder, "init", "-q")
+    (folder / "src" / "a.py").write_text("x = 1\n")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-qm", "one")
+    (private / "diary.md").write_text("mine\n")
+    (folder / "src" / "new.py").write_text("x = 1\n")
+    _git(folder, "config", "core.worktree", str(private))
+    assert note_tree(str(folder)).differing == ("src/new.py",)
+
+
+def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Path) -> None:
+    folder, private = tmp_path / "checkout", tmp_path / "private"
+    for made in (folder, private):
+        made.mkdir()
+    _git(private, "init", "-q")
+    (private / "diary.md").write_text("mine\n")
+    _git(private, "add", ".")
+    _git(private, "commit", "-qm", "one")
+    (folder / ".git").write_text(f"gitdir: {private / '.git'}\n")
+    assert note_tree(str(folder)).commit == ""
