@@ -87,8 +87,9 @@ def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
     if not isinstance(stream, TextIOWrapper):
         return stream
     errors = stream.errors if stream.encoding.lower() in _UTF_8 else _AS_JSON
+    buffer: BinaryIO = stream.buffer
     return kind(
-        stream.buffer, stream.encoding, errors, line_buffering=stream.line_buffering, write_through=stream.write_through
+        buffer, stream.encoding, errors, line_buffering=stream.line_buffering, write_through=stream.write_through
     )
 
 

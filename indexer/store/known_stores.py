@@ -9,7 +9,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
@@ -132,7 +132,7 @@ def make_folder_of_ours(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def alone_in(folder: str) -> Iterator[None]:
+def alone_in(folder: str) -> Generator[None, None, None]:
     """What reads a file of that folder and replaces it: no other process does so meanwhile. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

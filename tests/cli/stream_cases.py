@@ -35,7 +35,7 @@ def run_case(words: list[str], situation: dict[str, str], folder: str) -> tuple[
     _, status = os.waitpid(child, 0)
     for file in files:
         os.close(file)
-    said = []
+    said: list[str] = []
     for place in places:
         with open(place, "rb") as read:
             said.append(read.read().decode("latin-1"))

@@ -103,16 +103,21 @@ SITUATIONS: dict[str, Callable[[Location], None]] = {
 }
 
 
+def _problems(schema: Any, answer: Any) -> list[str]:
+    validator: Any = Draft202012Validator(schema)  # its methods are typed in part
+    return [error.message for error in validator.iter_errors(answer)]
+
+
 def _check(call: str, situation: str, out: str, code: int) -> None:
     said = f"{situation}: {call}: {code}\n{out[:600]}"
     answer: Any = json.loads(out)
     if "error" in answer and "outcome" not in answer:
         assert CALLS[call] != "assemble" and code in (1, 2, 3, 5, 6, 7), said
-        Draft202012Validator(failure_schema()).validate(answer)
+        assert not _problems(failure_schema(), answer), said
         return
     declared = _COMMANDS[CALLS[call]].answer
     assert not isinstance(declared, declare.NoJson), said
-    problems = [error.message for error in Draft202012Validator(answer_schema(declared)).iter_errors(answer)]
+    problems = _problems(answer_schema(declared), answer)
     assert not problems, f"{said}\n{problems}"
     if CALLS[call] == "assemble":
         assert code == 0 and answer.keys() >= _ASSEMBLE_KEYS, said

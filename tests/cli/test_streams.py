@@ -87,9 +87,8 @@ def _answers(folder: Path, table: Mapping[str, tuple[Mapping[str, str], Sequence
     """Each call of a table by situations, beside what it says where nothing is the matter."""
     calls = list(dict.fromkeys(call for _, calls in table.values() for call in calls))
     rows = [(name, situation, call) for name, (situation, calls) in table.items() for call in calls]
-    given: list[tuple[str, Mapping[str, str]]] = [(call, {}) for call in calls] + [
-        (call, situation) for _, situation, call in rows
-    ]
+    plain: Mapping[str, str] = {}
+    given = [*((call, plain) for call in calls), *((call, situation) for _, situation, call in rows)]
     answered = _run(folder, given)
     usual = dict(zip(calls, answered, strict=False))
     for (name, situation, call), got in zip(rows, answered[len(calls) :], strict=True):

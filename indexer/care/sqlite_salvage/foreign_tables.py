@@ -53,8 +53,8 @@ def copy_foreign_tables(damaged: str, new: str, names: Collection[str]) -> tuple
                 for name, statement in _statements(file).items():
                     if name in names:
                         _make_plain(copy, name, statement)
-                tables = tuple(_copied(file, copy))
-            return tables
+                return tuple(_copied(file, copy))
+            raise AssertionError("a savepoint swallows no exception")
         finally:
             copy.close()
     finally:

@@ -41,18 +41,19 @@ class _Doc(NamedTuple):
         return " ".join(self.words) + "\n"
 
 
-_texts = st.builds(
-    lambda seed, length: tuple(_WORDS[(seed * 7 + at * at * (seed % 5 + 1)) % len(_WORDS)] for at in range(length)),
-    st.integers(0, 400),
-    st.sampled_from(_LENGTHS),
-)
+def _text(seed: int, length: int) -> tuple[str, ...]:
+    return tuple(_WORDS[(seed * 7 + at * at * (seed % 5 + 1)) % len(_WORDS)] for at in range(length))
+
+
+_no_text: st.SearchStrategy[tuple[str, ...]] = st.just(())
+_texts = st.builds(_text, st.integers(0, 400), st.sampled_from(_LENGTHS))
 _docs = st.builds(
     _Doc,
     _texts,
     st.sampled_from("AB"),
     st.sampled_from(("low", "medium", "high")),
-    st.one_of(st.just(()), st.just(()), _texts),
-    st.one_of(st.just(()), st.just(()), _texts),
+    st.one_of(_no_text, _no_text, _texts),
+    st.one_of(_no_text, _no_text, _texts),
 )
 _queries = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=4).map(" ".join)
 
@@ -112,7 +113,7 @@ def _assert_same(first: dict[str, list[tuple[str, float]]], second: dict[str, li
         if name != "a few":  # of equal ones either may be among them
             assert dict(hits) == pytest.approx(dict(others), abs=1e-9), name
         scores = [score for _, score in hits]
-        alone = [at for at, score in enumerate(scores) if min(_distances(scores, at), default=1.0) > 1e-9]
+        alone = [at for at in range(len(scores)) if min(_distances(scores, at), default=1.0) > 1e-9]
         assert [hits[at][0] for at in alone[:-1]] == [others[at][0] for at in alone[:-1]], name
 
 
