@@ -328,7 +328,7 @@ def test_names_that_are_odd_or_no_utf_8(tmp_path: Path) -> None:
     index(store)
     found = dates(store)
     assert found.pop("-x.md") == 2000
-    assert set(found.values()) == {1000} and len(found) == 4, "all but those whose names hide something"
+    assert set(found.values()) == {1000} and len(found) == 4, "a name of two lines, or no UTF-8, is passed over"
 
 
 def test_a_commit_from_the_future_is_from_now_and_one_from_before_time_from_the_beginning(tmp_path: Path) -> None:
