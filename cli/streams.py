@@ -18,7 +18,7 @@ from io import TextIOWrapper
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from typing import BinaryIO, TextIO
+    from typing import TextIO
 
 STDOUT = "<stdout>"
 _UTF_8 = ("utf-8", "utf8", "utf_8")
@@ -87,9 +87,12 @@ def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
     if not isinstance(stream, TextIOWrapper):
         return stream
     errors = stream.errors if stream.encoding.lower() in _UTF_8 else _AS_JSON
-    buffer: BinaryIO = stream.buffer  # pyright: ignore[reportUnknownMemberType]  a text stream's bytes
     return kind(
-        buffer, stream.encoding, errors, line_buffering=stream.line_buffering, write_through=stream.write_through
+        cast("TextIO", stream).buffer,
+        stream.encoding,
+        errors,
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
     )
 
 
