@@ -8,9 +8,9 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-demo
 BIN := $(VENV)/bin
-SOURCES := $(shell find indexer ranking cli -name __pycache__ -prune -o -type f -print)
+SOURCES := $(shell find indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print)
 # The stamp's name carries the list of module files: a new, renamed or deleted module reinstalls.
-MODULES := $(shell (find indexer ranking cli -name __pycache__ -prune -o -type f -print | sort; cat pyproject.toml) | cksum | cut -d' ' -f1)
+MODULES := $(shell (find indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print | sort; cat pyproject.toml) | cksum | cut -d' ' -f1)
 STAMP := $(VENV)/installed-$(MODULES)
 DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed

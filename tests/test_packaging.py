@@ -7,7 +7,7 @@ import pytest
 
 import ctxrank.indexer
 import ctxrank.ranking
-from ctxrank.indexer.light_typing import is_list
+from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("indexer", "ranking", "cli")
@@ -31,9 +31,18 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         path.name if path.name == "py.typed" else f"*{path.suffix}"
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and path.suffix not in (".py", ".pyc")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")
     }
-    assert kinds == {"py.typed", "*.sql"}
+    assert kinds == {"py.typed", "*.sql", "*.pyi"}
+
+
+def test_every_compiled_module_is_built_and_may_fail_to() -> None:
+    """A wheel for a machine without a C compiler has the twins in Python alone."""
+    modules = _project()["tool"]["setuptools"]["ext-modules"]
+    assert is_list(modules)
+    sources = sorted(str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).rglob("*.c"))
+    assert all(is_dict(module) and module["optional"] and module["py-limited-api"] for module in modules)
+    assert sorted(str(is_dict(module) and module["sources"]) for module in modules) == [str([one]) for one in sources]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -15,7 +15,7 @@ from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.index_checks import HEALS_STEP
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, ImpactBounds
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF, NONE
 from ctxrank.indexer.fulltext.term_counts import NAME_COUNTS
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, snapshot
@@ -25,7 +25,6 @@ from ctxrank.indexer.text.lines import searchable
 
 _COLUMNS = {name: place for place, name in enumerate(("title", "body", "path", "identifiers", "scope"))}
 _SHOWN = 5
-_NOTED = 1000  # documents whose shortest lengths are kept before they are put together
 _MASK = (1 << 64) - 1
 
 
@@ -85,7 +84,6 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
     words: set[str] = set()
     ids = {term: id_ for id_, term in names.items()}
     lengths: dict[int, list[int]] = {}
-    shortest = ImpactBounds()
     for record in connection.execute(
         """
         SELECT id, owner_id, kind, session_id, group_id, agent, type, priority, superseded_by,
@@ -107,23 +105,21 @@ def _expect(connection: apsw.Connection, index: index_file.Index) -> _Expected:
         title, body, path, parts_of = (Counter(column) for column in (*tokens[:3], index.tokens(parts)))
         counts = _packed(title, body, path, parts_of, defined)
         length = sum(len(column) for column in tokens[:3]) + len(index.tokens(parts))
-        known = [(ids[term], packed) for term, packed in counts.items() if term in ids]
-        shortest.observe([id_ for id_, _ in known], [packed for _, packed in known], length)
-        if len(sums) % _NOTED == 0:
-            _shorten(lengths, shortest)
+        for term, packed in counts.items():
+            if term in ids:
+                _shorten(lengths, ids[term], LEVEL_OF[packed], min(length, NONE - 1))
         df.update(counts.keys())
         total_length += length
         query = "SELECT owner_id, length, terms FROM main.forward WHERE id = ?"
         entry = read_row(connection, query, (rowid,), _ForwardEntry)
         if entry is None or entry[:2] != (owner or id_, length) or _stored(entry.terms, names) != counts:
             wrong.append(rowid)
-    _shorten(lengths, shortest)
     return _Expected(sums, words, df, total_length, wrong, lengths)
 
 
-def _shorten(lengths: dict[int, list[int]], shortest: ImpactBounds) -> None:
-    for id_, changed in shortest.take_changes().items():
-        lengths[id_] = list(map(min, lengths.get(id_, changed), changed))
+def _shorten(lengths: dict[int, list[int]], term_id: int, level: int, length: int) -> None:
+    shortest = lengths.setdefault(term_id, [NONE] * len(COLUMNS))
+    shortest[level] = min(shortest[level], length)
 
 
 def _sum_of(place: int, tokens: Iterable[str]) -> int:

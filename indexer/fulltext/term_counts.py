@@ -1,10 +1,10 @@
 """Which terms a document holds and how often in each column, as the forward list packs them.
 
-    counter.count(body="Locks and locking", title="Lock", path="", identifiers="")
+    counter.add(body="Locks and locking", title="Lock", path="", identifiers="")
 
         lock: 2 in the body and 1 in the title; and: 1 in the body; 4 tokens in all
 
-    counter.count(body="", title="", path="src/locks.py", identifiers="")
+    counter.add(body="", title="", path="src/locks.py", identifiers="")
 
         /src, /lock, /py: 1 each; 3 tokens in all
 
@@ -20,10 +20,13 @@ from operator import itemgetter
 
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
 from ctxrank.indexer.fulltext import forward, index_file
+from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF
 from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 
 # The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
+_CHANGE = f"UPDATE main.terms SET df = df + ?, {', '.join(f'{one} = min({one}, ?)' for one in COLUMNS)} WHERE id = ?"
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
 
@@ -33,6 +36,7 @@ class TermCounter:
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._ids = _Ids(index)
+        self._counts = BatchCounts(self._ids, UNITS, LEVEL_OF)
         self._path = ""
         self._path_length = 0
         self._path_counts: list[tuple[int, int]] = []
@@ -42,59 +46,46 @@ class TermCounter:
         self._ids.start()
 
     def finish(self) -> None:
-        """Write the new terms."""
-        self._ids.finish()
+        """Write what the documents changed in the terms' statistics, and the new terms."""
+        connection = self._index.connection
+        connection.executemany("INSERT INTO main.terms (id, term, df) VALUES (?, ?, 0)", self._ids.take_new())
+        connection.executemany(_CHANGE, self._counts.take())
 
     def forget(self) -> None:
         """Forget all ids: the index was emptied and gives new ones."""
         self._ids.clear()
         self._path, self._path_length, self._path_counts = "", 0, []
 
-    def count(self, *, body: str, title: str, path: str, identifiers: str) -> tuple[dict[int, int], int]:
-        """Packed counts by the ids of one document's terms, and how many tokens there are."""
-        found = self._ids_in(body)
-        length = len(found)
-        # The body comes first: up to 15, its counts are packed already.
-        counts: dict[int, int] = Counter(found)
-        if length > forward.BODY_PLAIN_MAX and max(counts.values()) > forward.BODY_PLAIN_MAX:
-            for id_, count in counts.items():
-                if count > forward.BODY_PLAIN_MAX:
-                    counts[id_] = forward.BODY[min(count, forward.BODY_MAX)]
+    def add(self, *, body: str, title: str, path: str, identifiers: str) -> tuple[bytes, int]:
+        """The forward list of one more document, and how many tokens there are."""
         names = Names()
         if "\n" in identifiers:
             identifiers, names = names_in(identifiers)
-        get = counts.get
-        for text, most, units in (
-            (title, forward.TITLE_MAX, forward.TITLE),
-            (identifiers, forward.IDENTIFIERS_MAX, forward.IDENTIFIERS),
-        ):
-            if text:
-                found = self._ids_in(text)
-                length += len(found)
-                for id_, count in Counter(found).items():
-                    counts[id_] = get(id_, 0) + units[count if count < most else most]
-        if path:
-            length += self._read_path(path)
-            for id_, unit in self._path_counts:
-                counts[id_] = unit
-        for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
-            for name in forms_of(defined) if defined else ():
-                counts[self._ids[index_file.MARKS[field] + name]] = NAME_COUNTS
-        return counts, length
-
-    def _ids_in(self, text: str) -> list[int]:
-        return list(map(self._ids.__getitem__, self._index.tokens(text)))
-
-    def _read_path(self, path: str) -> int:
-        """How many tokens a path has; passages of one file come one after the other and have the same."""
         if path != self._path:
-            found = self._index.tokens(path)
-            self._path, self._path_length = path, len(found)
-            self._path_counts = [
-                (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
-                for token, count in Counter(found).items()
-            ]
-        return self._path_length
+            self._read_path(path)
+        fixed = self._path_counts
+        for field, defined in ((DEFINITION, names.code), (HEADING, names.headings)):
+            if defined:
+                mark = index_file.MARKS[field]
+                fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
+        tokens = self._index.tokens
+        return self._counts.add(
+            tokens(body), tokens(title) if title else [], tokens(identifiers) if identifiers else [],
+            fixed, self._path_length,
+        )  # fmt: skip
+
+    def remove(self, blob: bytes) -> None:
+        """The terms of a document that goes or is replaced, by its forward list."""
+        self._counts.remove(forward.term_ids(blob))
+
+    def _read_path(self, path: str) -> None:
+        """The terms of a path; passages of one file come one after the other and have the same."""
+        found = self._index.tokens(path)
+        self._path, self._path_length = path, len(found)
+        self._path_counts = [
+            (self._ids[index_file.MARKS[PATH] + token], forward.PATH[min(count, forward.PATH_MAX)])
+            for token, count in Counter(found).items()
+        ]
 
 
 class _Ids(dict[str, int]):
@@ -104,22 +95,26 @@ class _Ids(dict[str, int]):
         super().__init__()
         self._index = index
         self._last_id = 0
+        self._has_all = False
         self._new: list[tuple[int, str]] = []
 
     def start(self) -> None:
         if len(self) > _TERMS_MAX:
             self.clear()
         self._last_id = int(self._index.connection.execute("SELECT ifnull(max(id), 0) FROM main.terms").get)
+        self._has_all = len(self) == self._last_id  # ids have no gaps
 
     def __missing__(self, term: str) -> int:
-        found = self._index.connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).get
+        found = None
+        if not self._has_all:
+            found = self._index.connection.execute("SELECT id FROM main.terms WHERE term = ?", (term,)).get
         if found is None:
             self._last_id += 1
             self._new.append((self._last_id, term))
         id_ = self[term] = self._last_id if found is None else int(found)
         return id_
 
-    def finish(self) -> None:
-        self._new.sort(key=itemgetter(1))  # the order of the index over them
-        self._index.connection.executemany("INSERT INTO main.terms (id, term, df) VALUES (?, ?, 0)", self._new)
-        self._new = []
+    def take_new(self) -> list[tuple[int, str]]:
+        """The terms that have no row yet, in the order of the index over them."""
+        new, self._new = self._new, []
+        return sorted(new, key=itemgetter(1))

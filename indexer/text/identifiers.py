@@ -17,12 +17,14 @@ are not names and their parts would only be noise:
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import filterfalse
 
 MAX_REPEATS = 3  # a name used a hundred times in a file says no more in BM25 than one used three times
 MAX_PARTS = 12  # names with more are rare, and hashes of 20 digits and up mostly have more
 MAX_WORD_CHARS = 96
+_COMPILED_FROM_CHARS = 200  # a shorter text is not worth loading it
 
 # Bytes that may belong to a word; everything else becomes a space. Bytes from 0x80 are parts of UTF-8
 # sequences and are looked at once decoded.
@@ -74,6 +76,24 @@ def split_identifiers(text: str) -> str:
 
     In the order in which the words first occur, each word at most MAX_REPEATS times.
     """
+    compiled = compiled_split() if len(text) >= _COMPILED_FROM_CHARS and text.isascii() else None
+    if compiled is not None:
+        return compiled(text, MAX_REPEATS, MAX_PARTS, MAX_WORD_CHARS)
+    return split_in_python(text)
+
+
+@cache
+def compiled_split() -> Callable[[str, int, int, int], str] | None:
+    """The compiled twin, for ASCII text; None where this installation was made without a C compiler."""
+    try:
+        from ctxrank.indexer.text._words import split_ascii  # noqa: PLC0415  not for the few words of a query
+    except ImportError:
+        return None
+    return split_ascii
+
+
+def split_in_python(text: str) -> str:
+    """The same for any text."""
     # Cutting bytes at C speed is up to twice as fast as one regular expression that finds compounds: nearly all words
     # repeat and nearly all are plain, so most have been looked at before, and are left out without a step in Python.
     words = text.encode("utf-8", "surrogatepass").translate(_SEPARATE).split()

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import cache
+from operator import mul
 
 # Least squares against o200k_base over prose, Markdown, Python, JSON, diffs, logs and CJK: -6 to +3 % per
 # class, where the usual len / 4 is off by -35 % on logs and -46 % on CJK.
@@ -24,6 +25,13 @@ PER_PUNCTUATION_CHARACTER = 0.249
 PER_NEWLINE_RUN = 0.779
 PER_WIDE_SPACE = 0.694  # a run of two or more spaces
 PER_WIDE_CHARACTER = 0.690  # a character beyond ASCII
+
+_PRICES = (
+    PER_WORD, PER_LETTER_BEYOND_SIX, PER_DIGIT_TRIPLE, PER_PUNCTUATION_RUN, PER_PUNCTUATION_CHARACTER, PER_NEWLINE_RUN,
+    PER_WIDE_SPACE, PER_WIDE_CHARACTER,
+)  # fmt: skip
+
+_COMPILED_FROM_BYTES = 200  # a shorter text is not worth loading it
 
 # The estimate is fitted to come out right on average. A budget needs a count that the exact one is not above: with a
 # margin, and with what some texts cost beyond the average. On 85,233 lines of documents and code (2026-11) 79 single
@@ -58,18 +66,28 @@ def estimate_tokens(text: str) -> int:
     if not text:
         return 0
     raw = text.encode("utf-8", "surrogatepass")
-    punctuation = raw.translate(_PUNCTUATION)
-    tokens = (
-        PER_WORD * _words(raw)
-        + PER_LETTER_BEYOND_SIX * _letters_beyond_six(raw)
-        + PER_DIGIT_TRIPLE * _digit_triples(raw)
-        + PER_PUNCTUATION_RUN * _runs(punctuation)
-        + PER_PUNCTUATION_CHARACTER * punctuation.count(b"x")
-        + PER_NEWLINE_RUN * _newline_runs(raw)
-        + PER_WIDE_SPACE * _wide_spaces(raw)
-        + PER_WIDE_CHARACTER * _wide_characters(raw)
-    )
+    compiled = compiled_classes() if len(raw) >= _COMPILED_FROM_BYTES else None
+    tokens = sum(map(mul, _PRICES, (compiled or classes_in_python)(raw)), 0.0)
     return max(math.ceil(tokens), math.ceil(len(raw) / LONGEST_TOKEN_BYTES))
+
+
+@cache
+def compiled_classes() -> Callable[[bytes], tuple[int, ...]] | None:
+    """The compiled twin of `classes_in_python`; None where this installation was made without a C compiler."""
+    try:
+        from ctxrank.indexer.text._words import count_classes  # noqa: PLC0415  not for the few words of a header
+    except ImportError:
+        return None
+    return count_classes
+
+
+def classes_in_python(raw: bytes) -> tuple[int, ...]:
+    """How often the bytes of a text have what the estimate prices, in the order of `_PRICES`."""
+    punctuation = raw.translate(_PUNCTUATION)
+    return (
+        _words(raw), _letters_beyond_six(raw), _digit_triples(raw), _runs(punctuation), punctuation.count(b"x"),
+        _newline_runs(raw), _wide_spaces(raw), _wide_characters(raw),
+    )  # fmt: skip
 
 
 # Everything is counted at C speed: `translate` makes an x of every byte of one class and a space of all

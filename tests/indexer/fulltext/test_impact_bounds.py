@@ -7,9 +7,8 @@ import apsw
 from builders import make_store, save
 
 from ctxrank.indexer.fulltext.catch_up import rebuild
-from ctxrank.indexer.fulltext.forward import pack_counts
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, NONE, ImpactBounds
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.ids import DocumentRef
 
@@ -18,22 +17,6 @@ def _lengths(connection: apsw.Connection, term: str) -> list[int]:
     row = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM main.terms WHERE term = ?", (term,)).fetchone()
     assert row is not None
     return list(map(int, row))
-
-
-def test_each_level_has_the_shorter_of_its_documents() -> None:
-    bounds = ImpactBounds()
-    bounds.observe([7, 9], [pack_counts(0, 1, 0, 0), pack_counts(1, 0, 0, 0)], 40)
-    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
-    assert bounds.take_changes() == {7: [30, *[NONE] * 5], 9: [NONE, NONE, 40, NONE, NONE, NONE]}
-
-
-def test_only_what_is_shorter_than_before_is_news() -> None:
-    bounds = ImpactBounds()
-    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
-    bounds.take_changes()
-    bounds.observe([7], [pack_counts(0, 1, 0, 0)], 30)
-    bounds.observe([7], [pack_counts(0, 63, 0, 0)], 10**6)
-    assert bounds.take_changes() == {7: [*[NONE] * 5, NONE - 1]}
 
 
 def test_the_index_knows_the_shortest_document_of_every_term(tmp_path: Path) -> None:

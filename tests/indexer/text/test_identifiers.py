@@ -2,11 +2,19 @@
 
 import sqlite3
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.text.identifiers import MAX_PARTS, MAX_REPEATS, split_identifiers, split_word
+from ctxrank.indexer.text import identifiers
+from ctxrank.indexer.text.identifiers import (
+    MAX_PARTS,
+    MAX_REPEATS,
+    split_identifiers,
+    split_in_python,
+    split_word,
+)
 
 HUMPS = st.lists(st.from_regex(r"[A-Z][a-z]{1,6}", fullmatch=True), min_size=2, max_size=MAX_PARTS)
 
@@ -91,3 +99,17 @@ def test_any_text_gives_parts_that_are_in_it(text: str) -> None:
 @given(st.from_regex(r"[A-Za-z0-9日本語é]{1,20}", fullmatch=True))
 def test_a_query_word_has_the_parts_that_the_column_holds(word: str) -> None:
     assert " ".join(split_word(word)) in split_identifiers(f"see {word}, twice")
+
+
+@pytest.mark.skipif(identifiers.compiled_split() is None, reason="this installation was made without a C compiler")
+@given(st.text(st.sampled_from("aAbBsS09z_ .-Zt\n\0"), max_size=300) | st.text(st.sampled_from("aZ9 "), min_size=90))
+def test_the_compiled_twin_cuts_as_the_one_in_python(text: str) -> None:
+    text += " " * 200  # so that it is long enough
+    assert split_identifiers(text) == split_in_python(text)
+
+
+def test_an_installation_without_the_twin_cuts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "getUser parseURLs " * 20
+    both = split_identifiers(text)
+    monkeypatch.setattr(identifiers, "compiled_split", lambda: None)
+    assert split_identifiers(text) == both == " ".join(["get user"] * 3 + ["parse urls"] * 3)

@@ -252,3 +252,18 @@ def test_what_is_no_vocabulary_is_not_waited_for_and_no_link_is_followed(shared:
         read_vocabulary(shared)
     assert local_counter_of(shared) is None
     assert time.monotonic() - started < 1
+
+
+@pytest.mark.skipif(tokens.compiled_classes() is None, reason="this installation was made without a C compiler")
+@given(st.text(max_size=200) | st.text(st.sampled_from("aAbz09 \t\r\n.,-ä日😀"), max_size=200))
+def test_the_compiled_twin_counts_as_the_one_in_python(text: str) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    compiled = tokens.compiled_classes()
+    assert compiled is not None
+    assert compiled(raw) == tokens.classes_in_python(raw)
+
+
+def test_any_installation_estimates_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [estimate_tokens(sample) for sample in SAMPLES.values()]
+    monkeypatch.setattr(tokens, "compiled_classes", lambda: None)
+    assert [estimate_tokens(sample) for sample in SAMPLES.values()] == before

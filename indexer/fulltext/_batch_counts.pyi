@@ -1,0 +1,1 @@
+BatchCounts: type[object]
