@@ -69,8 +69,8 @@ def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_pa
     _imported(tmp_path, "context", "TASK-042")
     modules = _imported(tmp_path, "context", "TASK-042", "--budget", "2000")
     assert not modules & {*_FORBIDDEN, "hashlib", "ctxrank.indexer.links.frontmatter", "ctxrank.indexer.files.read"}
-    # The last of them are `beneath`, by which the folders are listed, and what was compiled to count a text: it loads in
-    # a third of the time that the patterns of its twin take.
+    # The last of them are `beneath`, by which the folders are listed, and what was compiled to count a text: loading it
+    # takes a third of the time that its twin's patterns take.
     assert len([name for name in modules if name.startswith("ctxrank.")]) <= 72
 
 
