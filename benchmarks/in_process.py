@@ -32,23 +32,30 @@ def measure(workspace: Workspace) -> Findings:
     folder = workspace.store(shape)
     questions = asked(shape, workspace.sizes.calls)
     figures: list[Figure] = []
-    with open_store(start=folder) as store, closing(_naive(store, os.path.join(workspace.folder, "naive.db"))) as naive:
+    with (
+        open_store(start=folder) as store,
+        closing(naive_table(store, os.path.join(workspace.folder, "naive.db"))) as naive,
+    ):
         calls: list[tuple[str, Callable[[Asked], object], float | None]] = [
-            ("assemble, delivery marked", lambda asked: _assemble(store, asked, is_marking=True), MAX_ASSEMBLE_P95_MS),
-            ("assemble, nothing marked", lambda asked: _assemble(store, asked, is_marking=False), None),
-            ("search in a session", lambda asked: _search(store, asked, asked.session), MAX_SCOPED_SEARCH_P95_MS),
-            ("search in everything", lambda asked: _search(store, asked, None), None),
-            ("peer: naive FTS5 in a session", lambda asked: _ask_naive(naive, asked, asked.session), None),
-            ("peer: naive FTS5 in everything", lambda asked: _ask_naive(naive, asked, None), None),
+            (
+                "assemble, delivery marked",
+                lambda asked: ask_assemble(store, asked, is_marking=True),
+                MAX_ASSEMBLE_P95_MS,
+            ),
+            ("assemble, nothing marked", lambda asked: ask_assemble(store, asked, is_marking=False), None),
+            ("search in a session", lambda asked: ask_search(store, asked, asked.session), MAX_SCOPED_SEARCH_P95_MS),
+            ("search in everything", lambda asked: ask_search(store, asked, None), None),
+            ("peer: naive FTS5 in a session", lambda asked: ask_naive(naive, asked, asked.session), None),
+            ("peer: naive FTS5 in everything", lambda asked: ask_naive(naive, asked, None), None),
         ]
         for name, call, limit in calls:
-            figures += _timed(name, call, questions, limit)
+            figures += timed(name, call, questions, limit)
         (documents,) = store.primary.execute("SELECT count(*) FROM documents").fetchone() or (0,)
     note = f"{shape.packages:,} packages in {shape.sessions} sessions; with passages {documents:,} documents."
     return Findings(figures, [note])
 
 
-def _assemble(store: Store, asked: Asked, *, is_marking: bool) -> object:
+def ask_assemble(store: Store, asked: Asked, *, is_marking: bool) -> object:
     # As the command does for its text: the trees behind the scores are for JSON.
     request = AssembleRequest(
         asked.session, asked.agent, asked.group, asked.task, is_marking=is_marking, is_explained=False
@@ -56,11 +63,11 @@ def _assemble(store: Store, asked: Asked, *, is_marking: bool) -> object:
     return assemble(store, request)
 
 
-def _search(store: Store, asked: Asked, session: str | None) -> object:
+def ask_search(store: Store, asked: Asked, session: str | None) -> object:
     return search(store, SearchRequest(asked.query, _LIMIT, session=session))
 
 
-def _timed(name: str, call: Callable[[Asked], object], questions: list[Asked], limit: float | None) -> Iterator[Figure]:
+def timed(name: str, call: Callable[[Asked], object], questions: list[Asked], limit: float | None) -> Iterator[Figure]:
     """The tail and the middle of one kind of call; CPU time beside wall time, for a machine that is shared."""
     for question in questions[:_WARM_UP_CALLS]:
         call(question)
@@ -76,7 +83,7 @@ def _timed(name: str, call: Callable[[Asked], object], questions: list[Asked], l
     yield Figure(f"{name}, p95 of CPU", "ms", percentile(cpu, _TAIL), tuple(cpu), limit)
 
 
-def _naive(store: Store, path: str) -> apsw.Connection:
+def naive_table(store: Store, path: str) -> apsw.Connection:
     """The same documents as a first attempt would hold them."""
     naive = apsw.Connection(path)
     naive.execute("""
@@ -100,7 +107,7 @@ def _naive(store: Store, path: str) -> apsw.Connection:
     return naive
 
 
-def _ask_naive(naive: apsw.Connection, asked: Asked, session: str | None) -> object:
+def ask_naive(naive: apsw.Connection, asked: Asked, session: str | None) -> object:
     words = " OR ".join(f'"{word}"' for word in asked.query.split())
     condition = "" if session is None else "AND d.session = ?"
     query = f"""

@@ -22,6 +22,7 @@ import indexing
 import indexing_scale
 import machine
 import memory
+import real_store
 import relevance
 import rescan
 import whole_process
@@ -31,6 +32,7 @@ from ctxrank.indexer.light_typing import is_list
 
 _BENCHMARKS: dict[str, Callable[[Workspace], figures.Findings]] = {
     "whole_process": whole_process.measure,
+    "real_store": real_store.measure,
     "in_process": in_process.measure,
     "commands": commands.measure,
     "crowd": crowd.measure,

@@ -13,6 +13,7 @@ MATCH, SQL, JSON of a cluster) is its own affair.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from math import fsum
 
 import apsw
 
@@ -204,6 +205,34 @@ class FeatureBounds(NamedTuple):
     priorities: tuple[str, ...]
 
 
+class SaturatedSum(NamedTuple):
+    """BM25 with its numbers filled in, for an engine that can add up where its counts are.
+
+        Σₚ worthₚ · tfₚ / (tfₚ + fixed + by_length · tokens)
+
+    tfₚ adds up the weighted frequencies of the terms of place p, each times its scale.
+    """
+
+    terms: tuple[tuple[int, int, float], ...]  # id, place and scale, by ascending ids
+    worth: tuple[float, ...]  # of each place
+    fixed: float
+    by_length: float
+
+    def of_rows(self, rows: "Iterable[Row]", counted: Iterable[list[tuple[int, float]]]) -> list[float]:
+        """The sums from the weighted frequencies of each row's terms; rounded once, whatever their order."""
+        places = {id_: (place, scale) for id_, place, scale in self.terms}
+        worth = self.worth
+        sums: list[float] = []
+        for row, found in zip(rows, counted, strict=True):
+            norm = self.fixed + self.by_length * row[2]
+            by_place: dict[int, float] = {}
+            for id_, frequency in sorted(found):
+                place, scale = places[id_]
+                by_place[place] = by_place.get(place, 0.0) + frequency * scale
+            sums.append(fsum([worth[place] * tf / (tf + norm) for place, tf in by_place.items()]))
+        return sums
+
+
 # Per term: (occurrences at most, tokens of the shortest document that has it so often); () where nothing is known.
 ImpactBound = tuple[tuple[float, int], ...]
 
@@ -313,6 +342,10 @@ if TYPE_CHECKING:
             self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
         ) -> Iterator[list[tuple[int, float]]]:
             """For each row (term, weighted frequency) of those of the terms that it holds."""
+            ...
+
+        def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
+            """The formula's value for each row, in their order."""
             ...
 
         # What rows lead to

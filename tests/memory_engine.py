@@ -30,6 +30,7 @@ from ctxrank.indexer.engine import (
     Row,
     RowQuery,
     RowText,
+    SaturatedSum,
     Statistics,
     TermClause,
 )
@@ -234,6 +235,10 @@ class MemoryEngine:
             held = cast("_Held", row[3])
             terms = held.terms
             yield [(id_, held.frequency(keys[id_], weights)) for id_ in term_ids if keys[id_] in terms]
+
+    def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
+        """As the formula says."""
+        return formula.of_rows(rows, self.frequencies(rows, [term[0] for term in formula.terms], weights))
 
     # What rows lead to
 

@@ -31,7 +31,7 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         path.name if path.name == "py.typed" else f"*{path.suffix}"
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".so")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi"}
 

@@ -6,9 +6,10 @@
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "_crc32.h"
 
 enum { COLUMNS = 3, LEVELS = 6, NO_LEVEL = 255, NONE = 32767, PACKED = 1 << 16, BYTE_MAX = 255, BODY_PLAIN_MAX = 15 };
 
@@ -33,7 +34,6 @@ typedef struct {
     uint32_t *met;           /* places in the table of the document's terms */
     size_t met_count, met_size;
     uint32_t documents;      /* how many were read */
-    uint32_t crc[256];
 } BatchCounts;
 
 static size_t place_of(const Term *table, size_t size, uint32_t id)
@@ -257,10 +257,7 @@ static PyObject *encode(BatchCounts *self)
             *to++ = (uint8_t)packed;
         }
     }
-    uint32_t crc = UINT32_MAX;
-    for (const uint8_t *at = first; at < large_counts; at++)
-        crc = self->crc[(crc ^ *at) & 255] ^ crc >> 8;
-    crc = ~crc;
+    uint32_t crc = crc32_of(first, (size_t)(large_counts - first));
     put16(put16(large_counts, crc), crc >> 16);
     free(ids);
     return blob;
@@ -408,12 +405,6 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UN
         return PyErr_NoMemory();
     }
     memset(self->levels, NO_LEVEL, PACKED);
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t crc = byte;
-        for (int bit = 0; bit < 8; bit++)
-            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320u : 0);
-        self->crc[byte] = crc;
-    }
     for (int column = 0; column < COLUMNS; column++)
         if (read_units(self, units[column], column) < 0) {
             Py_DECREF(self);
@@ -447,6 +438,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_batch
 
 PyMODINIT_FUNC PyInit__batch_counts(void)
 {
+    make_crc_tables();
     PyObject *module = PyModule_Create(&definition);
     PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_counts);
     if (type == NULL || PyModule_AddObjectRef(module, "BatchCounts", type) < 0)

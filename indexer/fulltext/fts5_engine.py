@@ -26,6 +26,7 @@ from ctxrank.indexer.engine import (
     Row,
     RowQuery,
     RowText,
+    SaturatedSum,
     Statistics,
     TermClause,
 )
@@ -65,6 +66,7 @@ _MAX_MISSING_SHARE = 0.2
 _WAIT_MS = 25
 # No call waits longer than this to open or heal the index: there is an answer without it.
 _OPEN_WAIT_MS = 250
+_COMPILED_FROM_ROWS = 100  # fewer are added up in the time that loading it takes
 _MAX_CHECKED = 32  # unknown words of one query that are looked up in FTS5 itself
 _TEXT_COLUMNS = f"{{{' '.join(TEXT_COLUMNS)}}}"
 _ALL_ROWIDS = (1, 2**63 - 1)
@@ -306,13 +308,29 @@ class Fts5Engine:
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
     ) -> Iterator[list[tuple[int, float]]]:
         """For each row (term, weighted frequency) of those of the terms that it holds."""
-        weighted = self._weighted.get(weights)
-        if weighted is None:
-            weighted = self._weighted[weights] = _WeightedCounts(weights)
+        weighted = self._weighted_counts(weights)
         try:
             yield from forward.frequencies(cast("list[bytes]", [row[3] for row in rows]), term_ids, weighted)
         except (IndexError, ValueError) as error:
             raise apsw.CorruptError("a forward list is damaged") from error
+
+    def sums(self, rows: list[Row], formula: SaturatedSum, weights: FieldWeights) -> list[float]:
+        """The formula's value for each row, in their order."""
+        if len(rows) >= _COMPILED_FROM_ROWS:
+            weighted = self._weighted_counts(weights)
+            try:
+                found = forward.compiled_sums(rows, formula, weighted)
+            except ValueError as error:
+                raise apsw.CorruptError("a forward list is damaged") from error
+            if found is not None:
+                return found
+        return formula.of_rows(rows, self.frequencies(rows, [term[0] for term in formula.terms], weights))
+
+    def _weighted_counts(self, weights: FieldWeights) -> "_WeightedCounts":
+        found = self._weighted.get(weights)
+        if found is None:
+            found = self._weighted[weights] = _WeightedCounts(weights)
+        return found
 
     # What rows lead to
 

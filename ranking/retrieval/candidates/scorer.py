@@ -1,13 +1,13 @@
 """BM25 of rows from the frequencies of their terms: the inner loop of every query.
 
-A session's rows are scored one by one, so what can be known before the first row is worked out before it, and the usual
-query (each term one id, in any column) has a loop of its own without a call for each term.
+The usual query (each term one id, in any column) is handed to the engine as a formula with its numbers; the others are
+added up here.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import fsum
 
-from ctxrank.indexer.engine import Engine, FieldWeights, Row
+from ctxrank.indexer.engine import Engine, FieldWeights, Row, SaturatedSum
 from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.plan import QueryTerm
@@ -40,7 +40,7 @@ class Scorer:
     def scores(self, rows: list[Row]) -> list[float]:
         """BM25 of rows, in their order; `fsum`, because the order of the summands differs by engine."""
         if self._is_plain:
-            return self._plain_scores(rows)
+            return self._engine.sums(rows, self._formula(), self._weights)
         average_length, values, k1, b = self._average_length, self._values, self._k1, self._b
         return [
             fsum([values[at] * tf_saturation(tf, row[2], average_length, k1, b) for at, tf in found])
@@ -62,37 +62,15 @@ class Scorer:
                         found[at] = found.get(at, 0.0) + counted_tf
             yield list(found.items())
 
-    def _plain_scores(self, rows: list[Row]) -> list[float]:
-        """The same, written out: `tf_saturation` without its call (half the time)."""
+    def _formula(self) -> SaturatedSum:
+        """The same for the usual query, as numbers: the engine adds up where its counts are."""
         places = self._places.get("", {})
-        worth = {
-            term_id: fsum([self._values[place] for place in places_of]) * (self._k1 + 1)
-            for term_id, places_of in places.items()
-        }
-        fixed, by_length = self._k1 * (1 - self._b), self._k1 * self._b / self._average_length
-        scores: list[float] = []
-        counted: Iterable[list[tuple[int, float]]] = self._engine.frequencies(rows, worth.keys(), self._weights)
-        if self._text_id:
-            counted = map(self._joined, counted)
-        for row, found in zip(rows, counted, strict=True):
-            norm = fixed + by_length * row[2]
-            summands: list[float] = []
-            for term_id, tf in found:
-                summands.append(worth[term_id] * tf / (tf + norm))
-            scores.append(fsum(summands))
-        return scores
-
-    def _joined(self, found: list[tuple[int, float]]) -> list[tuple[int, float]]:
-        """The frequencies of one row, with those of words in its path added to the same words of its texts."""
-        text_id = self._text_id
-        in_path = [one for one in found if one[0] in text_id]
-        if not in_path:
-            return found
-        joined = {term_id: tf for term_id, tf in found if term_id not in text_id}
-        for term_id, tf in in_path:
-            word = text_id[term_id]
-            joined[word] = joined.get(word, 0.0) + tf * self._scales[term_id]
-        return list(joined.items())
+        place_of = {id_: place for place, id_ in enumerate(id_ for id_ in places if id_ not in self._text_id)}
+        worth = tuple(fsum([self._values[at] for at in places[id_]]) * (self._k1 + 1) for id_ in place_of)
+        terms = [(id_, place_of[self._text_id.get(id_, id_)], self._scales.get(id_, 1.0)) for id_ in places]
+        return SaturatedSum(
+            tuple(sorted(terms)), worth, self._k1 * (1 - self._b), self._k1 * self._b / self._average_length
+        )
 
 
 def _of_column(weights: FieldWeights, column: str) -> FieldWeights:
