@@ -10,7 +10,7 @@ import apsw
 from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.store.connection import LOG_SUFFIXES
-from ctxrank.indexer.store.location import BACKUPS, Location
+from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location
 
 STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
@@ -21,7 +21,6 @@ _NETWORK_FILE_SYSTEMS = (
 )  # fmt: skip
 _MIN_FREE_BYTES = 50 * 2**20
 _LONG_WAL_BYTES = 64 * 2**20
-_LOCK_FILES = ("index.lock", "follow.lock")
 
 
 def examine_surroundings(location: Location) -> list[Finding]:
@@ -153,7 +152,7 @@ def _is_ours(path: str) -> bool:
 
 def _links(location: Location) -> Finding:
     """Links in the place of what a store writes; its folder may be one where the store is named."""
-    places = [*files_of(location), *(os.path.join(location.folder, name) for name in (BACKUPS, *_LOCK_FILES))]
+    places = [*files_of(location), *(os.path.join(location.folder, name) for name in (BACKUPS, *LOCK_FILES))]
     found = [os.path.basename(path) for path in places if os.path.islink(path)]
     if found:
         step = "Remove the links: nothing of a store is read or written through one."

@@ -11,9 +11,13 @@ import os
 
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.text.lines import is_one_line
 
 UNSHOWN = "its name has characters that no output shows"
+SECRET = "its name holds a secret"
+MAX_PATH_BYTES = 4096  # what Linux opens at most
 
 
 def contained_path(root: str, path: str) -> str:
@@ -24,6 +28,8 @@ def contained_path(root: str, path: str) -> str:
     """
     if not path.strip():
         raise UsageError("The file's path is empty.", "Give a path relative to the root.")
+    if _is_too_long(path):
+        raise UsageError(f"The file's path is longer than {MAX_PATH_BYTES:,} bytes.", "Give it relative to the root.")
     if not is_one_line(path):
         raise UsageError(
             f"{path!a} is not a path that can be stored.",
@@ -55,6 +61,8 @@ def portable_path(path: str) -> str:
     slashed = path.replace("\\", "/")
     if not path.strip():
         raise UsageError("its path is empty")
+    if _is_too_long(path):
+        raise UsageError(f"its path is longer than {MAX_PATH_BYTES:,} bytes")
     if not is_one_line(path):
         raise UsageError(f"its path {path!a} is not one line of printable characters")
     if slashed.startswith("/") or slashed[1:3] == ":/":
@@ -62,6 +70,15 @@ def portable_path(path: str) -> str:
     if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
         raise UsageError(f"'{path}' leads out of the root")
     return path
+
+
+def _is_too_long(path: str) -> bool:
+    return len(path) > MAX_PATH_BYTES or len(path.encode("utf-8", "replace")) > MAX_PATH_BYTES
+
+
+def without_secret(path: str, mode: RedactionMode) -> str:
+    """The path as it may be shown: another than it is where its name holds a secret."""
+    return redact(path, mode).text
 
 
 def unmistakable(path: str) -> str:

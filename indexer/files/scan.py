@@ -20,7 +20,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
-from ctxrank.indexer.files.paths import UNSHOWN, unmistakable
+from ctxrank.indexer.files.paths import SECRET, UNSHOWN, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
@@ -30,6 +30,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
+from ctxrank.indexer.store.location import FOLDER, own_files
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 from ctxrank.indexer.text.tokens import TokenCounter
@@ -236,8 +237,14 @@ class _Scan:
                 artifacts.mark_root_stale(change, root.id, reason)
 
     def _storable(self, entries: Iterable[Entry]) -> Iterator[Entry]:
-        """Without files that were purged, and names that read like others': the report says why."""
+        """Without the store's own files, purged ones, and names that read like others: the report says why."""
+        own: frozenset[str] = frozenset()
+        if os.path.basename(self._store.location.folder) != FOLDER:  # which no walk enters
+            own = own_files(self._store.location)
+        root = os.path.realpath(self._store.location.root)
         for entry in entries:
+            if own and os.path.join(root, entry.path) in own:
+                continue
             if isinstance(entry, FoundFile) and not is_one_line(entry.path):
                 self._skipped.append(Skipped(unmistakable(entry.path), UNSHOWN))
             elif not self._blocklist.holds_path(entry.path):
@@ -249,7 +256,7 @@ class _Scan:
         """Do in one root what the comparison asks for."""
         self._unchanged += len(changes.unchanged) + len(changes.back)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
-        for chunk in _chunks(changes.to_read):
+        for chunk in _chunks(self._without_secrets(root, changes.to_read)):
             with Root(root.folder) as opened:
                 drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
             with self._transaction() as change:
@@ -268,6 +275,18 @@ class _Scan:
             if self._progress is not None:
                 self._progress(self._files, self.total)
         self._settle(root, changes)
+
+    def _without_secrets(self, root: _Root, targets: list[Target]) -> list[Target]:
+        """Without new files whose names hold a secret; one that is known goes on as it is."""
+        kept: list[Target] = []
+        for target in targets:
+            path = target.found.path
+            shown = path if target.known is not None else without_secret(path, self._mode)
+            if shown == path:
+                kept.append(target)
+            else:
+                self._skipped.append(Skipped(root.shown(shown), SECRET))
+        return kept
 
     def _settle(self, root: _Root, changes: Changes) -> None:
         """What needs no reading; after the files, because a file that is gone may have moved."""

@@ -23,7 +23,7 @@ import apsw
 from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
-from ctxrank.indexer.files.walk import walk
+from ctxrank.indexer.files.walk import Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.artifact import ID
 from ctxrank.indexer.links.graph import Graph, Node
@@ -102,11 +102,14 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
     `starts` are patterns of the files where annotations are looked for; none means the whole tree.
     """
     blocklist = store.blocklist()
-    found = [entry for entry in walk(tree.folder) if isinstance(entry, FoundFile)]
+    entries = list(walk(tree.folder))
+    found = [entry for entry in entries if isinstance(entry, FoundFile)]
+    unseen = [entry.path for entry in entries if isinstance(entry, Unreadable)]
     files = [file for file in found if not blocklist.holds_path(shown_path(tree, file.path))]
     code = (file for file in files if not file.path.lower().endswith(_PROSE) and _is_wanted(file.path, starts))
     known = _known(store.primary, tree_id(store.primary, tree))
-    to_read, _, gone = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
+    to_read, _, missing = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
+    gone = [path for path in missing if not _is_out_of_sight(path, unseen)]
     for first in range(0, len(to_read), _CHUNK_FILES):
         with Root(tree.folder) as root:
             drafts = [_draft(root, file) for file, _ in to_read[first : first + _CHUNK_FILES]]
@@ -126,6 +129,11 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
 def _known(database: apsw.Connection, tree_number: int) -> dict[str, FileStamp]:
     query = "SELECT path, size_bytes, mtime_ns, inode, read_at FROM annotated_files WHERE tree_id = ?"
     return {row[0]: FileStamp(*row[1:]) for row in database.execute(query, (tree_number,))}
+
+
+def _is_out_of_sight(path: str, unseen: list[str]) -> bool:
+    """Whether a file cannot be looked at now, which does not mean that it is gone."""
+    return any(folder == "." or path == folder or path.startswith(f"{folder}/") for folder in unseen)
 
 
 def _is_wanted(path: str, starts: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from ctxrank.indexer.agents import normalise_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
-from ctxrank.indexer.files.paths import contained_path
+from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
@@ -102,6 +102,9 @@ def save_package(
     """
     checked = _checked(new)
     path = contained_path(store.location.root, new.path)
+    shown = without_secret(path, mode)
+    if shown != path:
+        raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
     prepared = artifacts.prepare(path, read, mode) if isinstance(read, FileText) else None
     notes: list[str] = []

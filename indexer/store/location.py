@@ -14,6 +14,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
+LOCK_FILES = ("index.lock", "follow.lock", "watch.lock")
+_SQLITE_ENDS = ("-wal", "-shm", "-journal")
 BACKUPS = "backups"  # what a repair kept of damaged files
 MAX_STATE_BYTES = 64 * 1024
 STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -173,6 +175,14 @@ def at(primary: str, root: str | None = None) -> Location:
     refuse_unwritable_name(primary)
     refuse_unwritable_name(chosen)
     return Location(folder, primary, index, chosen, beside)
+
+
+def own_files(location: Location) -> frozenset[str]:
+    """The real paths of the files that a store keeps in its folder: where other files lie beside them, these are no text."""
+    databases = [path + end for path in (location.primary, location.index_file) for end in ("", *_SQLITE_ENDS)]
+    locks = [os.path.join(location.folder, name) for name in LOCK_FILES]
+    folder = os.path.realpath(location.folder)
+    return frozenset(os.path.join(folder, os.path.basename(path)) for path in (*databases, *locks))
 
 
 def refuse_unwritable_name(path: str) -> None:

@@ -1,12 +1,15 @@
 """git is run in one module, and a checkout's configuration makes it run nothing else."""
 
 import ast
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
+from ctxrank.indexer.files.git import MAX_SECONDS
 
 ROOT = Path(__file__).parents[3]
 # Each module that starts a process or becomes another program, and why.
@@ -123,3 +126,21 @@ def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Pa
     _git(private, "commit", "-qm", "one")
     (folder / ".git").write_text(f"gitdir: {private / '.git'}\n")
     assert note_tree(str(folder)).commit == ""
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
+def test_a_pipe_in_the_place_of_a_file_of_git_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    _git(tmp_path, "init", "-q")
+    (tmp_path / "a.txt").write_text("one\n")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "-qm", "one")
+    (tmp_path / "src").mkdir()
+    os.mkfifo(tmp_path / "src" / name)
+    (tmp_path / "a.txt").write_text("two\n")
+    began = time.monotonic()
+    tree = note_tree(str(tmp_path))
+    assert time.monotonic() - began < MAX_SECONDS / 2
+    assert (tree.commit != "", tree.differing) == (True, ())
+    os.remove(tmp_path / "src" / name)
+    os.symlink("nowhere", tmp_path / "src" / name)  # which git passes over
+    assert "a.txt" in note_tree(str(tmp_path)).differing

@@ -1,6 +1,9 @@
 """Indexing a tree again and again: what is read, what is written, and what is no longer found."""
 
 import os
+import random
+import shutil
+import string
 import threading
 import time
 from collections.abc import Iterator
@@ -11,11 +14,11 @@ import pytest
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import scan
 from ctxrank.indexer.files.changes import LINK_OUT
-from ctxrank.indexer.files.paths import UNSHOWN, contained_path, portable_path
+from ctxrank.indexer.files.paths import MAX_PATH_BYTES, SECRET, UNSHOWN, contained_path, portable_path
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext.background import background_indexer
 from ctxrank.indexer.fulltext.fts5_engine import index_of
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_store, open_store
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.store import Store
@@ -578,3 +581,42 @@ def test_a_name_that_reads_like_another_is_passed_over_and_said(store: Store, tm
         contained_path(str(tmp_path), f"notes/pl{hidden}an.md")
     with pytest.raises(UsageError, match="not one line of printable characters"):
         portable_path(f"notes/pl{hidden}an.md")
+
+
+def _token() -> str:
+    return "ghp_" + "".join(random.choices(string.ascii_letters + string.digits, k=36))
+
+
+def test_a_file_whose_name_holds_a_secret_is_not_taken_in_and_not_named(store: Store, tmp_path: Path) -> None:
+    token = _token()
+    put(tmp_path, f"notes/n-{token}.md", "# A note\n")
+    put(tmp_path, "notes/plain.md", "# A note\n")
+    report = index_artifacts(store)
+    assert report.added == ("notes/plain.md",)
+    ((path, reason),) = report.skipped
+    assert reason == SECRET and token not in path and path.startswith("notes/n-")
+    with pytest.raises(UsageError) as refused:
+        save(store, f"notes/n-{token}.md")
+    assert token not in refused.value.message and "Rename the file" in refused.value.hint
+    assert token not in str(rows(store, "SELECT * FROM artifacts")) + str(rows(store, "SELECT * FROM documents"))
+
+
+def test_a_store_among_the_files_it_indexes_is_none_of_them(store: Store, tmp_path: Path) -> None:
+    store.close()
+    put(tmp_path, "plain.md", "# A note\n")
+    shutil.copy(tmp_path / ".ctxrank" / "ctxrank.db", tmp_path / "x.db")
+    with open_store(str(tmp_path / "x.db")) as beside:
+        for _ in range(2):  # the second time all of its files are there
+            report = index_artifacts(beside)
+            assert [path for path, _ in report.skipped if path.startswith("x.")] == []
+            assert beside.catch_up() == 0
+        assert rows(beside, "SELECT path FROM artifacts") == [("plain.md",)]
+
+
+def test_a_path_that_no_system_opens_is_refused(tmp_path: Path) -> None:
+    long = "a/" * (MAX_PATH_BYTES // 2) + "ä"
+    for check in (portable_path, lambda path: contained_path(str(tmp_path), path)):
+        with pytest.raises(UsageError, match="longer than 4,096 bytes") as refused:
+            check(long)
+        assert len(refused.value.message) < 100
+    assert portable_path("a" * MAX_PATH_BYTES) == "a" * MAX_PATH_BYTES

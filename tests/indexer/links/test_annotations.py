@@ -8,6 +8,8 @@ from builders import make_store, write_file
 from linked_builders import age, copy_fixture, tree_of
 from tables import each_row
 
+from ctxrank.indexer.files.walk import Unreadable
+from ctxrank.indexer.links import annotations
 from ctxrank.indexer.links.annotations import find_annotations, sync_annotations
 from ctxrank.indexer.links.store import Annotation, stored_annotations, tree_id
 from ctxrank.indexer.store.store import Store
@@ -79,3 +81,14 @@ def test_binary_and_broken_files_are_passed_over(store: Store, tmp_path: Path) -
     sync_annotations(store, tree_of(store))
     assert ("src/b.py", 1, "SPEC-B-1") in stored(store)
     assert not [one for one in stored(store) if one[0] == "src/a.bin"]
+
+
+def test_what_cannot_be_looked_at_now_keeps_its_annotations(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    sync_annotations(store, tree_of(store))
+    before = stored(store)
+    monkeypatch.setattr(annotations, "walk", lambda _: iter([Unreadable("src/billing", "Permission denied")]))
+    sync_annotations(store, tree_of(store))
+    assert stored(store) == before != []
+    monkeypatch.setattr(annotations, "walk", lambda _: iter([Unreadable("src/other", "Permission denied")]))
+    sync_annotations(store, tree_of(store))
+    assert stored(store) == []
