@@ -178,7 +178,7 @@ def at(primary: str, root: str | None = None) -> Location:
 
 
 def own_files(location: Location) -> frozenset[str]:
-    """The real paths of the files that a store keeps in its folder: where other files lie beside them, these are no text."""
+    """The real paths of the files that a store keeps in its folder: no text of anyone."""
     databases = [path + end for path in (location.primary, location.index_file) for end in ("", *_SQLITE_ENDS)]
     locks = [os.path.join(location.folder, name) for name in LOCK_FILES]
     folder = os.path.realpath(location.folder)
