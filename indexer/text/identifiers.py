@@ -28,7 +28,9 @@ _COMPILED_FROM_CHARS = 200  # a shorter text is not worth loading it
 
 # Bytes that may belong to a word; everything else becomes a space. Bytes from 0x80 are parts of UTF-8
 # sequences and are looked at once decoded.
-_SEPARATE = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
+_UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
+_SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
+_SEPARATE = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 
 # Words that this process has met: those without parts, and the parts of others. Numbers and hashes in logs never end,
 # and many passages have the same names, so both are emptied at times.
@@ -39,9 +41,7 @@ _PARTS_MAX = 1 << 15
 
 # What a letter or digit of ASCII is: a word is cut where that changes.
 _UPPER, _LOWER, _DIGIT = "A", "a", "0"
-_KINDS = str.maketrans(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", _UPPER * 26 + _LOWER * 26 + _DIGIT * 10
-)
+_KINDS = bytes.maketrans(_UPPER_CASE + _LOWER_CASE + _DIGITS, b"A" * 26 + b"a" * 26 + b"0" * 10)
 _FIRST_CJK = "\u1100"
 
 
@@ -166,7 +166,13 @@ def _cuts(word: str, kinds: str) -> list[int]:
 
 def letter_kinds(word: str) -> str:
     """The word with one letter for all letters of ASCII of a case and one digit for all digits: aaaAaaa0."""
-    return word.translate(_KINDS)
+    return word.encode("utf-8", "surrogatepass").translate(_KINDS).decode("utf-8", "surrogatepass")
+
+
+def may_hold_compound(encoded: bytes) -> bool:
+    """False only for a text of ASCII that has no word with parts: most prose."""
+    kinds = encoded.translate(_KINDS)
+    return any(change in kinds for change in (b"aA", b"AAa", b"a0", b"A0", b"0a", b"0A"))
 
 
 def _kind(character: str) -> str:

@@ -7,7 +7,6 @@ with 20, 30 and 50 rows: the same within 0.001).
 """
 
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
 from operator import neg
 
 from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, FieldWeights, RowText, Statistics
@@ -97,21 +96,22 @@ def _read_row(
 ) -> _Read:
     length, *columns, identifiers = read
     columns = [*map(searchable, columns), identifiers.partition("\n")[0]]  # below them are the defined names, once more
-    text = "\n".join(columns)
-    encoded = text.encode("utf-8", "replace")
-    ends = list(accumulate(len(column.encode("utf-8", "replace")) + 1 for column in columns))
     positions: dict[str, list[int]] = {}
     written: dict[tuple[str, str], float] = {}
-    cuts = engine.tokens_at(text)
-    for position, (start, end, term) in [(at, cut) for at, cut in enumerate(cuts) if cut[2] in forms]:
-        column = bisect_right(ends, start)
+    start = 0
+    for column, text in enumerate(columns):
+        terms = engine.tokens(text)
+        places = [at for at, term in enumerate(terms) if term in forms]
+        words = engine.words(text) if places else []
+        for at in places:
+            term, form = terms[at], words[at]
+            positions.setdefault(term, []).append(start + at)
+            if form in forms[term]:
+                weight = weights[column] * (scales[term] if column == _PATH else 1.0)
+                if weight:
+                    written[term, form] = written.get((term, form), 0.0) + weight
         # The end of one column and the beginning of the next are no neighbours.
-        positions.setdefault(term, []).append(position + column * (WINDOW + 1))
-        form = encoded[start:end].decode("utf-8", "replace").lower()
-        if form in forms[term]:
-            weight = weights[column] * (scales[term] if column == _PATH else 1.0)
-            if weight:
-                written[term, form] = written.get((term, form), 0.0) + weight
+        start += len(terms) + WINDOW + 1
     return _Read(row, columns[_PATH], length, positions, written)
 
 

@@ -15,7 +15,7 @@ from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import split_word
+from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
@@ -156,6 +156,10 @@ def _matches(
     engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], values: Mapping[str, float]
 ) -> Iterator[Match]:
     """The matches, with their places in bytes."""
+    if encoded.isascii() and not may_hold_compound(encoded):
+        for position, cut in [(position, cut) for position, cut in enumerate(cuts) if cut[2] in values]:
+            yield Match(position, *cut)
+        return
     for position, (start, end, term) in enumerate(cuts):
         if term in values:
             yield Match(position, start, end, term)
