@@ -7,7 +7,6 @@ parse_time("2026-11-21", now=...)    midnight UTC of that day
 age_us("12h")                        43200000000
 """
 
-import re
 import time
 
 from ctxrank.indexer.exceptions import UsageError
@@ -22,6 +21,7 @@ _UNITS_US = {
     "d": DAY_US,
     "w": 7 * DAY_US,
 }
+_AGE_DIGITS = 6
 
 
 def now_us() -> int:
@@ -66,5 +66,7 @@ def parse_time(text: str, *, now: int) -> int:
 
 def age_us(text: str) -> int | None:
     """How long an age (`7d`, `12h`, `30m`) is; None for a text that is none."""
-    age = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip().lower())
-    return int(age[1]) * _UNITS_US[age[2]] if age else None
+    age = text.strip().lower()
+    digits, unit = age[:-1], age[-1:]
+    is_age = digits.isdecimal() and len(digits) <= _AGE_DIGITS and unit in _UNITS_US
+    return int(digits) * _UNITS_US[unit] if is_age else None

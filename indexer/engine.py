@@ -283,6 +283,10 @@ if TYPE_CHECKING:
             """The terms that the index makes of a text, in order."""
             ...
 
+        def words(self, text: str) -> list[str]:
+            """The words that these terms are made of, as they are written but in lower case."""
+            ...
+
         def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
             """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
             ...

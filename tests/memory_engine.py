@@ -158,6 +158,10 @@ class MemoryEngine:
         """The terms of a text."""
         return [token for _, _, token in self.tokens_at(text)]
 
+    def words(self, text: str) -> list[str]:
+        encoded = text.encode("utf-8", "replace")
+        return [encoded[start:end].decode("utf-8", "replace").lower() for start, end, _ in self.tokens_at(text)]
+
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with their offsets in bytes."""
         return _cut(self._porter, text)

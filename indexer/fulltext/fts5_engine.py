@@ -188,6 +188,10 @@ class Fts5Engine:
         """The terms that FTS5's own tokenizer makes of a text, in order."""
         return self.index().tokens(text)
 
+    def words(self, text: str) -> list[str]:
+        """The words that these terms are made of, as they are written but in lower case."""
+        return self.index().words(text)
+
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
         return self.index().tokens_at(text)

@@ -23,6 +23,10 @@ else:
 
 PRIMARY = "primary_db"  # the name under which the primary database is attached
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
+# A text of ASCII as this tokenizer cuts it into words: in lower case, with a space for all that is no letter or digit.
+_UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
+_SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
+_LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 6
 # Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
@@ -143,6 +147,15 @@ class Index:
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
         return cast("list[str]", self._tokenize(text, include_offsets=False))
+
+    def words(self, text: str) -> list[str]:
+        """The words that these terms are made of, as they are written but in lower case."""
+        if (
+            text.isascii()
+        ):  # the tokenizer parts it at whatever is no letter or digit; places would take thrice the time
+            return text.encode().translate(_LOWER_WORDS).decode().split()
+        encoded = text.encode("utf-8", "replace")
+        return [encoded[start:end].decode("utf-8", "replace").lower() for start, end, _ in self.tokens_at(text)]
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""

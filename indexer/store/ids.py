@@ -6,8 +6,6 @@
 An origin is the first 8 or more hexadecimal digits of the uuid of the store that made the record.
 """
 
-import re
-
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.connection import require_value
@@ -18,7 +16,9 @@ if TYPE_CHECKING:
 
 PACKAGE = "package"
 ORIGIN_DIGITS = 8
-_FORM = rf"(?:([a-z]+):)?(\d{{1,15}})(?:@([0-9A-Fa-f]{{{ORIGIN_DIGITS},32}}))?"
+_UUID_DIGITS = 32
+_NUMBER_DIGITS = 15
+_HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 
 
 class DocumentRef(NamedTuple):
@@ -40,13 +40,23 @@ def public_id(kind: str, number: int) -> str:
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:
     """`package:12`, `error:3@9f3c27ab`, or `12`, which is of the kind `bare`. Raises UsageError."""
-    match = re.fullmatch(_FORM, text.strip())
-    if match is None or (match[1] or bare) not in KINDS:
+    ref = _read(text, bare)
+    if ref is None or ref.kind not in KINDS:
         raise UsageError(
             f"'{text}' is not a document's id.",
             f"An id is kind:number, such as package:12; kinds are {', '.join(KINDS)}. A bare number is a package.",
         )
-    return DocumentRef(match[1] or bare, int(match[2]), (match[3] or "").lower())
+    return ref
+
+
+def _read(text: str, bare: str) -> DocumentRef | None:
+    """What an id says, whether or not there is such a kind; None for a text that is none."""
+    kind, colon, own = text.strip().rpartition(":")
+    number, at, origin = own.partition("@")
+    is_kind = kind.isascii() and kind.isalpha() and kind.islower() if colon else True
+    is_number = number.isdecimal() and len(number) <= _NUMBER_DIGITS
+    is_origin = ORIGIN_DIGITS <= len(origin) <= _UUID_DIGITS and _HEXADECIMAL.issuperset(origin) if at else True
+    return DocumentRef(kind or bare, int(number), origin.lower()) if is_kind and is_number and is_origin else None
 
 
 def own_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
@@ -68,4 +78,4 @@ def without_origin(database: "apsw.Connection", text: str) -> str:
 
     Raises NotFoundError for the origin of another store.
     """
-    return str(own_ref(database, text)) if "@" in text and re.fullmatch(_FORM, text.strip()) else text
+    return str(own_ref(database, text)) if "@" in text and _read(text, PACKAGE) else text

@@ -15,11 +15,11 @@ are not names and their parts would only be noise:
     longer than MAX_WORD_CHARS    machine text
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cache, lru_cache
-from itertools import filterfalse
+from itertools import filterfalse, pairwise
+
+from ctxrank.indexer.light_typing import cache
 
 MAX_REPEATS = 3  # a name used a hundred times in a file says no more in BM25 than one used three times
 MAX_PARTS = 12  # names with more are rare, and hashes of 20 digits and up mostly have more
@@ -28,47 +28,21 @@ _COMPILED_FROM_CHARS = 200  # a shorter text is not worth loading it
 
 # Bytes that may belong to a word; everything else becomes a space. Bytes from 0x80 are parts of UTF-8
 # sequences and are looked at once decoded.
-_SEPARATE = bytes(byte if byte >= 0x80 or chr(byte).isalnum() else 0x20 for byte in range(256))
+_UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
+_SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
+_SEPARATE = bytes.maketrans(_SEPARATORS, b" " * len(_SEPARATORS))
 
-# Words without parts that this process has met. Numbers and hashes in logs never end, so it is emptied at times.
+# Words that this process has met: those without parts, and the parts of others. Numbers and hashes in logs never end,
+# and many passages have the same names, so both are emptied at times.
 _plain_words: set[bytes] = set()
 _PLAIN_WORDS_MAX = 100_000
+_parts: dict[bytes, str] = {}
+_PARTS_MAX = 1 << 15
 
-_CJK_CHARACTERS = (
-    "\u1100-\u11ff\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30ff\u3131-\u318e\u31f0-\u31ff\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
-)
-
-
+# What a letter or digit of ASCII is: a word is cut where that changes.
+_UPPER, _LOWER, _DIGIT = "A", "a", "0"
+_KINDS = bytes.maketrans(_UPPER_CASE + _LOWER_CASE + _DIGITS, b"A" * 26 + b"a" * 26 + b"0" * 10)
 _FIRST_CJK = "\u1100"
-
-
-class _Patterns:
-    """Compiled when the first text asks for them: the sets of CJK characters cost half a bare start."""
-
-    def __init__(self) -> None:
-        self.cjk = re.compile(f"[{_CJK_CHARACTERS}]")
-        self.cjk_or_not = re.compile(f"[{_CJK_CHARACTERS}]+|[^{_CJK_CHARACTERS}]+")
-
-
-@cache
-def _patterns() -> _Patterns:
-    return _Patterns()
-
-
-@cache
-def _word() -> re.Pattern[str]:
-    return re.compile(r"[^\W_]+")
-
-
-@cache
-def _part() -> re.Pattern[str]:
-    return re.compile(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
-
-@cache
-def _hump() -> re.Pattern[str]:
-    return re.compile(r"[a-z][A-Z]|[A-Z][A-Z][a-z]")
 
 
 def split_identifiers(text: str) -> str:
@@ -126,48 +100,83 @@ def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:
         if word.isascii():
             words[word] += count
         else:
-            for piece in _word().findall(word.decode("utf-8", "surrogatepass")):
+            text = word.decode("utf-8", "surrogatepass")
+            if text.isalnum():
+                words[word] += count
+                continue
+            for piece in "".join([char if char.isalnum() else " " for char in text]).split():
                 words[piece.encode()] += count
     return words
 
 
-@lru_cache(maxsize=1 << 15)  # many passages have the same names
 def _split(word: bytes) -> str:
     """The parts of one UTF-8 word, separated by spaces; empty if it is plain."""
     if word.isdigit() or (word.isalpha() and (word.isupper() or word[1:].islower())):
         return ""
-    text = word.decode()
-    if text.isascii() or max(text) < _FIRST_CJK or not _patterns().cjk.search(text):
-        return " ".join(_cased_parts(text))
+    parts = _parts.get(word)
+    if parts is None:
+        if len(_parts) >= _PARTS_MAX:
+            _parts.clear()
+        parts = _parts[word] = " ".join(_parts_of(word.decode()))
+    return parts
+
+
+def _parts_of(word: str) -> list[str]:
+    if word.isascii() or max(word) < _FIRST_CJK:
+        return _cased_parts(word)
+    from ctxrank.indexer.text.cjk import is_cjk, pairs, stretches  # noqa: PLC0415  start-up: few texts have any
+
+    found = stretches(word)
+    if not any(map(is_cjk, found)):
+        return _cased_parts(word)
     parts: list[str] = []
-    for stretch in _patterns().cjk_or_not.findall(text):
-        if _patterns().cjk.match(stretch):
-            parts += _pairs(stretch)
+    for stretch in found:
+        if is_cjk(stretch):
+            parts += pairs(stretch)
         else:  # the tokenizer takes it into the token of the CJK run, so even a plain word is written out
             parts += _cased_parts(stretch) or [stretch.lower()]
-    return " ".join(parts)
+    return parts
 
 
 def _cased_parts(word: str) -> list[str]:
     """Cut one word without CJK at its humps and digits; empty if nothing is to be cut."""
     if len(word) > MAX_WORD_CHARS:
         return []
-    shape = word if word.isascii() else "".join(map(_shape, word))
-    parts = [word[part.start() : part.end()].lower() for part in _part().finditer(shape)]
-    if not 1 < len(parts) <= MAX_PARTS:
+    kinds = letter_kinds(word) if word.isascii() else "".join(map(_kind, word))
+    if kinds.startswith(_DIGIT) and "aA" not in kinds and "AAa" not in kinds:
         return []
-    if shape[0].isdigit() and not _hump().search(shape):
+    cuts = _cuts(word, kinds)
+    if not 1 < len(cuts) <= MAX_PARTS:
         return []
-    return parts
+    return [word[start:end].lower() for start, end in pairwise([*cuts, len(word)])]
 
 
-def _shape(character: str) -> str:
-    """One ASCII character for a character's kind, so that one pattern cuts every alphabet."""
+def _cuts(word: str, kinds: str) -> list[int]:
+    """Where the parts of a word begin."""
+    cuts = [0]
+    for at, (before, behind) in enumerate(pairwise(kinds), start=1):
+        if before == _UPPER and behind == _LOWER:
+            is_plural = word[at] == "s" and kinds[at + 1 : at + 2] != _LOWER and word.isascii()
+            if at - 1 > cuts[-1] and not is_plural:
+                cuts.append(at - 1)
+        elif before != behind:
+            cuts.append(at)
+    return cuts
+
+
+def letter_kinds(word: str) -> str:
+    """The word with one letter for all letters of ASCII of a case and one digit for all digits: aaaAaaa0."""
+    return word.encode("utf-8", "surrogatepass").translate(_KINDS).decode("utf-8", "surrogatepass")
+
+
+def may_hold_compound(encoded: bytes) -> bool:
+    """False only for a text of ASCII that has no word with parts: most prose."""
+    kinds = encoded.translate(_KINDS)
+    return any(change in kinds for change in (b"aA", b"AAa", b"a0", b"A0", b"0a", b"0A"))
+
+
+def _kind(character: str) -> str:
+    """The kind of a character of any alphabet, so that all are cut alike."""
     if character.isupper() or character.istitle():
-        return "A"
-    return "0" if character.isnumeric() else "a"
-
-
-def _pairs(run: str) -> list[str]:
-    """Overlapping pairs of a CJK run; a single character stays itself."""
-    return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
+        return _UPPER
+    return _DIGIT if character.isnumeric() else _LOWER

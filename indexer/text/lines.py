@@ -1,7 +1,5 @@
 """Text that is safe to show: no control characters, no terminal or bidirectional tricks, no fence that it closes."""
 
-import re
-
 _KEPT_CONTROLS = "\n\t"
 # A run of zeros that no text has: where one is, pages of the file were wiped, and SQLite cannot know.
 WIPED = "\0" * 16
@@ -33,25 +31,48 @@ def printable(text: str) -> str:
     Joiners, variation selectors and tags stay where a text needs them (invisible.py). Every line's end is a newline.
     """
     text = text.replace("\r\n", "\n").translate(_CONTROLS)
-    if text.isascii():
+    if text.isascii() or _hides_nothing(text):
         return text
-    from ctxrank.indexer.text.invisible import without_invisible  # noqa: PLC0415  start-up: most texts are ASCII
+    from ctxrank.indexer.text.invisible import without_invisible  # noqa: PLC0415  start-up: few texts hide something
 
     return without_invisible(text.replace("\u2028", "\n").replace("\u2029", "\n"))
 
 
 def searchable(text: str) -> str:
     """The text as an index and a query take it: a word is whole whatever invisible character stands in it."""
-    if text.isascii():
+    if text.isascii() or _hides_nothing(text):
         return text
-    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: most queries are ASCII
+    from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: few texts hide something
 
     return without_ignorable(text)
 
 
+# What Python calls printable and Unicode default-ignorable, below the tags and selectors of the last planes; and the
+# blank of Braille.
+_PRINTABLE_BLANKS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    "\ufe00\ufe01\ufe02\ufe03\ufe04\ufe05\ufe06\ufe07\ufe08\ufe09\ufe0a\ufe0b\ufe0c\ufe0d\ufe0e\ufe0f"
+)
+_FIRST_TAG = "\U000e0000"
+
+
+def _hides_nothing(text: str) -> bool:
+    """Whether no character of a text can be one that invisible.py takes out: most texts have none."""
+    characters = set(text).difference(_KEPT_CONTROLS)
+    return (
+        "".join(characters).isprintable()
+        and characters.isdisjoint(_PRINTABLE_BLANKS)
+        and max(characters, default="") < _FIRST_TAG
+    )
+
+
 def fence(text: str) -> str:
     """A Markdown fence that the text cannot close."""
-    return "`" * max(3, 1 + max((len(run) for run in re.findall(r"`{3,}", text)), default=0))
+    if "```" not in text:
+        return "```"
+    others = set(text) - {"`"}
+    runs = text.translate(dict.fromkeys(map(ord, others), " ")).split()
+    return "`" * max(3, 1 + max(map(len, runs)))
 
 
 def shorten(text: str, limit: int) -> str:

@@ -10,10 +10,10 @@ The unit everywhere is the token of o200k_base, OpenAI's public vocabulary. An e
 """
 
 import math
-import re
 from collections.abc import Callable
-from functools import cache
 from operator import mul
+
+from ctxrank.indexer.light_typing import cache
 
 # Least squares against o200k_base over prose, Markdown, Python, JSON, diffs, logs and CJK: -6 to +3 % per
 # class, where the usual len / 4 is off by -35 % on logs and -46 % on CJK.
@@ -40,6 +40,7 @@ MARGIN = 1.15
 PER_LATER_CAPITAL = 0.35  # ORCHESTRATOR is four tokens, Orchestrator two
 PER_LATER_PUNCTUATION = 0.6  # |---|---| and rulers
 PER_LATER_MACHINE_CHARACTER = 0.45  # base64, hashes: few of their parts are in the vocabulary
+_SHORTEST_MACHINE_WORD, _FIRST_OF_MACHINE_WORD = 24, 12
 PER_LONE_DIGIT = 0.5  # a digit never takes the space before it into its token
 PER_DENSE_CHARACTER = 0.5  # CJK, symbols
 PER_ASTRAL_CHARACTER = 1.8  # emoji: two or three tokens each
@@ -85,17 +86,20 @@ def classes_in_python(raw: bytes) -> tuple[int, ...]:
     """How often the bytes of a text have what the estimate prices, in the order of `_PRICES`."""
     punctuation = raw.translate(_PUNCTUATION)
     return (
-        _words(raw), _letters_beyond_six(raw), _digit_triples(raw), _runs(punctuation), punctuation.count(b"x"),
-        _newline_runs(raw), _wide_spaces(raw), _wide_characters(raw),
+        _words(raw), _beyond(raw.translate(_LOWER_CASE), 6), _digit_triples(raw), _runs(punctuation),
+        punctuation.count(_MARK), _newline_runs(raw), _wide_spaces(raw), _wide_characters(raw),
     )  # fmt: skip
 
 
-# Everything is counted at C speed: `translate` makes an x of every byte of one class and a space of all
-# others, and `count` then finds where a run begins.
+# Everything is counted at C speed and without a pattern, since loading `re` takes half a bare start:
+# `translate` makes a 1 of every byte of one class and a 0 of all others, and `count` then finds where a run begins.
+_MARK, _OTHER = b"\1", b"\0"
+
+
 def _marking(marked: bytes) -> bytes:
-    table = bytearray(b" " * 256)
+    table = bytearray(256)
     for byte in marked:
-        table[byte] = 0x78
+        table[byte] = 1
     return bytes(table)
 
 
@@ -120,14 +124,25 @@ _SPACES = _marking(_SPACE_BYTES)
 _PUNCTUATION = _marking(
     bytes(range(0x80)).translate(None, _LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES + _SPACE_BYTES + _NEWLINE_BYTES)
 )
+_UPPER_CASE = _marking(_UPPER_BYTES)
+_VISIBLE_PUNCTUATION = _marking(bytes(range(0x21, 0x7F)).translate(None, _LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES))
+_MACHINE_WORD = _marking(_LOWER_BYTES + _UPPER_BYTES + _DIGIT_BYTES + b"+/=")
 _CASES = _with_classes(bytearray(b" " * 256), b"a", b"A")
 _SHAPE = _with_classes(bytearray(range(256)), b"a", b"A", b"0")
 
 
 def _runs(marks: bytes, *, at_least: int = 1) -> int:
-    """How many runs of x there are that have at least so many."""
-    run = b"x" * at_least
-    return marks.count(b" " + run) + marks.startswith(run)
+    """How many runs there are of at least so many marks."""
+    run = _MARK * at_least
+    return marks.count(_OTHER + run) + marks.startswith(run)
+
+
+def _beyond(marks: bytes, first: int) -> int:
+    """The marks that are not among the first so many of their run."""
+    number = int.from_bytes(marks, "big")  # one byte for each place, so that all of them move at once
+    for _ in range(first):
+        number &= number >> 8  # takes the first mark off each run
+    return number.bit_count()
 
 
 def _words(raw: bytes) -> int:
@@ -135,18 +150,12 @@ def _words(raw: bytes) -> int:
     return cases.count(b" a") + cases.count(b" A") + cases.count(b"aA")
 
 
-def _letters_beyond_six(raw: bytes) -> int:
-    """The lower-case letters that are not among the first six of their run."""
-    long_runs = _patterns().long_run.findall(raw.translate(_LOWER_CASE))
-    return len(b"".join(long_runs)) - 6 * len(long_runs)
-
-
 def _digit_triples(raw: bytes) -> int:
     """The groups of up to three that all runs of digits are cut into."""
     marks = raw.translate(_DIGITS)
-    if b"x" not in marks:
+    if _MARK not in marks:
         return 0
-    return marks.count(b"xxx") + _runs(marks.replace(b"xxx", b""))
+    return marks.count(_MARK * 3) + _runs(marks.replace(_MARK * 3, b""))
 
 
 def _newline_runs(raw: bytes) -> int:
@@ -184,41 +193,26 @@ def shape(text: str) -> bytes:
 
 def surcharge(text: str) -> float:
     """What a text that is not of the usual make costs beyond its estimate."""
-    patterns = _patterns()
+    raw = text.encode("utf-8", "replace")
     tokens = (
-        PER_LATER_CAPITAL * _later(patterns.capitals, text)
-        + PER_LATER_PUNCTUATION * _later(patterns.punctuation, text)
-        + PER_LATER_MACHINE_CHARACTER * _later(patterns.machine_word, text)
-        + PER_LONE_DIGIT * len(patterns.lone_digit.findall(text))
+        PER_LATER_CAPITAL * _beyond(raw.translate(_UPPER_CASE), 3)
+        + PER_LATER_PUNCTUATION * _beyond(raw.translate(_VISIBLE_PUNCTUATION), 3)
+        + PER_LATER_MACHINE_CHARACTER * _later_machine_characters(raw)
+        + PER_LONE_DIGIT * raw.translate(_SHAPE).count(b" 0")
     )
-    if not text.isascii():
+    if not raw.isascii():
         # Characters are classified by the first byte of their UTF-8, which is counted at C speed.
-        raw = text.encode("utf-8", "replace")
         tokens += PER_DENSE_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_DENSE)))
         tokens += PER_ASTRAL_CHARACTER * (len(raw) - len(raw.translate(None, _FIRST_OF_ASTRAL)))
     return tokens
 
 
-class _Patterns:
-    """Compiled with the first count, not with the import."""
-
-    def __init__(self) -> None:
-        # Spelled out: a search for seven fixed bytes is twice as fast as x{7,}.
-        self.long_run = re.compile(b"xxxxxxx+")
-        self.capitals = re.compile("[A-Z]{3}([A-Z]+)")
-        self.punctuation = re.compile(r"[!-/:-@\[-`{-~]{3}([!-/:-@\[-`{-~]+)")
-        self.machine_word = re.compile("[A-Za-z0-9+/=]{12}([A-Za-z0-9+/=]{12,})")
-        self.lone_digit = re.compile(" [0-9]")
-
-
-@cache
-def _patterns() -> _Patterns:
-    return _Patterns()
-
-
-def _later(pattern: re.Pattern[str], text: str) -> int:
-    """The characters beyond the first few of each run."""
-    return sum(map(len, pattern.findall(text)))
+def _later_machine_characters(raw: bytes) -> int:
+    marks = raw.translate(_MACHINE_WORD)
+    if _MARK * _SHORTEST_MACHINE_WORD not in marks:
+        return 0
+    lengths = [len(run) for run in marks.split(_OTHER)]
+    return sum([length - _FIRST_OF_MACHINE_WORD for length in lengths if length >= _SHORTEST_MACHINE_WORD])
 
 
 _VERSION = r"(?<!\d)(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
@@ -240,7 +234,11 @@ def model_factor(model: str) -> float:
     starts = [at for family in _CLAUDE if (at := name.find(family)) >= 0]
     if not starts:
         return 1.0
-    version = re.search(_VERSION, name[min(starts) :]) if any(map(str.isdigit, name)) else None
+    if not any(map(str.isdigit, name)):
+        return CLAUDE_NEW_FACTOR
+    import re  # noqa: PLC0415  start-up: most names have no version
+
+    version = re.search(_VERSION, name[min(starts) :])
     if version and (int(version[1]), int(version[2] or 0)) < CLAUDE_NEW_SINCE:
         return CLAUDE_FACTOR
     return CLAUDE_NEW_FACTOR
@@ -273,9 +271,12 @@ _LIMITS_TOKENS = {
 def model_limit(model: str | None) -> tuple[int, bool]:
     """The context limit of a model in tokens, and whether the model is known; if not, the usual limit."""
     name = (model or "").lower()
-    # The commonest case, and without it: no pattern is compiled, since every spawn asks.
     if name in _LIMITS_TOKENS:
         return _LIMITS_TOKENS[name], True
+    if not name:
+        return DEFAULT_LIMIT_TOKENS, False
+    import re  # noqa: PLC0415  start-up: every spawn asks, and most for one of these names or for none
+
     for key in sorted(_LIMITS_TOKENS, key=len, reverse=True):
         if key in name and re.search(rf"(?<![a-z0-9-]){re.escape(key)}(?![a-z0-9.])", name):
             return _LIMITS_TOKENS[key], True

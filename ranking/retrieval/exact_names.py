@@ -24,9 +24,10 @@ _NAME = re.compile(r"\w+(-\w+)+")
 _MODULE = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _EXTENSION = re.compile(r"\.(?=\w{0,7}[^\W\d])\w{1,8}$")
 _LINE = re.compile(r"(?::(\d{1,7}))(?::\d{1,7})?:?$")
-# A frame of Python's, whose last one is the innermost; and path:line, as all others write it, the innermost first.
-_FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d{1,7})')
-_PLACE = re.compile(r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w/])")
+# A frame of Python's, whose last one is the innermost; and path:line, as all others write it, the innermost first. Both
+# are compiled where a query has several words.
+_FRAME = r'File "([^"\n]{1,400})", line (\d{1,7})'
+_PLACE = r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w/])"
 # What a module's file may be called when it is a folder's.
 _OF_FOLDER = ("__init__", "index", "mod")
 _MOST_ROWS = 2000  # looked at for one file: a name like __init__.py is many
@@ -84,8 +85,8 @@ def named_files(query: Query, text: str) -> list[list[NamedFile]]:
         term = query.terms[0]
         meanings = [] if term.is_prefix or term.column else _meanings(term.text)
         return [meanings] if meanings else []
-    frames = _FRAME.findall(text)[::-1]
-    places = dict.fromkeys(frames or _PLACE.findall(text))
+    frames = re.findall(_FRAME, text)[::-1]
+    places = dict.fromkeys(frames or re.findall(_PLACE, text))
     return [[_file(path, int(line))] for path, line in list(places)[:_MOST_FILES]]
 
 

@@ -62,7 +62,7 @@ def folded_page(ranked: Iterable[Foldable], limit: int) -> FoldedPage:
             break
         read += 1
         words = frozenset(one.text.split())
-        longest = sorted(words, key=lambda word: (-len(word), word))[:_LONGEST_WORDS]
+        longest = sorted(sorted(words), key=len, reverse=True)[:_LONGEST_WORDS]  # equal ones stay by the alphabet
         near = sorted({at for word in longest for at in by_word.get(word, ())})
         place = _without_language(one.hit.path)
         best = next((at for at in near if _is_like(kept[at], one, words)), None)

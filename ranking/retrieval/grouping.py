@@ -28,6 +28,9 @@ class HitGroup:
     @property
     def score(self) -> float:
         """The rows' scores, each by its share."""
+        own, passages = self.own, self.passages
+        if own is None and len(passages) == 1:  # so are most of the hundreds of a query
+            return passages[0].score
         return sum(share * candidate.score for share, candidate, _ in self.shares())
 
     @property
@@ -60,5 +63,6 @@ def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
         else:
             group.passages.append(row)
     for group in groups.values():
-        group.passages.sort(key=lambda row: (-row.score, row.rowid))
+        if len(group.passages) > 1:
+            group.passages.sort(key=lambda row: (-row.score, row.rowid))
     return groups

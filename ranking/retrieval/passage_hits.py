@@ -39,6 +39,11 @@ class PassageGroup(HitGroup):
         self.passages.append(passage)
         self.support: list[tuple[float, Candidate, str]] = []
 
+    @property
+    def score(self) -> float:
+        """The passage's score, and each share of what supports it."""
+        return sum(share * candidate.score for share, candidate, _ in self.shares())
+
     def shares(self) -> list[tuple[float, Candidate, str]]:
         """The passage first, then its support."""
         return [(1.0, self.passages[0], "the passage"), *self.support]

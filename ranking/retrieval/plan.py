@@ -4,7 +4,6 @@ What was typed is tokenised by the index's own tokenizer, and an engine is given
 a syntax error there.
 """
 
-import re
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -24,7 +23,7 @@ from ctxrank.indexer.engine import (
 )
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import Scope
-from ctxrank.indexer.text.identifiers import split_word
+from ctxrank.indexer.text.identifiers import letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
@@ -244,7 +243,7 @@ def _names(
     A name is worth at least what its words are (`idfs`), which its uses have, too.
     """
     terms: list[QueryTerm] = []
-    is_alone = len(query.terms) == 1 and re.fullmatch(_NAME_ALONE, query.terms[0].text) is not None
+    is_alone = len(query.terms) == 1 and _is_path_of_names(query.terms[0].text)
     for name, times in query_names(query).items():
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
@@ -280,22 +279,43 @@ def query_names(query: Query) -> dict[str, float]:
     return names
 
 
-_NAME = r"[^\W\d][\w$]*"
-_NAME_ALONE = r"[\w$.:#>-]+(?:\(\))?"  # with what it is in, and without arguments
-_HUMP = r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]"
-
-
 def _names_in(text: str, is_alone: bool) -> list[str]:
     """The names of one word of a query: all that look like one, and what stands last in a path of names."""
-    found = list(re.finditer(_NAME, text))
+    found = _name_places(text)
     names: list[str] = []
-    for match in found:
-        name, end = match[0], match.end()
-        is_name = "_" in name.strip("_") or re.search(_HUMP, name) or text.startswith("(", end)
-        is_last = match is found[-1] and (len(found) > 1 and text[match.start() - 1] in ".:#>" and end == len(text))
+    for start, end in found:
+        name = text[start:end]
+        is_name = "_" in name.strip("_") or _has_hump(name) or text.startswith("(", end)
+        is_last = end == len(text) and len(found) > 1 and text[start - 1] in ".:#>"
         if is_name or is_last or (is_alone and len(found) == 1):
             names.append(name)
     return names
+
+
+def _has_hump(name: str) -> bool:
+    """Whether a name is written in camel case: aB, 2B, ABc."""
+    kinds = letter_kinds(name)
+    return "aA" in kinds or "0A" in kinds or "AAa" in kinds
+
+
+def _name_places(text: str) -> list[tuple[int, int]]:
+    """Where the names of a text begin and end: letters, digits, _ and $, from the first that is no digit and no $."""
+    places: list[tuple[int, int]] = []
+    start = -1
+    for at, char in enumerate(text):
+        if not (char.isalnum() or char in "_$"):
+            if start >= 0:
+                places.append((start, at))
+            start = -1
+        elif start < 0 and not char.isdecimal() and char != "$":
+            start = at
+    return [*places, (start, len(text))] if start >= 0 else places
+
+
+def _is_path_of_names(text: str) -> bool:
+    """Whether a text is a name with what it is in, and without arguments."""
+    text = text.removesuffix("()")
+    return text != "" and all(char.isalnum() or char in "_$.:#>-" for char in text)
 
 
 def _in_order(query: Query, engine: Engine) -> list[_Token]:

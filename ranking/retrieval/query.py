@@ -17,8 +17,6 @@ What was pasted is no query: see `is_pasted`. The tree prints back to text that 
 `parse_query(str(query)) == query`.
 """
 
-import re
-
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 
@@ -28,13 +26,8 @@ FILTER_FIELDS = ("kind", "session", "group", "agent", "type", "priority", "phase
 _FIELDS = frozenset(COLUMNS + FILTER_FIELDS)
 _LONGEST_FIELD = max(map(len, _FIELDS))
 
-# Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8. Compiled
-# by the few texts that have one.
-_UNPRINTABLE = "[\x00-\x1f\x7f\ud800-\udfff]"
-
-# Compiled by the first query that is parsed: an assembly parses none.
-_VISIBLE = r"\S"
-_SPACE = r"\s"
+# Controls cannot be typed, NUL would end an FTS5 expression, and a lone surrogate has no UTF-8.
+_UNPRINTABLE = (range(0x20), range(0x7F, 0x80), range(0xD800, 0xE000))
 
 # A call, an index or a block with a quote in it; an assignment; a statement's end; a call that ends the line.
 _CODE = (
@@ -112,7 +105,7 @@ class Filter(NamedTuple):
     is_excluded: bool = False
 
     def __str__(self) -> str:
-        is_bare = not re.search(_SPACE, self.value) and not self.value.startswith(('"', ":", "//"))
+        is_bare = not any(map(str.isspace, self.value)) and not self.value.startswith(('"', ":", "//"))
         return f"{'-' * self.is_excluded}{self.field}:{self.value if is_bare else _quoted(self.value)}"
 
 
@@ -147,14 +140,13 @@ def parse_query(text: str) -> Query:
     """Parse any text into its tree; linear in its length, and it never raises."""
     text = searchable(text)
     if not text.isprintable():
-        text = re.sub(_UNPRINTABLE, " ", text)
+        text = text.translate({code: " " for codes in _UNPRINTABLE for code in codes})
     terms: list[Term] = []
     excluded: list[Term] = []
     filters: list[Filter] = []
     at = 0
-    visible_at, space_at = re.compile(_VISIBLE), re.compile(_SPACE)
-    while visible := visible_at.search(text, at):
-        at = start = visible.start()
+    while (at := _visible(text, at)) < len(text):
+        start = at
         is_excluded = _is_minus(text, start)
         start += is_excluded
         field = _field(text, start)
@@ -165,8 +157,7 @@ def parse_query(text: str) -> Query:
             end = _closing_quote(text, start + 1)
             if end < 0:
                 # No phrase: the word is read again without the quotes before it.
-                space = space_at.search(text, start)
-                at, begun = space.start() if space else len(text), text[at:start]
+                at, begun = _space(text, start), text[at:start]
                 word = parse_query(begun + text[start:at].lstrip('"'))
                 terms += word.terms
                 excluded += word.excluded
@@ -175,8 +166,7 @@ def parse_query(text: str) -> Query:
             body = text[start + 1 : end].replace('""', '"')
             end += 1
         else:
-            space = space_at.search(text, start)
-            end = space.start() if space else len(text)
+            end = _space(text, start)
             body = text[start:end]
         at = end
         if field in FILTER_FIELDS:
@@ -213,7 +203,11 @@ def is_pasted(text: str) -> bool:
     """
     if "\n" in text.strip() or len(text.split(maxsplit=_TYPED_WORDS)) > _TYPED_WORDS:
         return True
-    return not _CODE_MARKS.isdisjoint(text) and bool(re.search(_CODE, text[:_CODE_CHARS].strip()))
+    if _CODE_MARKS.isdisjoint(text):
+        return False
+    import re  # noqa: PLC0415  start-up: plain words need no pattern
+
+    return bool(re.search(_CODE, text[:_CODE_CHARS].strip()))
 
 
 def shown_query(query: Query) -> str:
@@ -222,6 +216,20 @@ def shown_query(query: Query) -> str:
     if len(text) <= _SHOWN_CHARS:
         return text
     return f"{text[:_SHOWN_CHARS].rsplit(' ', 1)[0]} … ({len(text):,} characters)"
+
+
+def _visible(text: str, at: int) -> int:
+    """The place of the next character that is no white space, or the text's end."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _space(text: str, at: int) -> int:
+    """The place of the next white space, or the text's end."""
+    while at < len(text) and not text[at].isspace():
+        at += 1
+    return at
 
 
 def _is_minus(text: str, at: int) -> bool:

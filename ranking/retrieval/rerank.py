@@ -6,9 +6,7 @@ every document its time and space, for the few that come so far; beyond MAX_RERA
 with 20, 30 and 50 rows: the same within 0.001).
 """
 
-import re
 from bisect import bisect_left, bisect_right
-from itertools import accumulate
 from operator import neg
 
 from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, FieldWeights, RowText, Statistics
@@ -25,7 +23,9 @@ TEST = "a test"  # in place of a word, in the bonus of a row that counts less
 # A test that uses a name stands below code that uses it: so much of its score it loses where a query is that name.
 TEST_DEMOTION = 0.3
 _TEST_FOLDERS = frozenset({"test", "tests", "spec", "specs", "__tests__", "testing", "testdata"})
-_TEST_FILE = r"test_[^/]*\.py|conftest\.py|[^/]*(?:_test|_spec|[.]test|[.]spec|\w(?:Tests?|Spec))\.\w{1,5}"
+_TEST_ENDINGS = ("_test", "_spec", ".test", ".spec")
+_TEST_WORDS = ("Test", "Tests", "Spec")  # behind the name of what they test
+_EXTENSION_CHARS = 5
 _PATH = TEXT_COLUMNS.index("path")
 _MAX_CHARS = 6000  # of one row; a passage has at most 2,400
 _NOTHING: RowText = (0, "", "", "", "")  # gone since the index was made: it is dropped later
@@ -96,21 +96,22 @@ def _read_row(
 ) -> _Read:
     length, *columns, identifiers = read
     columns = [*map(searchable, columns), identifiers.partition("\n")[0]]  # below them are the defined names, once more
-    text = "\n".join(columns)
-    encoded = text.encode("utf-8", "replace")
-    ends = list(accumulate(len(column.encode("utf-8", "replace")) + 1 for column in columns))
     positions: dict[str, list[int]] = {}
     written: dict[tuple[str, str], float] = {}
-    cuts = engine.tokens_at(text)
-    for position, (start, end, term) in [(at, cut) for at, cut in enumerate(cuts) if cut[2] in forms]:
-        column = bisect_right(ends, start)
+    start = 0
+    for column, text in enumerate(columns):
+        terms = engine.tokens(text)
+        places = [at for at, term in enumerate(terms) if term in forms]
+        words = engine.words(text) if places else []
+        for at in places:
+            term, form = terms[at], words[at]
+            positions.setdefault(term, []).append(start + at)
+            if form in forms[term]:
+                weight = weights[column] * (scales[term] if column == _PATH else 1.0)
+                if weight:
+                    written[term, form] = written.get((term, form), 0.0) + weight
         # The end of one column and the beginning of the next are no neighbours.
-        positions.setdefault(term, []).append(position + column * (WINDOW + 1))
-        form = encoded[start:end].decode("utf-8", "replace").lower()
-        if form in forms[term]:
-            weight = weights[column] * (scales[term] if column == _PATH else 1.0)
-            if weight:
-                written[term, form] = written.get((term, form), 0.0) + weight
+        start += len(terms) + WINDOW + 1
     return _Read(row, columns[_PATH], length, positions, written)
 
 
@@ -122,7 +123,22 @@ def _share_of_name(term: QueryTerm) -> float:
 def is_test(path: str) -> bool:
     """Whether a path is that of a test, as the usual runners find them."""
     *folders, name = path.split("/")
-    return not _TEST_FOLDERS.isdisjoint(folders) or re.fullmatch(_TEST_FILE, name) is not None
+    return not _TEST_FOLDERS.isdisjoint(folders) or _is_test_file(name)
+
+
+def _is_test_file(name: str) -> bool:
+    if name == "conftest.py" or (name.startswith("test_") and name.endswith(".py")):
+        return True
+    stem, dot, extension = name.rpartition(".")
+    if not dot or len(extension) > _EXTENSION_CHARS or not _is_word(extension):
+        return False
+    if stem.endswith(_TEST_ENDINGS):
+        return True
+    return any(stem.endswith(word) and _is_word(stem[: -len(word)][-1:]) for word in _TEST_WORDS)
+
+
+def _is_word(text: str) -> bool:
+    return text.replace("_", "a").isalnum()
 
 
 def _forms(

@@ -213,8 +213,7 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
     threshold_of = no_threshold if request.is_by_passage else top_k_threshold(limit, limits)
     found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
-    # A name has a hyphen, and a file's a dot.
-    if ("-" in request.text or "." in request.text) and not request.is_by_passage:
+    if not request.is_by_passage and _may_name(request.text, query):
         found, first = _with_rows_of_name(call, query, filters, found)
     rows = reranked(engine, statistics, plan, found).rows
     if request.is_by_passage:
@@ -225,6 +224,11 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
         groups = grouped(rows)
     page = _Page(found, groups, first, [])
     return page._replace(shown=_hits(call, page, limit))
+
+
+def _may_name(text: str, query: Query) -> bool:
+    """Whether a name or a file may be meant: it has a hyphen or a dot, and a file among other words has a line, too."""
+    return ("-" in text or "." in text) and (len(query.terms) == 1 or ":" in text or ", line " in text)
 
 
 def _with_rows_of_name(

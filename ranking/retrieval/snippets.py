@@ -10,13 +10,12 @@ told apart by their places: `Snippet.marks` in the snippet, `SnippetLine.marks` 
 shown plain in prose.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import split_word
+from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
 from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
@@ -28,8 +27,10 @@ Span = tuple[int, int]  # in characters, the end outside
 
 _MAX_SEARCHED_CHARS = 20_000
 _BEFORE_CHARS = 60
-# Markdown's bold; compiled by the first text that has a mark. In ASCII: no space parts a CJK word from its marks.
-_BOLD = r"(?a)(?<![\w*/])\*\*(\S(?:[^*\n]*\S)?)\*\*(?![\w*/])"
+# What no mark of Markdown's bold stands beside, on its outside and on its inside. In ASCII: no space parts a CJK word
+# from its marks.
+_NOT_OUTSIDE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_*/")
+_NOT_INSIDE = frozenset(" \t\n\r\f\v")
 # Files that are read as paragraphs; a file without an extension is prose, unless it is one that tools read.
 _PROSE = frozenset({"", ".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org"})
 _CODE_NAMES = frozenset({"makefile", "dockerfile", "justfile", "rakefile", "gemfile", "vagrantfile"})
@@ -155,6 +156,10 @@ def _matches(
     engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], values: Mapping[str, float]
 ) -> Iterator[Match]:
     """The matches, with their places in bytes."""
+    if encoded.isascii() and not may_hold_compound(encoded):
+        for position, cut in [(position, cut) for position, cut in enumerate(cuts) if cut[2] in values]:
+            yield Match(position, *cut)
+        return
     for position, (start, end, term) in enumerate(cuts):
         if term in values:
             yield Match(position, start, end, term)
@@ -316,10 +321,31 @@ def _on_one_line(read: Reading, start: int, end: int) -> tuple[str, tuple[Span, 
 
 def _bold_delimiters(text: str) -> frozenset[int]:
     """The places of the asterisks of Markdown's bold."""
-    if MARK not in text:
-        return frozenset()
-    pairs = re.finditer(_BOLD, text)
-    return frozenset(at for pair in pairs for at in (pair.start(), pair.start() + 1, pair.end() - 2, pair.end() - 1))
+    places: list[int] = []
+    start = text.find(MARK)
+    while start >= 0:
+        end = -1 if text[start - 1 : start] in _NOT_OUTSIDE else _closing_mark(text, start + len(MARK))
+        if end >= 0:
+            places += (start, start + 1, end, end + 1)
+        start = text.find(MARK, start + 1 if end < 0 else end + len(MARK))
+    return frozenset(places)
+
+
+def _closing_mark(text: str, start: int) -> int:
+    """The place of the mark that ends what is bold from `start` on; -1 for none.
+
+    Nothing of it is an asterisk or a line's end, but its first and its last character may be asterisks.
+    """
+    if text[start : start + 1] in _NOT_INSIDE:
+        return -1
+    asterisk = text.find("*", start + 1)
+    if asterisk < 0 or "\n" in text[start:asterisk]:
+        return -1
+    for end in (asterisk + 1, asterisk):
+        is_mark = text.startswith(MARK, end) and text[end - 1] not in _NOT_INSIDE
+        if is_mark and text[end + len(MARK) : end + len(MARK) + 1] not in _NOT_OUTSIDE:
+            return end
+    return -1
 
 
 def _without(text: str, start: int, end: int, hidden: frozenset[int]) -> str:

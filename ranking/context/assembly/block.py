@@ -4,8 +4,6 @@ Everything that comes from the store is data: on one line it cannot start a head
 it is in a fence longer than any run of backticks in it.
 """
 
-import re
-
 from ctxrank.indexer.clock import format_day
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.lines import fence, joined, one_line, printable
@@ -25,8 +23,9 @@ EMPTY = (
     "The agent will proceed with task and specialization context only.\n"
 )
 NOTHING_FITS = "No package fits into the token budget.\n"
-# What begins a heading, quotation, fence, table, list, rule, HTML block or link reference.
-_STRUCTURE = re.compile(r"[#>`~|=<]|[-*+](?=[\s*+-]|$)|___|\[[^\]]*\]:")
+# What begins a heading, quotation, fence, table, HTML block or rule; and a list or rule, if no word follows at once.
+_BEGINS_BLOCK = ("#", ">", "`", "~", "|", "=", "<", "___")
+_BULLETS = ("-", "*", "+")
 
 
 def opening(agent: str) -> str:
@@ -187,4 +186,12 @@ def _package(package: IncludedPackage) -> str:
 def quoted_line(text: str) -> str:
     """One line for a quotation, whose first characters cannot be taken for Markdown structure."""
     line = one_line(text)
-    return f"\\{line}" if _STRUCTURE.match(line) else line
+    return f"\\{line}" if _is_structure(line) else line
+
+
+def _is_structure(line: str) -> bool:
+    if line.startswith(_BULLETS):
+        following = line[1:2]
+        return following in ("", *_BULLETS) or following.isspace()
+    is_reference = line.startswith("[") and line.partition("]")[2].startswith(":")
+    return is_reference or line.startswith(_BEGINS_BLOCK)

@@ -4,8 +4,6 @@ checklist(skill_levels(primary, "developer"), "developer")       "### Skills Che
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
 """
 
-import re
-
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.skills_config import SkillLevels
@@ -75,6 +73,8 @@ def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:
     wanted = [topic for topic in _TOPICS if topic.skill in levels.optional]
     if not wanted or not task:
         return []
+    import re  # noqa: PLC0415  start-up: few agents have optional skills that depend on the task
+
     # A word begins after anything that is no letter or digit, and at the hump of a name: user_model, getAuthToken.
     begin = r"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))"
     suggestions: list[Suggestion] = []

@@ -113,10 +113,9 @@ def find_candidates(
         rows, scores, remaining_upper_bound, pruned_count = generate_candidates(
             engine, statistics, plan, query, scored, threshold_of
         )
-    # All four values given, so that no default is looked up: there are thousands.
-    found = [Candidate(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True)]
     # A prefix selects by stems, and so may select a row that holds no word with that beginning.
-    return Candidates([row for row in found if row.score or plan.required], remaining_upper_bound, pruned_count)
+    held = [(row[0], row[1], score, ()) for row, score in zip(rows, scores, strict=True) if score or plan.required]
+    return Candidates(list(map(Candidate._make, held)), remaining_upper_bound, pruned_count)
 
 
 def term_scores(engine: Engine, statistics: Statistics, plan: Plan, rowid: int) -> list[TermScore]:

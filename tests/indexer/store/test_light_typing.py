@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+import functools
 import pickle
 import typing
 from collections.abc import Callable, Iterator
@@ -58,6 +59,19 @@ def test_a_record_can_be_copied_hashed_and_matched() -> None:
     match Point(7, 8):
         case Point(x, y):
             assert (x, y) == (7, 8)
+
+
+@pytest.mark.parametrize("cache", [light_typing.cache, functools.cache], ids=["light", "functools"])
+def test_a_cached_function_is_asked_once(cache: Callable[[Callable[[], object]], Callable[[], object]]) -> None:
+    asked: list[object] = []
+
+    def nothing() -> None:
+        """Its docstring."""
+        asked.append(None)
+
+    cached = cache(nothing)
+    assert cached() is cached() is None and asked == [None]
+    assert (cached.__name__, cached.__doc__) == ("nothing", "Its docstring.")
 
 
 @pytest.mark.parametrize("make", [light_typing.contextmanager, contextlib.contextmanager], ids=["light", "contextlib"])

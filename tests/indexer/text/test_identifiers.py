@@ -1,5 +1,6 @@
 """Compound words come apart the same way in the index and in a query, and nothing else does."""
 
+import re
 import sqlite3
 
 import pytest
@@ -99,6 +100,14 @@ def test_any_text_gives_parts_that_are_in_it(text: str) -> None:
 @given(st.from_regex(r"[A-Za-z0-9日本語é]{1,20}", fullmatch=True))
 def test_a_query_word_has_the_parts_that_the_column_holds(word: str) -> None:
     assert " ".join(split_word(word)) in split_identifiers(f"see {word}, twice")
+
+
+@given(st.from_regex(r"[A-DSZa-ds0-2]{1,16}", fullmatch=True))
+def test_a_word_is_cut_as_this_pattern_cuts_it(word: str) -> None:
+    parts = re.findall(r"[A-Z]+s?(?![a-z])|[A-Z]?[a-z]+|[0-9]+", word)
+    is_name = not word[0].isdigit() or re.search(r"[a-z][A-Z]|[A-Z][A-Z][a-z]", word)
+    is_compound = is_name and 1 < len(parts) <= MAX_PARTS
+    assert split_word(word) == (tuple(part.lower() for part in parts) if is_compound else ())
 
 
 @pytest.mark.skipif(identifiers.compiled_split() is None, reason="this installation was made without a C compiler")

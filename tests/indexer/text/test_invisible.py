@@ -11,7 +11,7 @@ from tables import each_row
 
 from ctxrank.indexer.text.escapes import without_escapes
 from ctxrank.indexer.text.invisible import is_ignorable, without_ignorable, without_invisible
-from ctxrank.indexer.text.lines import is_one_line, one_line, printable, shown_json, visible_json
+from ctxrank.indexer.text.lines import fence, is_one_line, one_line, printable, shown_json, visible_json
 
 _ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 KEPT = (
@@ -94,3 +94,8 @@ def test_an_escape_goes_whole(escape: str) -> None:
 @pytest.mark.parametrize("piece", ["\u200d", "👩\u200d", "\U000e0041", "a\ufe0f", "\x1b[1", "\x1b]"])
 def test_long_runs_take_linear_time(piece: str) -> None:
     assert len(printable(without_escapes(piece * 200_000))) <= 600_000  # the run's own limit says the rest
+
+
+@each_row("text, ticks", [("", 3), ("a ``b``", 3), ("```", 4), ("a ````` b ```\n", 6), ("`" * 100_000, 100_001)])
+def test_a_fence_is_longer_than_any_in_its_text(text: str, ticks: int) -> None:
+    assert fence(text) == "`" * ticks

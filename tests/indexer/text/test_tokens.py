@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import math
 import os
+import re
 import socket
 import tempfile
 import time
@@ -252,6 +253,23 @@ def test_what_is_no_vocabulary_is_not_waited_for_and_no_link_is_followed(shared:
         read_vocabulary(shared)
     assert local_counter_of(shared) is None
     assert time.monotonic() - started < 1
+
+
+_PATTERNS = (
+    (tokens.PER_LATER_CAPITAL, "[A-Z]{3}([A-Z]+)"),
+    (tokens.PER_LATER_PUNCTUATION, r"[!-/:-@\[-`{-~]{3}([!-/:-@\[-`{-~]+)"),
+    (tokens.PER_LATER_MACHINE_CHARACTER, "[A-Za-z0-9+/=]{12}([A-Za-z0-9+/=]{12,})"),
+    (tokens.PER_LONE_DIGIT, " ([0-9])"),
+)
+
+
+_UNUSUAL = st.sampled_from(["a", "AB", "Z9", " ", " 1", "--", "|", "+/=", "\n", "x" * 11])
+
+
+@given(st.lists(_UNUSUAL, max_size=40).map("".join))
+def test_what_is_unusual_costs_what_these_patterns_find(text: str) -> None:
+    cost = sum(price * sum(map(len, re.findall(pattern, text))) for price, pattern in _PATTERNS)
+    assert math.isclose(tokens.surcharge(text), cost)
 
 
 @pytest.mark.skipif(tokens.compiled_classes() is None, reason="this installation was made without a C compiler")

@@ -1,5 +1,6 @@
 """The engine interface: a second engine that shares no code with FTS5 answers the same with the same scores."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,23 @@ def test_two_engines_give_the_same_answers_of_any_store(
             for by_passage in (False, True):
                 request = SearchRequest(query, is_by_passage=by_passage)
                 assert _is_same(_asked(store, request), _asked(store, request, memory)), request
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with make_store(tmp_path_factory.mktemp("empty")) as store:
+        yield store
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text() | st.text(st.sampled_from("aB0_-. \t\0\n'é日"), max_size=30))
+def test_the_words_of_a_text_are_what_its_terms_are_cut_from(empty: Store, text: str) -> None:
+    encoded = text.encode("utf-8", "replace")
+    engines: tuple[Engine, ...] = (fts5_of(empty), MemoryEngine(empty))
+    for engine in engines:
+        cuts = engine.tokens_at(text)
+        assert engine.tokens(text) == [term for _, _, term in cuts]
+        assert engine.words(text) == [encoded[start:end].decode("utf-8", "replace").lower() for start, end, _ in cuts]
 
 
 def _put(store: Store, texts: list[tuple[str, str, str, bool, str]]) -> None:

@@ -1,5 +1,6 @@
 """Snippets: code keeps its lines, a text's own asterisks stay, and the line that is named is the match's."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -125,3 +126,12 @@ def test_every_line_of_every_hit_is_in_its_file(store: Store) -> None:
             for line in passage.lines:
                 assert lines[line.number - 1].rstrip() == line.text
                 assert all(line.text[start:end].strip() for start, end in line.marks)
+
+
+_BOLD = r"(?a)(?<![\w*/])\*\*(\S(?:[^*\n]*\S)?)\*\*(?![\w*/])"
+
+
+@given(st.lists(st.sampled_from(["*", "**", "a", "é", " ", "\n", "/", "_", "日"]), max_size=20).map("".join))
+def test_bold_text_is_shown_without_its_marks(text: str) -> None:
+    shown = re.sub(_BOLD, r"\1", text)
+    assert cut_snippet(Reading(text, [], [], {}), path="", first_line=1).text == " ".join(shown.split())
