@@ -24,7 +24,7 @@ else:
 PRIMARY = "primary_db"  # the name under which the primary database is attached
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 6
+FORMAT = 7
 # Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
     "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=2 splitter=2 text=2"
@@ -132,8 +132,8 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more
-              FROM main.state AS s, main.forward AS f, main.terms AS t
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more, g.term
+              FROM main.state AS s, main.forward AS f, main.terms AS t, main.term_trigrams AS g
              LIMIT 0
             """
         ).fetchall()
