@@ -50,6 +50,7 @@ def is_well(store: Store) -> bool:
         and [hit.id for hit in second.hits] == ["package:2"]
         and (second.engine, second.outcome) == ("fts5", "matched")
         and search_ids(store, "zebra heron") in (["package:1", "package:3"], ["package:3", "package:1"])
+        and search_ids(store, "wawalrus") == ["package:2"]  # by the trigrams of terms
         and has_no_ghosts(store)
     )
 
