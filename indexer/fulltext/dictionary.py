@@ -77,7 +77,7 @@ def near_terms(index: Index, word: str, most: int) -> list[IndexTerm]:
          WHERE t.df > 0
          ORDER BY g.r, g.rowid
     """
-    return list(read_rows(index.connection, query, (expression, most), IndexTerm)) if trigrams else []
+    return _found(index, query, expression, most) if trigrams else []
 
 
 def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
@@ -88,7 +88,22 @@ def terms_containing(index: Index, part: str, most: int) -> list[IndexTerm]:
          WHERE g.term_trigrams MATCH ? AND t.df > 0
          ORDER BY length(t.term), t.term LIMIT ?
     """
-    return list(read_rows(index.connection, query, (_quoted(part), most), IndexTerm)) if len(part) >= _TRIGRAM else []
+    return _found(index, query, _quoted(part), most) if len(part) >= _TRIGRAM else []
+
+
+def _found(index: Index, query: str, expression: str, most: int) -> list[IndexTerm]:
+    """What a question to the trigrams finds. Raises CorruptError where they are lost: FTS5 takes that for an answer."""
+    found = list(read_rows(index.connection, query, (expression, most), IndexTerm))
+    if not found:
+        known = """
+            SELECT id, term, df FROM main.terms
+             WHERE term BETWEEN 'a' AND 'zz' AND length(term) BETWEEN 4 AND 24 AND df > 0 LIMIT 1
+        """
+        held = "SELECT 1 FROM main.term_trigrams WHERE rowid = ? AND term_trigrams MATCH ?"
+        for term in read_rows(index.connection, known, (), IndexTerm):
+            if has_trigrams(term.term) and not index.connection.execute(held, (term.id, _quoted(term.term))).fetchone():
+                raise apsw.CorruptError("the trigrams of terms are missing one that there is")
+    return found
 
 
 def _quoted(text: str) -> str:

@@ -28,14 +28,15 @@ TYPO_WEIGHT = 0.7
 PART_WEIGHT = 0.7
 NAME_WEIGHT = 1.0
 JOINED_WEIGHT = 1.5
-# What German writes between the parts of a compound.
-_LINKERS = ("", "s", "es", "n", "en", "er")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # Letters that a word has for one edit and for two: shorter ones have neighbours everywhere. Among words that the index
 # has, an unknown one may be right and only missing (`amounts` is no `accounts`), so it takes more.
 _LEAST_TYPED, _LEAST_AMONG_KNOWN = 4, 5
 _LEAST_FOR_TWO_EDITS, _LEAST_FOR_TWO_AMONG_KNOWN = 6, 8
-_LEAST_PART, _LEAST_INNER = 3, 5
+# Letters of a stem that stands in from two edits, and from one in the first letter: an ending, which is not measured,
+# makes short ones near of everything (`crawler` is no `crafter`, `spider` no `epider` of epid).
+_LEAST_STEM_FOR_TWO, _LEAST_STEM_FOR_FIRST = 6, 5
+_LEAST_INNER = 5  # letters of a part
 _LEAST_HALF = 4  # of a word that is two
 _MOST_TYPED = 48
 _NEAR_TERMS = 60
@@ -81,13 +82,20 @@ class Expansion(NamedTuple):
     stand_ins: tuple[StandIn, ...]
 
 
-def expansions_of(words: Sequence[Word], engine: Engine, endings: Sequence[str]) -> list[Expansion]:
+def expansions_of(
+    words: Sequence[Word],
+    together: Mapping[int, Sequence[IndexTerm]],
+    engine: Engine,
+    endings: Sequence[str],
+    linkers: Sequence[str],
+) -> list[Expansion]:
     """The stand-ins of a query's words, at most MOST_STAND_INS each.
 
-    `endings` are what a stem may have lost.
+    `together` has the terms that two neighbours are when they are written together, by the position of the first one;
+    `endings` are what a stem may have lost, and `linkers` what may stand between the halves of a word.
     """
-    expander = _Expander(engine, endings, is_alone=not any(word.is_known for word in words))
-    found, joined = expander.joined(words)
+    expander = _Expander(engine, endings, linkers, is_alone=not any(word.is_known for word in words))
+    found, joined = expander.joined(words, together)
     names: dict[int, list[Word]] = {}
     for word in words:
         names.setdefault(word.name, []).append(word)
@@ -103,30 +111,21 @@ def expansions_of(words: Sequence[Word], engine: Engine, endings: Sequence[str])
 class _Expander:
     """Asks one engine."""
 
-    def __init__(self, engine: Engine, endings: Sequence[str], *, is_alone: bool) -> None:
+    def __init__(self, engine: Engine, endings: Sequence[str], linkers: Sequence[str], *, is_alone: bool) -> None:
         self._engine = engine
         self._endings = endings
+        self._linkers = linkers
         self._least_typed = _LEAST_TYPED if is_alone else _LEAST_AMONG_KNOWN
         self._least_for_two = _LEAST_FOR_TWO_EDITS if is_alone else _LEAST_FOR_TWO_AMONG_KNOWN
 
-    def joined(self, words: Sequence[Word]) -> tuple[list[Expansion], set[int]]:
-        """Neighbours whose letters, written together, are a term; and the positions of those that are explained."""
-        pairs: list[tuple[Word, Word]] = []
-        together: list[str] = []
-        for first, second in pairwise(words):
-            is_apart = first.name != second.name and first.position + 1 == second.position
-            if is_apart and first.column == second.column:
-                halves = [self._plain(word.surface) for word in (first, second)]
-                if all(half.isalpha() and len(half) >= _LEAST_PART and max(half) < _FIRST_CJK for half in halves):
-                    pairs.append((first, second))
-                    together += [linker.join(halves) for linker in _LINKERS]
-        terms = self._stems(together)
-        known = {term.term: term for term in self._engine.look_up_any(terms)} if terms else {}
+    def joined(
+        self, words: Sequence[Word], together: Mapping[int, Sequence[IndexTerm]]
+    ) -> tuple[list[Expansion], set[int]]:
+        """Neighbours that are one word, unless some document has both; and the positions of those explained."""
         found: list[Expansion] = []
         positions: set[int] = set()
-        for place, (first, second) in enumerate(pairs if known else ()):
-            own = terms[place * len(_LINKERS) : (place + 1) * len(_LINKERS)]
-            stand_ins = [known[term] for term in dict.fromkeys(own) if term in known]
+        for first, second in pairwise(words):
+            stand_ins = together.get(first.position)
             if stand_ins and not self._are_neighbours(first, second):
                 positions |= {first.position, second.position}
                 found.append(self._expansion(f"{first.surface} {second.surface}", first, stand_ins, JOINED_WEIGHT))
@@ -264,7 +263,7 @@ class _Expander:
         cuts = [
             (typed[: at - len(linker)], typed[at:])
             for at in range(_LEAST_HALF, len(typed) - _LEAST_HALF + 1)
-            for linker in _LINKERS
+            for linker in self._linkers
             if typed[:at].endswith(linker) and at - len(linker) >= _LEAST_HALF
         ]
         stems = self._stems([half for cut in cuts for half in cut])
@@ -283,7 +282,9 @@ class _Expander:
         forms = _edited(typed)
         forms_of: dict[str, list[str]] = {}
         for form, stem in zip(forms, self._stems(forms), strict=False):
-            if form[0] == typed[0] or len(typed) > _LEAST_TYPED:  # `cess` is no `less`
+            if form[0] == typed[0] or (
+                len(typed) > _LEAST_TYPED and len(stem) >= _LEAST_STEM_FOR_FIRST
+            ):  # `cess` is no `less`
                 forms_of.setdefault(stem, []).append(form)
         terms = self._engine.look_up_any(forms_of) or self._engine.look_up_any(forms_of, PATH)
         terms.sort(key=lambda term: (all(form[0] != typed[0] for form in forms_of[term.term]), -term.df, term.term))
@@ -299,6 +300,8 @@ class _Expander:
         found: list[tuple[int, int, str, IndexTerm]] = []
         for term in self._engine.near_terms(typed, _NEAR_TERMS):
             if _digits(term.term) != digits or term.term[0] != typed[0]:  # `towers` is no `slower`
+                continue
+            if len(term.term) < _LEAST_STEM_FOR_TWO:  # `asdfqwer` is no `asdfer` of asdf
                 continue
             bases = (term.term, term.term[:-1] + "y") if term.term.endswith("i") else (term.term,)
             edits = min(

@@ -17,6 +17,7 @@ from ctxrank.indexer.engine import (
     AnyOf,
     Clause,
     Engine,
+    IndexTerm,
     PhraseClause,
     RowQuery,
     Statistics,
@@ -41,6 +42,10 @@ _COMPLETIONS = (
     "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
     "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
 )  # fmt: skip
+# What German writes between the parts of a compound.
+_LINKERS = ("", "s", "es", "n", "en", "er")
+_LEAST_JOINED = 3  # letters of each half
+_FIRST_CJK = "\u1100"
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
 _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
@@ -239,24 +244,65 @@ def _expansions(
         if not (token.key.is_prefix or query.terms[token.typed].is_phrase)
     ]  # fmt: skip
     is_known = [bool(query_terms[token.key].by_field) for token in tokens]
-    if len(tokens) > MAX_EXPANDED or (all(is_known) and len(tokens) <= 1):
+    if len(tokens) > MAX_EXPANDED:
         return []
-    from ctxrank.ranking.retrieval.expansion import Word, expansions_of  # noqa: PLC0415  an assembly expands nothing
+    joined = _joined(tokens, engine)
+    if all(is_known) and not joined and not _is_cut(query, tokens, engine):
+        return []
+    from ctxrank.ranking.retrieval.expansion import Word, expansions_of  # noqa: PLC0415  most queries need none
 
     words = [
         Word(
-            token.surface,
-            token.key.term,
-            token.position,
-            token.typed,
-            token.key.column,
-            known,
-            is_name=query.terms[token.typed].text.replace("_", "").isalnum(),
+            surface=token.surface, term=token.key.term, position=token.position, name=token.typed,
+            column=token.key.column, is_known=known, is_name=_is_name(query.terms[token.typed]),
             is_compound=not known and bool(split_word(token.surface)),
         )
         for token, known in zip(tokens, is_known, strict=True)
-    ]
-    return expansions_of(words, engine, _COMPLETIONS)
+    ]  # fmt: skip
+    return expansions_of(words, joined, engine, _COMPLETIONS, _LINKERS)
+
+
+def _joined(tokens: list[_Token], engine: Engine) -> dict[int, list[IndexTerm]]:
+    """The terms that two neighbours are when they are written together, by the position of the first one."""
+    pairs: list[_Token] = []
+    together: list[str] = []
+    for token, following in pairwise(tokens):
+        is_apart = token.typed != following.typed and token.position + 1 == following.position
+        if is_apart and token.key.column == following.key.column and _is_joinable(token, following):
+            pairs.append(token)
+            together += [token.surface + linker + following.surface for linker in _LINKERS]
+    stems = engine.tokens(" ".join(together)) if pairs else []
+    if len(stems) != len(together):
+        return {}
+    found: dict[int, list[IndexTerm]] = {}
+    for place, token in enumerate(pairs):
+        own = dict.fromkeys(stems[place * len(_LINKERS) : (place + 1) * len(_LINKERS)])
+        if terms := [term for stem in own if (term := engine.look_up(stem))]:
+            found[token.position] = terms
+    return found
+
+
+def _is_joinable(token: _Token, following: _Token) -> bool:
+    halves = (token.surface, following.surface)
+    return all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < _FIRST_CJK for half in halves)
+
+
+def _is_cut(query: Query, tokens: list[_Token], engine: Engine) -> bool:
+    """Whether the query has a name of several words that stands nowhere as it was typed."""
+    names: dict[int, list[str]] = {}
+    for token in tokens:
+        if _is_name(query.terms[token.typed]):
+            names.setdefault(token.typed, []).append(token.surface)
+    return any(
+        not engine.row_ids(RowQuery(PhraseClause(" ".join(words), query.terms[typed].column)), 1)
+        for typed, words in names.items()
+        if len(words) > 1
+    )
+
+
+def _is_name(term: Term) -> bool:
+    """Whether a word was typed as one name, joined by nothing but `_`."""
+    return term.text.replace("_", "").isalnum()
 
 
 def _stand_ins(

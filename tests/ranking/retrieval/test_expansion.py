@@ -1,12 +1,14 @@
 """Words that the index lacks are joined by their nearest terms; what it has is asked as it was typed."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import found, make_store, save, search_ids
+from builders import found, make_store, open_again, save, search_ids
 from memory_engine import MemoryEngine
 
+from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking import SearchRequest, search
 from ctxrank.ranking.retrieval import plan
@@ -75,6 +77,49 @@ def test_a_word_that_was_found_weighs_more_than_one_that_stands_in(store: Store)
     save(store, "right.md", "getrusage", summary="right")
     assert _used(store, "getrusae") == {}
     assert search_ids(store, "retri process")[0] in ("package:1", "package:2")
+
+
+@pytest.mark.parametrize("query", ["asdfqwer", "asdfqwer process", "gerbils", "qwertz process"])
+def test_a_guess_that_is_far_is_not_made(store: Store, query: str) -> None:
+    save(store, "near.md", "asdf craft crack epid answering rusage gerund quartz", summary="near")
+    assert _used(store, query) == {}
+
+
+def test_the_last_document_with_a_word_takes_it_along(store: Store) -> None:
+    assert _used(store, "getrusae") == {"getrusae": ("getrusage",)}
+    with store.write() as change:
+        documents.remove_owned(change, 1)
+        documents.remove(change, 1)
+    assert (_used(store, "getrusae"), search_ids(store, "getrusae")) == ({}, [])
+
+
+def test_what_stands_in_is_marked_in_the_snippet(store: Store) -> None:
+    (passage, *_) = found(store, "getrusae").hits[0].passages
+    assert [line.text[start:end] for line in passage.lines for start, end in line.marks] == ["getrusage"]
+
+
+def test_readers_find_near_words_while_others_write(store: Store) -> None:
+    """Each answer is of one snapshot: what it says it searched for is what it found."""
+    wrong: list[object] = []
+    is_done = threading.Event()
+
+    def read() -> None:
+        with open_again(store) as reader:
+            while not is_done.is_set():
+                result = found(reader, "getrusae")
+                if (dict(result.corrections), bool(result.hits)) != ({"getrusae": ("getrusage",)}, True):
+                    wrong.append(result)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(30):
+        save(store, f"more-{number}.md", f"getrusage and wordnumber{number}x", summary=f"more {number}")
+        store.catch_up()
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
 
 
 def test_filters_and_exclusions_hold_for_what_stands_in(store: Store) -> None:
