@@ -312,7 +312,19 @@ if TYPE_CHECKING:
             """What bounds the impact of each term on any row's score; None where the engine keeps no such thing."""
             ...
 
-        def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+        def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
+            """Those of these terms of a field that there are, by text."""
+            ...
+
+        def near_terms(self, word: str, most: int) -> list[IndexTerm]:
+            """Words of texts that share trigrams with a word, those that share the most and rarest ones first."""
+            ...
+
+        def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
+            """Words of texts that contain a part of three letters or more, the shortest first, then by text."""
+            ...
+
+        def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
             """Words of texts of a length in characters with their df, the most frequent ones."""
             ...
 

@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Generator
+from typing import cast
 
 import apsw
 
@@ -36,8 +37,20 @@ def vocabulary(store: Store) -> set[str]:
     connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, fts, row)")
     terms = {str(term) for (term,) in connection.execute("SELECT term FROM words")}
     terms |= {str(term) for (term,) in connection.execute("SELECT term FROM terms WHERE df > 0")}
+    terms |= set(spelt(connection).values())
     connection.close()
     return terms
+
+
+def spelt(connection: apsw.Connection) -> dict[int, str]:
+    """What the trigrams of each term spell, by its id, ghosts included: they hold whatever word they are made of."""
+    connection.execute("CREATE VIRTUAL TABLE temp.trigrams USING fts5vocab(main, term_trigrams, instance)")
+    words: dict[int, str] = {}
+    query = "SELECT term, doc FROM temp.trigrams ORDER BY doc, offset"
+    for trigram, id_ in cast("list[tuple[str, int]]", connection.execute(query).fetchall()):
+        words[id_] = words[id_] + trigram[-1] if id_ in words else trigram
+    connection.execute("DROP TABLE temp.trigrams")
+    return words
 
 
 _READER = """

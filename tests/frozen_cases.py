@@ -109,7 +109,12 @@ NO_STORE = Family(
 SEARCH = Family(
     "shop",
     [
-        *both("search why is the database locked", "search databse", 'search "\\"grace window\\" -password"'),
+        *both(
+            "search why is the database locked",
+            "search databse",
+            "search dtabseee",
+            'search "\\"grace window\\" -password"',
+        ),
         *both(
             "search retr* -n 2",
             "search title:retry",

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from files_left import spelt
+
 from ctxrank.indexer.fulltext.forward import packed_counts, term_ids
 from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.store.facets import index_rowid
@@ -16,6 +18,7 @@ class IndexContents(NamedTuple):
     df: dict[str, int]
     forward: dict[int, tuple[int, int, dict[str, int]]]
     instances: set[tuple[str, int, str, int]]
+    spelt: set[str]
 
 
 def index_contents(store: Store) -> IndexContents:
@@ -34,7 +37,8 @@ def index_contents(store: Store) -> IndexContents:
     }
     connection.execute("DROP TABLE temp.instances")
     df = {str(term): int(count) for term, count in connection.execute("SELECT term, df FROM main.terms WHERE df")}
-    return IndexContents(state.documents, state.total_length, df, forward, instances)
+    spelt_terms = {word for id_, word in spelt(connection).items() if names.get(id_) in df}
+    return IndexContents(state.documents, state.total_length, df, forward, instances, spelt_terms)
 
 
 def _counts(blob: bytes, names: dict[int, str]) -> dict[str, int]:

@@ -188,7 +188,29 @@ class MemoryEngine:
         """None are kept."""
         return None
 
-    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+    def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
+        """Each is looked up."""
+        return [found for term in sorted(set(terms)) if (found := self.look_up(term, field))]
+
+    def near_terms(self, word: str, most: int) -> list[IndexTerm]:
+        """All terms with a common trigram, by how many they have."""
+        shared = {term: len(_trigrams(term) & _trigrams(word)) for term in self._spelt()}
+        near = sorted((term for term in shared if shared[term]), key=lambda term: (-shared[term], term))
+        return [IndexTerm(self._ids[TEXT, term], term, self._df[TEXT, term]) for term in near[:most]]
+
+    def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
+        """All terms are looked at."""
+        found = [term for term in self._spelt() if part in term] if len(part) > 2 else []
+        found.sort(key=lambda term: (len(term), term))
+        return [IndexTerm(self._ids[TEXT, term], term, self._df[TEXT, term]) for term in found[:most]]
+
+    def _spelt(self) -> list[str]:
+        return [
+            term for field, term in self._df
+            if field == TEXT and 2 < len(term) < 49 and term[0].isalpha() and max(term) < "\u1100"
+        ]  # fmt: skip
+
+    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length, the most frequent ones."""
         found = [key for key in self._df if key[0] == TEXT and shortest <= len(key[1]) <= longest]
         return {key[1]: self._df[key] for key in sorted(found, key=lambda key: -self._df[key])[:most]}
@@ -326,6 +348,10 @@ class MemoryEngine:
         return path == pattern or any(
             self._primary.execute("SELECT ? GLOB ?", (f"/{path}/", glob)).get for glob in globs
         )
+
+
+def _trigrams(text: str) -> set[str]:
+    return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
 def _by_rowid(held: _Held) -> int:

@@ -90,10 +90,12 @@ def _from_stdin(call: Call) -> str:
 def _out_of_date(store: "Store", result: "SearchResult") -> "list[OutOfDate]":
     """The files of the hits that are not as they were indexed; of an answer without hits, some that may have had one.
 
+    So may they where other words stood in for those that the index lacks.
+
     A bounded look at files that the store knows: an answer walks through no folder.
     """
     changed = {hit.path: hit.file_state for hit in result.hits if hit.file_state in ("changed", "missing")}
-    if result.hits and not changed:
+    if result.hits and not changed and not (result.corrections and result.unknown):
         return []
     from ctxrank.indexer.store.out_of_date import OutOfDate, files_out_of_date  # noqa: PLC0415  most hits are current
 
@@ -122,6 +124,10 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
         payload["reason"] = result.reason
     if result.stale:
         payload["stale"] = result.stale
+    if result.corrections:
+        payload["corrections"] = [{"typed": one.typed, "used": list(one.used)} for one in result.corrections]
+    if result.unknown:
+        payload["unknown"] = list(result.unknown)
     if result.suggestions:
         payload["suggestions"] = list(result.suggestions)
     if result.notes:
@@ -160,11 +166,16 @@ def _text_notes(result: "SearchResult") -> Iterator[str]:
         yield f"degraded: {result.reason}; these hits are by heuristics."
     if result.stale:
         yield f"stale: {result.stale} changes are not in the index yet."
+    for typed, used in result.corrections:
+        yield f"also searched for: {', '.join(used)} (for '{one_line(typed)}')."
     if not result.hits:
         yield f"nothing found for: {result.query or '(an empty query)'}"
         if result.suggestions:
             yield f"did you mean: {', '.join(result.suggestions)}?"
         return
+    explained = {one.typed for one in result.corrections}
+    if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:
+        yield f"in no document: {', '.join(unknown)}."
     more = _hidden(result)
     if more > 0:
         yield f"{more}{' or' if result.is_capped else ''} more; -n shows more at once."

@@ -77,6 +77,8 @@ _SEARCH = Command(
         "relaxed?": "boolean",
         "reason?": "string",
         "stale?": "integer",
+        "corrections?": [{"typed": "string", "used": ["string"]}],
+        "unknown?": ["string"],
         "suggestions?": ["string"],
         "notes?": ["string"],
         "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],

@@ -15,6 +15,7 @@ from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.index_checks import HEALS_STEP
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, IndexHealth
 from ctxrank.indexer.fulltext import forward, index_file
+from ctxrank.indexer.fulltext.dictionary import has_trigrams, trigrams_of
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF, NONE
 from ctxrank.indexer.fulltext.term_counts import NAME_COUNTS
 from ctxrank.indexer.light_typing import NamedTuple
@@ -67,6 +68,7 @@ def prove_index(connection: apsw.Connection, path: str) -> Iterator[Finding]:
         yield _about_documents("index-postings", "terms, places and facets", wrong, len(expected.sums) - 1)
         yield _vocabulary(terms, expected.words)
         yield _statistics(connection, state, expected)
+        yield _trigrams(connection)
         yield _bounds(connection, expected.shortest)
 
 
@@ -197,6 +199,23 @@ def _statistics(connection: apsw.Connection, state: index_file.IndexState, expec
         )
         return fail("index-statistics", evidence, HEALS_STEP, Repair.REBUILD)
     return ok("index-statistics", f"{should[0]} documents and {should[1]} tokens are counted right")
+
+
+def _trigrams(connection: apsw.Connection) -> Finding:
+    """The trigrams of each term, ghosts included: both tables forget a term together."""
+    terms = read_map(connection, "SELECT id, term FROM main.terms", (), int, str)
+    expected = {id_: _sum_of(0, trigrams_of(term)) for id_, term in terms.items() if has_trigrams(term)}
+    found: dict[int, int] = {}
+    connection.execute("CREATE VIRTUAL TABLE temp.doctor_trigrams USING fts5vocab('main', 'term_trigrams', 'instance')")
+    try:
+        for trigram, id_, offset in connection.execute("SELECT term, doc, offset FROM temp.doctor_trigrams"):
+            found[id_] = found.get(id_, 0) + hash((trigram, 0, offset)) & _MASK
+    finally:
+        connection.execute("DROP TABLE IF EXISTS temp.doctor_trigrams")
+    wrong = sum(found.get(id_) != total for id_, total in expected.items()) + len(found.keys() - expected.keys())
+    if wrong:
+        return fail("index-trigrams", f"{wrong} terms have wrong trigrams", HEALS_STEP, Repair.REBUILD)
+    return ok("index-trigrams", f"the trigrams of {len(expected)} terms are what they should be")
 
 
 def _bounds(connection: apsw.Connection, expected: Mapping[int, list[int]]) -> Finding:

@@ -150,15 +150,15 @@ class IndexUpdater:
 
         In steps, so that others may write in between, and the pages of what is merged are used again.
         """
-        pages = -_MERGED_AT_ONCE_PAGES  # below 0 it takes all segments, above it goes on with what has begun
-        while True:
-            with immediate(self._connection):
-                before = self._connection.total_changes()
-                self._connection.execute("INSERT INTO main.fts (fts, rank) VALUES ('merge', ?)", (pages,))
-                changes = self._connection.total_changes() - before
-            if changes < 2:  # FTS5 counts the statement itself
-                return
-            pages = _MERGED_AT_ONCE_PAGES
+        for table in ("fts", "term_trigrams"):
+            pages = -_MERGED_AT_ONCE_PAGES  # below 0 it takes all segments, above it goes on with what has begun
+            changes = 2
+            while changes >= 2:  # FTS5 counts the statement itself
+                with immediate(self._connection):
+                    before = self._connection.total_changes()
+                    self._connection.execute(f"INSERT INTO main.{table} ({table}, rank) VALUES ('merge', ?)", (pages,))
+                    changes = self._connection.total_changes() - before
+                pages = _MERGED_AT_ONCE_PAGES
 
     def _apply_next(self, size: int) -> bool:
         """Apply the next changes; true when there were no more. Runs inside the write transaction."""
@@ -254,6 +254,7 @@ class IndexUpdater:
 def clear(connection: apsw.Connection) -> None:
     """Empty the index in place, inside the caller's transaction."""
     connection.execute("INSERT INTO main.fts (fts) VALUES ('delete-all')")
+    connection.execute("INSERT INTO main.term_trigrams (term_trigrams) VALUES ('delete-all')")
     connection.execute("DELETE FROM main.terms")
     connection.execute("DELETE FROM main.forward")
     index_file.start_empty(connection)

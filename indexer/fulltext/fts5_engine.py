@@ -225,7 +225,25 @@ class Fts5Engine:
 
         return impact_bounds(self.index(), term_ids, weights)
 
-    def near_terms(self, shortest: int, longest: int, most: int) -> dict[str, int]:
+    def look_up_any(self, terms: Collection[str], field: str = TEXT) -> list[IndexTerm]:
+        """Those of these terms of a field that some document holds, by text."""
+        from ctxrank.indexer.fulltext.dictionary import terms_among  # noqa: PLC0415  few queries need it
+
+        return terms_among(self.index(), terms, MARKS[field])
+
+    def near_terms(self, word: str, most: int) -> list[IndexTerm]:
+        """Terms that share trigrams with a word, those that share the most and rarest ones first."""
+        from ctxrank.indexer.fulltext.dictionary import near_terms  # noqa: PLC0415  few queries need it
+
+        return near_terms(self.index(), word, most)
+
+    def terms_containing(self, part: str, most: int) -> list[IndexTerm]:
+        """Terms that contain a part of three letters or more, the shortest first, then by text."""
+        from ctxrank.indexer.fulltext.dictionary import terms_containing  # noqa: PLC0415  few queries need it
+
+        return terms_containing(self.index(), part, most)
+
+    def terms_of_length(self, shortest: int, longest: int, most: int) -> dict[str, int]:
         """Terms of a length in characters with their df, the most frequent ones."""
         from ctxrank.indexer.fulltext.dictionary import terms_of_length  # noqa: PLC0415  few queries need it
 

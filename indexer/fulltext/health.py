@@ -58,7 +58,7 @@ def heal(holder: index_file.IndexHolder) -> index_file.Index:
 def _empty_in_place(index: index_file.Index) -> None:
     connection = index.connection
     with immediate(connection):
-        for table in ("fts", "terms", "forward", "state"):
+        for table in ("fts", "term_trigrams", "terms", "forward", "state"):
             connection.execute(f"DROP TABLE IF EXISTS main.{table}")
     index_file.create_schema(connection)
 

@@ -28,7 +28,7 @@ _UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 
 _SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
 _LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
-FORMAT = 6
+FORMAT = 7
 # Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
     "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=2 splitter=2 text=2"
@@ -136,8 +136,8 @@ class Index:
         """Whether it is sound and every table and column is there: preparing a statement asks for them."""
         self.connection.execute(
             """
-            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more
-              FROM main.state AS s, main.forward AS f, main.terms AS t
+            SELECT s.generation, f.owner_id, f.length, f.terms, t.term, t.df, t.min_length_tf_more, g.term
+              FROM main.state AS s, main.forward AS f, main.terms AS t, main.term_trigrams AS g
              LIMIT 0
             """
         ).fetchall()

@@ -46,6 +46,16 @@ CREATE TABLE terms (
     min_length_tf_more  INTEGER NOT NULL DEFAULT 32767
 ) STRICT;
 
+-- The terms by their trigrams: what is spelt nearly like a word, and what has letters inside. Which terms are in it:
+-- `has_trigrams` in indexer/fulltext/dictionary.py. One whose df has fallen to 0 stays in both tables and is skipped.
+CREATE VIRTUAL TABLE term_trigrams USING fts5(
+    term,
+    content = 'terms', content_rowid = 'id',
+    tokenize = 'trigram'
+);
+INSERT INTO term_trigrams (term_trigrams, rank) VALUES ('hashsize', 16777216);
+INSERT INTO term_trigrams (term_trigrams, rank) VALUES ('usermerge', 2);
+
 -- Forward index, document to terms: scoring a candidate needs no text. See indexer/fulltext/forward.py for the layout.
 CREATE TABLE forward (
     id        INTEGER PRIMARY KEY,      -- rowid of `fts`

@@ -21,6 +21,7 @@ from operator import itemgetter
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
 from ctxrank.indexer.fulltext import forward, index_file
 from ctxrank.indexer.fulltext.batch_counts import UNITS, BatchCounts
+from ctxrank.indexer.fulltext.dictionary import has_trigrams
 from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVEL_OF
 from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 
@@ -48,7 +49,10 @@ class TermCounter:
     def finish(self) -> None:
         """Write what the documents changed in the terms' statistics, and the new terms."""
         connection = self._index.connection
-        connection.executemany("INSERT INTO main.terms (id, term, df) VALUES (?, ?, 0)", self._ids.take_new())
+        new = self._ids.take_new()
+        connection.executemany("INSERT INTO main.terms (id, term, df) VALUES (?, ?, 0)", new)
+        spelt = sorted(one for one in new if has_trigrams(one[1]))  # FTS5 writes out whenever rowids go backwards
+        connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
         connection.executemany(_CHANGE, self._counts.take())
 
     def forget(self) -> None:

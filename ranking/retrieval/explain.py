@@ -6,7 +6,7 @@ from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
-from ctxrank.ranking.retrieval.plan import Plan
+from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 from ctxrank.ranking.retrieval.rerank import TEST
 
 
@@ -28,8 +28,7 @@ def explain_blend(
         leaves = tuple(
             Explanation(
                 value * part.score / candidate.score,
-                f"'{part.term.text}'{_PLACES[part.term.field]}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, "
-                f"tf {part.tf:.1f}, "
+                f"{_term_name(part.term)}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
             for part in term_scores(engine, statistics, plan, candidate.rowid)
@@ -50,6 +49,11 @@ def explain_blend(
 
 # What an explanation says of a term beside the words of titles and bodies.
 _PLACES = {TEXT: "", PATH: " in the path", DEFINITION: " defined here", HEADING: " as a heading"}
+
+
+def _term_name(term: QueryTerm) -> str:
+    stood_in = f" for '{term.typed}'" if term.typed else ""
+    return f"'{term.text}'{stood_in}{_PLACES[term.field]}"
 
 
 def _named(bonus: Bonus) -> str:

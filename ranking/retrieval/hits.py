@@ -14,6 +14,7 @@ from ctxrank.ranking.retrieval.snippets import Snippet, SnippetLine, Span
 
 if TYPE_CHECKING:
     from ctxrank.ranking.formulas.explanation import Explanation
+    from ctxrank.ranking.retrieval.plan import Correction
 
 
 Wanted = str | tuple[str, ...] | None  # one value of a filter, or several
@@ -114,6 +115,8 @@ class SearchResult(NamedTuple):
     counts changes that are not in the index yet. `suggestions` are similar words where nothing matched. Where
     `is_relaxed`, nothing was found with the phrases and exclusions of the query, and these are the hits of its words
     alone.
+    `corrections` are what was typed and which words of the index were searched for, too; `unknown` are words of the
+    query that no document holds.
     """
 
     query: str
@@ -128,6 +131,8 @@ class SearchResult(NamedTuple):
     suggestions: tuple[str, ...]
     notes: tuple[str, ...]
     is_relaxed: bool = False
+    corrections: "tuple[Correction, ...]" = ()
+    unknown: tuple[str, ...] = ()
 
 
 def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocument:

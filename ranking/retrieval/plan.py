@@ -16,19 +16,24 @@ from ctxrank.indexer.engine import (
     AnyOf,
     Clause,
     Engine,
+    IndexTerm,
     PhraseClause,
     RowQuery,
     Statistics,
     TermClause,
 )
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.text.identifiers import letter_kinds, split_word
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, query_tf_saturation
 from ctxrank.ranking.formulas.tuning import DEFAULT, Tuning
 from ctxrank.ranking.retrieval.query import STOPWORDS, Query, Term
 
+if TYPE_CHECKING:
+    from ctxrank.ranking.retrieval.expansion import Expansion
+
 MAX_TERMS = 32  # more cost time and gain nothing on queries of 60 words; the rarest stay
+MAX_EXPANDED = 12  # words of a query; what has more is a text, whose unknown words are no typing mistakes
 MAX_EXPANSIONS = 64  # terms that a prefix expands to, the most frequent first
 # What an unfinished word is completed with before it is stemmed: the index holds `authent`, which does not
 # begin with `authenticat`. Each is looked up, so a completion that is no word costs 5 µs and does no harm.
@@ -36,6 +41,10 @@ _COMPLETIONS = (
     "", "d", "e", "s", "n", "g", "r", "y", "ed", "er", "es", "al", "ic", "on", "or", "ly", "ion", "ing", "ive",
     "ity", "ous", "ble", "ance", "ence", "able", "ment", "ness", "tion", "ation", "ization",
 )  # fmt: skip
+# What German writes between the parts of a compound.
+_LINKERS = ("", "s", "es", "n", "en", "er")
+_LEAST_JOINED = 3  # letters of each half
+_FIRST_CJK = "\u1100"
 # Two words of a query are neighbours with up to two stop words between them, and never across the end of a sentence.
 _NEIGHBOUR_TOKENS = 3
 _SENTENCE_ENDS = (".", "?", "!", ";", ":")
@@ -53,7 +62,7 @@ class QueryTerm(NamedTuple):
     """One term to score; `ids` are the index's terms it matches (several for a prefix).
 
     A word of texts is a term with its place in paths (`path_*`); one that only paths have is a term of that field. What
-    is `extra` adds to a score and not to what a whole match is worth.
+    is `extra` adds to a score and not to what a whole match is worth, as what stands in for a word that was `typed`.
     """
 
     text: str  # as typed
@@ -71,6 +80,7 @@ class QueryTerm(NamedTuple):
     path_ids: tuple[int, ...] = ()  # of the same word in paths
     path_df: int = 0
     path_scale: float = 0.0  # what an occurrence in a path counts over one in a text: the idf there over the idf here
+    typed: str = ""  # what it stands in for; '' is a term that was typed itself
 
     @property
     def value(self) -> float:
@@ -87,6 +97,13 @@ class QueryPair(NamedTuple):
     idf: float  # the mean of both
 
 
+class Correction(NamedTuple):
+    """What was typed, and the words of the index that were searched for, too."""
+
+    typed: str
+    used: tuple[str, ...]
+
+
 class Plan(NamedTuple):
     """What a query comes down to on this index; `unknown` are words that no document holds."""
 
@@ -97,6 +114,7 @@ class Plan(NamedTuple):
     unknown_value: float = 0.0  # what one such word would be worth: it counts in the ideal, see blend.py
     pairs: tuple[QueryPair, ...] = ()
     tuning: Tuning = DEFAULT
+    corrections: tuple[Correction, ...] = ()
 
     @property
     def values(self) -> list[float]:
@@ -123,6 +141,7 @@ class _Token(NamedTuple):
     surface: str
     key: _TermKey
     position: int  # in tokens, and far from the last one where a sentence ended between them
+    typed: int  # the place of the query's term that it is from
 
 
 class _Lookup(NamedTuple):
@@ -145,8 +164,13 @@ class _QueryCount:
         self.forms: dict[str, float] = {}
 
 
-def make_plan(query: Query, engine: Engine, statistics: Statistics, tuning: Tuning = DEFAULT) -> Plan:
-    """The plan of a query in the current snapshot of the engine."""
+def make_plan(
+    query: Query, engine: Engine, statistics: Statistics, tuning: Tuning = DEFAULT, *, expands: bool = False
+) -> Plan:
+    """The plan of a query in the current snapshot of the engine.
+
+    Where it `expands`, words that the index lacks are joined by what stands in for them (expansion.py).
+    """
     tokens = _in_order(query, engine)
     # A query of nothing but stop words keeps them all.
     content_tokens = [
@@ -174,30 +198,137 @@ def make_plan(query: Query, engine: Engine, statistics: Statistics, tuning: Tuni
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
     terms += _names(query, len(tokens), {stem: term.idf for term in terms for stem in term.stems}, engine, statistics)
+    expansions = _expansions(query, content_tokens, query_terms, engine) if expands else []
+    stand_ins = _stand_ins(expansions, terms, engine, statistics)
+    terms += stand_ins
     terms.sort(key=lambda term: (-term.value, term.text, term.column, term.field))
     required = [clause for term in query.terms if term.is_phrase and (clause := _phrase(term, engine))]
     excluded = [clause for term in query.excluded if (clause := _phrase(term, engine))]
     return Plan(
         terms=tuple(terms), required=tuple(required), excluded=tuple(excluded), unknown=tuple(unknown),
-        unknown_value=inverse_document_frequency(statistics.documents, 0), pairs=_pairs(content_tokens, terms),
-        tuning=tuning,
+        unknown_value=inverse_document_frequency(statistics.documents, 0),
+        pairs=_pairs(content_tokens, terms, expansions), tuning=tuning, corrections=_corrections(stand_ins),
     )  # fmt: skip
 
 
-def _pairs(content_tokens: list[_Token], terms: list[QueryTerm]) -> tuple[QueryPair, ...]:
+def _pairs(
+    content_tokens: list[_Token], terms: list[QueryTerm], expansions: "list[Expansion]"
+) -> tuple[QueryPair, ...]:
     """Each two neighbours of the query that are both scored; of prefixes and columns there are none."""
     idf = {term.stems[0]: term.idf for term in terms if len(term.stems) == 1 and not (term.column or term.field)}
+    stand_ins: dict[int, list[str]] = {}
+    for expansion in expansions:
+        for stand_in in expansion.stand_ins:
+            stand_ins.setdefault(stand_in.position, []).append(stand_in.term.term)
     times: dict[tuple[str, str], float] = {}
     for token, following in pairwise(content_tokens):
-        first, second = token.key.term, following.key.term
-        is_plain = not (token.key.is_prefix or following.key.is_prefix)
-        is_near = following.position - token.position <= _NEIGHBOUR_TOKENS
-        if is_plain and is_near and first != second and first in idf and second in idf:
-            times[first, second] = times.get((first, second), 0.0) + 1.0
+        if token.key.is_prefix or following.key.is_prefix or following.position - token.position > _NEIGHBOUR_TOKENS:
+            continue
+        for first in (token.key.term, *stand_ins.get(token.position, ())):
+            for second in (following.key.term, *stand_ins.get(following.position, ())):
+                if first != second and first in idf and second in idf:
+                    times[first, second] = times.get((first, second), 0.0) + 1.0
     return tuple(
         QueryPair(first, second, query_tf_saturation(count), (idf[first] + idf[second]) / 2)
         for (first, second), count in times.items()
     )
+
+
+def _expansions(
+    query: Query, content_tokens: list[_Token], query_terms: dict[_TermKey, _QueryCount], engine: Engine
+) -> "list[Expansion]":
+    """What stands in for words of the query that no document holds; of phrases and prefixes nothing does."""
+    tokens = [
+        token for token in content_tokens
+        if not (token.key.is_prefix or query.terms[token.typed].is_phrase)
+    ]  # fmt: skip
+    is_known = [bool(query_terms[token.key].by_field) for token in tokens]
+    if len(tokens) > MAX_EXPANDED:
+        return []
+    joined = _joined(tokens, engine)
+    if all(is_known) and not joined and not _is_cut(query, tokens, engine):
+        return []
+    from ctxrank.ranking.retrieval.expansion import Word, expansions_of  # noqa: PLC0415  most queries need none
+
+    words = [
+        Word(
+            surface=token.surface, term=token.key.term, position=token.position, name=token.typed,
+            column=token.key.column, is_known=known, is_name=_is_name(query.terms[token.typed]),
+            is_compound=not known and bool(split_word(token.surface)),
+        )
+        for token, known in zip(tokens, is_known, strict=True)
+    ]  # fmt: skip
+    return expansions_of(words, joined, engine, _COMPLETIONS, _LINKERS)
+
+
+def _joined(tokens: list[_Token], engine: Engine) -> dict[int, list[IndexTerm]]:
+    """The terms that two neighbours are when they are written together, by the position of the first one."""
+    pairs: list[_Token] = []
+    together: list[str] = []
+    for token, following in pairwise(tokens):
+        is_apart = token.typed != following.typed and token.position + 1 == following.position
+        if is_apart and token.key.column == following.key.column and _is_joinable(token, following):
+            pairs.append(token)
+            together += [token.surface + linker + following.surface for linker in _LINKERS]
+    stems = engine.tokens(" ".join(together)) if pairs else []
+    if len(stems) != len(together):
+        return {}
+    found: dict[int, list[IndexTerm]] = {}
+    for place, token in enumerate(pairs):
+        own = dict.fromkeys(stems[place * len(_LINKERS) : (place + 1) * len(_LINKERS)])
+        if terms := [term for stem in own if (term := engine.look_up(stem))]:
+            found[token.position] = terms
+    return found
+
+
+def _is_joinable(token: _Token, following: _Token) -> bool:
+    halves = (token.surface, following.surface)
+    return all(half.isalpha() and len(half) >= _LEAST_JOINED and max(half) < _FIRST_CJK for half in halves)
+
+
+def _is_cut(query: Query, tokens: list[_Token], engine: Engine) -> bool:
+    """Whether the query has a name of several words that stands nowhere as it was typed."""
+    names: dict[int, list[str]] = {}
+    for token in tokens:
+        if _is_name(query.terms[token.typed]):
+            names.setdefault(token.typed, []).append(token.surface)
+    return any(
+        not engine.row_ids(RowQuery(PhraseClause(" ".join(words), query.terms[typed].column)), 1)
+        for typed, words in names.items()
+        if len(words) > 1
+    )
+
+
+def _is_name(term: Term) -> bool:
+    """Whether a word was typed as one name, joined by nothing but `_`."""
+    return term.text.replace("_", "").isalnum()
+
+
+def _stand_ins(
+    expansions: "list[Expansion]", terms: list[QueryTerm], engine: Engine, statistics: Statistics
+) -> list[QueryTerm]:
+    """Stand-ins as terms of the query; one that was typed itself is there already."""
+    known = {(stem, term.column) for term in terms if not term.is_extra for stem in term.stems}
+    found: list[QueryTerm] = []
+    for typed, stand_ins in expansions:
+        for stand_in in stand_ins:
+            key = _TermKey(stand_in.term.term, is_prefix=False, column=stand_in.column)
+            if (key.term, key.column) in known:
+                continue
+            known.add((key.term, key.column))
+            counted = _QueryCount(stand_in.word, _look_up(engine, _Token(stand_in.surface, key, stand_in.position, 0)))
+            counted.forms = dict.fromkeys(stand_in.forms, stand_in.weight)
+            if counted.by_field:
+                term = _term(key, counted, statistics)
+                found.append(term._replace(weight=stand_in.weight, typed=typed, is_extra=True))
+    return found
+
+
+def _corrections(stand_ins: list[QueryTerm]) -> tuple[Correction, ...]:
+    used: dict[str, list[str]] = {}
+    for term in stand_ins:
+        used.setdefault(term.typed, []).append(term.text)
+    return tuple(Correction(typed, tuple(words)) for typed, words in used.items())
 
 
 def row_query(plan: Plan, scope: Scope) -> RowQuery:
@@ -322,9 +453,9 @@ def _in_order(query: Query, engine: Engine) -> list[_Token]:
     """All tokens of a query in the order in which they were typed."""
     tokens: list[_Token] = []
     position = 0
-    for term in query.terms:
+    for place, term in enumerate(query.terms):
         for token in _tokens(term, engine):
-            tokens.append(_Token(token.surface, token.key, position))
+            tokens.append(_Token(token.surface, token.key, position, place))
             position += 1
         if term.text.endswith(_SENTENCE_ENDS):
             position += _NEIGHBOUR_TOKENS
@@ -339,7 +470,7 @@ def _tokens(term: Term, engine: Engine) -> list[_Token]:
     for at, (start, end, token) in enumerate(cuts, start=1):
         surface = encoded[start:end].decode("utf-8", "replace")
         is_prefix = term.is_prefix and at == len(cuts)
-        tokens.append(_Token(surface, _TermKey(surface if is_prefix else token, is_prefix, term.column), at))
+        tokens.append(_Token(surface, _TermKey(surface if is_prefix else token, is_prefix, term.column), at, 0))
     return tokens
 
 
@@ -351,7 +482,7 @@ def _parts(whole: _Token, engine: Engine) -> list[_Token]:
         is_prefix = part == whole.surface and len(part) == 1
         if is_prefix or part not in STOPWORDS:
             parts += [
-                _Token(part, _TermKey(part if is_prefix else token, is_prefix, whole.key.column), whole.position)
+                whole._replace(surface=part, key=_TermKey(part if is_prefix else token, is_prefix, whole.key.column))
                 for token in engine.tokens(part)
             ]
     return [part for part in parts if part.key != whole.key]

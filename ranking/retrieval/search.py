@@ -129,7 +129,7 @@ def _search_index(
     config: Config,
 ) -> SearchResult:
     with engine.snapshot() as statistics:
-        plan = make_plan(query, engine, statistics, tuned(config.ranking))
+        plan = make_plan(query, engine, statistics, tuned(config.ranking), expands=True)
         limits = feature_limits(engine, half_score(plan.values), plan.tuning.text)
         call = _Call(
             store=store, engine=engine, statistics=statistics, plan=plan, request=request, half=limits.half,
@@ -168,7 +168,7 @@ def _search_index(
         query=shown_query(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
         total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
         is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
-        notes=filters.notes,
+        notes=filters.notes, corrections=plan.corrections, unknown=plan.unknown,
     )  # fmt: skip
 
 

@@ -64,9 +64,9 @@ def test_a_search_prints_hits_on_stdout_and_nothing_else(shop: Path, capsys: pyt
 def test_a_search_that_finds_nothing_says_so_offers_near_words_and_exits_1(
     shop: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["search", "databse"]) == 1
+    assert run(["search", "dtabseee"]) == 1
     printed = capsys.readouterr()
-    assert printed.out == "" and "nothing found for: databse" in printed.err and "database" in printed.err
+    assert printed.out == "" and "nothing found for: dtabseee" in printed.err and "database" in printed.err
 
 
 def test_a_search_in_json_has_the_promised_fields(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:

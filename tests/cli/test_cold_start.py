@@ -67,6 +67,13 @@ def test_the_questions_of_every_spawn_load_neither_typing_nor_re(shop: Path, arg
     assert arguments == ("status",) or not modules & {"contextlib", "re", "enum", "functools", "unicodedata"}
 
 
+@pytest.mark.parametrize("query", ["database locked", "database", "token refresh database", "how does the retry work"])
+def test_a_search_for_words_of_the_index_loads_nothing_that_stands_in_for_others(shop: Path, query: str) -> None:
+    modules = _imported(shop, "search", query)
+    assert not modules & {"ctxrank.ranking.retrieval.expansion", "rapidfuzz"}
+    assert "ctxrank.ranking.retrieval.expansion" in _imported(shop, "search", "databse locked")
+
+
 def test_a_context_of_an_unchanged_tree_reads_no_file_and_loads_no_parser(tmp_path: Path) -> None:
     copy_fixture(tmp_path)
     create_store(str(tmp_path)).close()

@@ -87,7 +87,7 @@ def _wrong_answers(store: Store, promises: Promises, rng: random.Random) -> list
     ]
     troubles: list[str] = []
     for word, promise in rng.sample(known, min(_SEARCHED, len(known))):
-        answer = search(store, SearchRequest(word))
+        answer = search(store, SearchRequest(f'"{word}"', is_syntax=True))  # as a phrase: nothing stands in for it
         kinds = [hit.kind for hit in answer.hits]
         wanted = [_KIND_OF[promise.shape]] if promise.state is State.KEPT else []
         if kinds != wanted and answer.outcome in ("matched", "no_match"):

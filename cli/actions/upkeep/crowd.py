@@ -193,6 +193,11 @@ def _save_and_search(worker: Worker) -> Callable[[int], None]:
     return step
 
 
+def _request(worker: int, number: int) -> SearchRequest:
+    """A search for that word as a phrase, which no other package's word stands in for."""
+    return SearchRequest(f'"{_word(worker, number)}"', is_syntax=True)
+
+
 def _word(worker: int, number: int) -> str:
     """A word that this package alone has: only consonants, which no stemmer touches."""
     digits = str.maketrans("0123456789", "bcdfghjkmp")
@@ -211,7 +216,7 @@ def _save(folder: str, worker: int, number: int) -> None:
 def _search(folder: str, worker: int, number: int) -> None:
     """Find a package whose save was acknowledged. Raises LookupError where it is missing."""
     with create_scratch_store(folder) as store:
-        found = search(store, SearchRequest(_word(worker, number)))
+        found = search(store, _request(worker, number))
     if len(found.hits) != 1 and found.outcome not in ("stale", "degraded"):
         raise LookupError(f"a saved package was not found: {found.outcome}, {len(found.hits)} hits")
 
@@ -224,7 +229,7 @@ def _verify(folder: str, works: list[Work]) -> tuple[int, list[str]]:
         paths = set(read_column(store.primary, "SELECT path FROM packages", (), str))
         for worker, done in enumerate(works):
             for number in done.told:
-                hits = search(store, SearchRequest(_word(worker, number))).hits
+                hits = search(store, _request(worker, number)).hits
                 lost += f"notes/{worker}-{number}.md" not in paths or len(hits) != 1
         location = store.location
     findings = examine(location, is_deep=True)

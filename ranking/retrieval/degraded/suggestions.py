@@ -20,7 +20,7 @@ def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
     for word in words:
         stem = " ".join(engine.tokens(word)) or word.lower()
         # A misspelt ending is not stemmed away, so the right stem may be shorter by several letters.
-        frequencies = engine.near_terms(max(len(stem) - 4, 2), len(stem) + 2, _MAX_COMPARED)
+        frequencies = engine.terms_of_length(max(len(stem) - 4, 2), len(stem) + 2, _MAX_COMPARED)
         for term, similarity, _ in process.extract(
             stem, list(frequencies), scorer=fuzz.ratio, limit=_LOOKED_AT, score_cutoff=_MIN_SIMILARITY
         ):

@@ -21,7 +21,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
     """Three packages, each about an animal of its own."""
     with make_store(tmp_path) as opened:
         for animal in ("zebra", "walrus", "heron"):
-            save(opened, f"{animal}.md", f"# About\n\nThe {animal} is a finding.\n", summary=f"On the {animal}.")
+            save(
+                opened,
+                f"{animal}.md",
+                f"# About\n\nThe {animal} is a finding of the {animal}keeper.\n",
+                summary=f"On the {animal}.",
+            )
         yield opened
 
 
@@ -45,11 +50,15 @@ def is_well(store: Store) -> bool:
     """Whether the right packages are found now, by the index, within two calls."""
     first = search_ids(store, "walrus")  # even the call that meets the damage answers, perhaps without the index
     second = found(store, "walrus")
+    first_part = search_ids(store, "lruskeep")  # asks the trigrams of terms, which no whole word needs
+    second_part = found(store, "lruskeep")
     return (
-        first == ["package:2"]
+        first == first_part == ["package:2"]
         and [hit.id for hit in second.hits] == ["package:2"]
         and (second.engine, second.outcome) == ("fts5", "matched")
         and search_ids(store, "zebra heron") in (["package:1", "package:3"], ["package:3", "package:1"])
+        and [hit.id for hit in second_part.hits] == ["package:2"]
+        and (second_part.engine, second_part.outcome) == ("fts5", "matched")
         and has_no_ghosts(store)
     )
 
@@ -96,6 +105,18 @@ def no_forward_list(store: Store) -> None:
     raw(store, "DROP TABLE forward")
 
 
+def no_trigrams(store: Store) -> None:
+    raw(store, "DROP TABLE term_trigrams")
+
+
+def zeroed_trigrams(store: Store) -> None:
+    raw(store, "UPDATE term_trigrams_data SET block = zeroblob(length(block))")
+
+
+def zeroed_leaves_of_trigrams(store: Store) -> None:
+    raw(store, "UPDATE term_trigrams_data SET block = zeroblob(length(block)) WHERE id > 10")
+
+
 def another_fingerprint(store: Store) -> None:
     raw(store, "UPDATE state SET fingerprint = 'of an older program'")
 
@@ -127,7 +148,8 @@ def deleted_wal(store: Store) -> None:
 
 DAMAGES = [
     garbage, garbage_after_the_header, truncated_to_nothing, truncated_by_half, zeroed_structure, zeroed_leaves,
-    bad_config, no_state_row, no_forward_list, another_fingerprint, an_older_layout,
+    no_trigrams, zeroed_trigrams, zeroed_leaves_of_trigrams, bad_config, no_state_row, no_forward_list,
+    another_fingerprint, an_older_layout,
     a_layout_without_generation, deleted, deleted_alone, deleted_wal,
 ]  # fmt: skip
 
@@ -165,7 +187,9 @@ def test_any_flipped_page_heals(tmp_path: Path) -> None:
     """One page after the other is turned over, below the noses of two open stores."""
     with make_store(tmp_path) as store:
         for animal in ("zebra", "walrus", "heron"):
-            save(store, f"{animal}.md", f"The {animal} is a finding.", summary=f"On the {animal}.")
+            save(
+                store, f"{animal}.md", f"The {animal} is a finding of the {animal}keeper.", summary=f"On the {animal}."
+            )
         raw(store)
     path = Path(store.location.index_file)
     whole = path.read_bytes()

@@ -45,6 +45,7 @@ _REQUESTS = (
     SearchRequest("token", since=20_000 * DAY_US, until=_NOW),
     SearchRequest("token refresh database", is_by_passage=True),
     SearchRequest("toekn databse"),
+    SearchRequest("databsae is_lokced oken_refre"),
     SearchRequest("token-refresh"),
     SearchRequest("single-flight"),
     SearchRequest("nothing of this zzyzx exists"),

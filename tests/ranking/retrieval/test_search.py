@@ -165,8 +165,8 @@ def test_an_empty_query_finds_nothing_and_is_no_error(small: Store) -> None:
 
 
 def test_where_nothing_matches_near_words_are_suggested(small: Store) -> None:
-    result = found(small, "databse")
-    assert (result.outcome, result.hits) == ("no_match", ())
+    result = found(small, "dtabseee")  # three edits: too far to stand in for it
+    assert (result.outcome, result.hits, result.unknown) == ("no_match", (), ("dtabseee",))
     assert "database" in result.suggestions
 
 

@@ -1,0 +1,339 @@
+"""Words that the index lacks, and the terms of the index that stand in for them.
+
+    getrusae           getrusage             one edit away: every word that one edit makes is looked up, as a stem
+    configuratoin      configuration         two edits away: near terms (trigrams), measured with their endings
+    cess_spid          process, spider       the ends of a name that is cut inside its parts
+    iddlewar           middleware            a part of a term
+    Daten Bank         datenbank             two neighbours that are one word, with or without a linking letter
+    datenbank          daten, bank           a word that is two
+
+What the index has is never corrected, a number never stands for a word, and digits must be equal. Runs of CJK are left
+as they are: their pairs are in the index. `plan.py` gives stand-ins less weight than words that were found.
+
+Source of the lookups: Norvig, How to Write a Spelling Corrector (2007). Of 254 words of one file with one edit, looking
+up every edit finds all; a trigram index alone misses what has an edit in the middle of a short word.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
+
+from ctxrank.indexer.engine import PATH, AnyOf, Engine, FieldWeights, IndexTerm, PhraseClause, Row, RowQuery, TermClause
+from ctxrank.indexer.light_typing import NamedTuple
+
+MOST_STAND_INS = 3  # of one word
+MOST_UNKNOWN = 4  # words of one query for which terms are looked for: more are a text, not typing mistakes
+TYPO_WEIGHT = 0.7
+PART_WEIGHT = 0.7
+NAME_WEIGHT = 1.0
+JOINED_WEIGHT = 1.5
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Letters that a word has for one edit and for two: shorter ones have neighbours everywhere. Among words that the index
+# has, an unknown one may be right and only missing (`amounts` is no `accounts`), so it takes more.
+_LEAST_TYPED, _LEAST_AMONG_KNOWN = 4, 5
+_LEAST_FOR_TWO_EDITS, _LEAST_FOR_TWO_AMONG_KNOWN = 6, 8
+# Letters of a stem that stands in from two edits, and from one in the first letter: an ending, which is not measured,
+# makes short ones near of everything (`crawler` is no `crafter`, `spider` no `epider` of epid).
+_LEAST_STEM_FOR_TWO, _LEAST_STEM_FOR_FIRST = 6, 5
+_LEAST_INNER = 5  # letters of a part
+_LEAST_HALF = 4  # of a word that is two
+_MOST_TYPED = 48
+_NEAR_TERMS = 60
+_CONTAINING = 32
+_BEGINNING = 400
+_LEAST_BEGINNING = 2
+_ROWS_OF_NAME = 100
+_TRIMMED = 3  # letters of a cut word that its ending may have lost to the stemmer
+_MAX_CHARS = 6000  # of a text that shows how a stand-in is written
+_ONE_EACH = FieldWeights(1.0, 1.0, 1.0, 1.0)
+_FIRST_CJK = "\u1100"
+
+
+class Word(NamedTuple):
+    """One token of a query as typed, with what the index knows of it."""
+
+    surface: str
+    term: str
+    position: int  # neighbours differ by one
+    name: int  # words that were typed as one name, joined by `_`, `.` or capitals, have one number
+    column: str
+    is_known: bool
+    is_name: bool  # typed as one name, joined by nothing but `_`
+    is_compound: bool  # its parts are known: getUserById
+
+
+class StandIn(NamedTuple):
+    """A term of the index that is searched for in place of what was typed."""
+
+    term: IndexTerm
+    weight: float
+    position: int  # of the word it stands for
+    column: str
+    surface: str  # a word whose term it is, real or not: for an engine that tokenises what it is asked
+    word: str  # as a document writes it
+    forms: tuple[str, ...] = ()  # how it may have been meant
+
+
+class Expansion(NamedTuple):
+    """What was typed, and what stands in for it, the likeliest first."""
+
+    typed: str
+    stand_ins: tuple[StandIn, ...]
+
+
+def expansions_of(
+    words: Sequence[Word],
+    together: Mapping[int, Sequence[IndexTerm]],
+    engine: Engine,
+    endings: Sequence[str],
+    linkers: Sequence[str],
+) -> list[Expansion]:
+    """The stand-ins of a query's words, at most MOST_STAND_INS each.
+
+    `together` has the terms that two neighbours are when they are written together, by the position of the first one;
+    `endings` are what a stem may have lost, and `linkers` what may stand between the halves of a word.
+    """
+    expander = _Expander(engine, endings, linkers, is_alone=not any(word.is_known for word in words))
+    found, joined = expander.joined(words, together)
+    names: dict[int, list[Word]] = {}
+    for word in words:
+        names.setdefault(word.name, []).append(word)
+    left = MOST_UNKNOWN
+    for name in names.values():
+        unknown = [word for word in name if not word.is_known and word.position not in joined]
+        if left and (unknown or (len(name) > 1 and name[0].is_name)):
+            left -= 1
+            found += expander.of_name(name) if len(name) > 1 else expander.of_word(unknown[0])
+    return [expansion for expansion in found if expansion.stand_ins]
+
+
+class _Expander:
+    """Asks one engine."""
+
+    def __init__(self, engine: Engine, endings: Sequence[str], linkers: Sequence[str], *, is_alone: bool) -> None:
+        self._engine = engine
+        self._endings = endings
+        self._linkers = linkers
+        self._least_typed = _LEAST_TYPED if is_alone else _LEAST_AMONG_KNOWN
+        self._least_for_two = _LEAST_FOR_TWO_EDITS if is_alone else _LEAST_FOR_TWO_AMONG_KNOWN
+
+    def joined(
+        self, words: Sequence[Word], together: Mapping[int, Sequence[IndexTerm]]
+    ) -> tuple[list[Expansion], set[int]]:
+        """Neighbours that are one word, unless some document has both; and the positions of those explained."""
+        found: list[Expansion] = []
+        positions: set[int] = set()
+        for first, second in pairwise(words):
+            stand_ins = together.get(first.position)
+            if stand_ins and not self._are_neighbours(first, second):
+                positions |= {first.position, second.position}
+                found.append(self._expansion(f"{first.surface} {second.surface}", first, stand_ins, JOINED_WEIGHT))
+        return found, positions
+
+    def _are_neighbours(self, first: Word, second: Word) -> bool:
+        """Whether some document has both words one after the other: then they are meant as they were typed."""
+        phrase = PhraseClause(f"{first.surface} {second.surface}", first.column)
+        return bool(self._engine.row_ids(RowQuery(phrase), 1))
+
+    def _expansion(
+        self,
+        typed: str,
+        word: Word,
+        terms: Sequence[IndexTerm],
+        weight: float,
+        forms: Mapping[IndexTerm, Sequence[str]] = MappingProxyType({}),
+    ) -> Expansion:
+        stand_ins: list[StandIn] = []
+        for term in terms[:MOST_STAND_INS]:
+            surface = self._surface(term.term)
+            written = self._written(term.term, surface)
+            meant = tuple(forms.get(term, ()))
+            stand_ins.append(StandIn(term, weight, word.position, word.column, surface, written, meant))
+        return Expansion(typed, tuple(stand_ins))
+
+    def _surface(self, term: str) -> str:
+        beginnings = (term, f"{term[:-1]}y") if term.endswith("i") else (term,)
+        surfaces = [beginning + ending for beginning in beginnings for ending in self._endings]
+        stems = self._stems(surfaces)
+        return surfaces[stems.index(term)] if term in stems else self._engine.word_of(term)
+
+    def _written(self, term: str, surface: str) -> str:
+        """A word of the corpus with this term, in lower case: as the first document that holds it writes it."""
+        rows = self._engine.rows(RowQuery(TermClause((term,), (surface,))), 1)
+        for _, *columns in self._engine.texts([row[0] for row in rows], _MAX_CHARS).values():
+            text = "\n".join(columns)
+            encoded = text.encode("utf-8", "replace")
+            for start, end, token in self._engine.tokens_at(text):
+                if token == term:
+                    return encoded[start:end].decode("utf-8", "replace").lower()
+        return surface
+
+    def _stems(self, words: Sequence[str]) -> list[str]:
+        """The term of each word; none at all where the tokenizer makes several of one, or none."""
+        stems = self._engine.tokens(" ".join(words))
+        return stems if len(stems) == len(words) else []
+
+    def _plain(self, surface: str) -> str:
+        """A word without case and accents."""
+        return surface.lower() if surface.isascii() else self._engine.unstemmed(surface)
+
+    def of_word(self, word: Word) -> list[Expansion]:
+        """The stand-ins of a word that was typed alone."""
+        typed = self._plain(word.surface)
+        if not _is_word(typed):
+            return []
+        if word.is_compound:
+            inside = self._containing(typed)
+            return [self._expansion(word.surface, word, inside, NAME_WEIGHT)]
+        if near := self._one_edit_away(typed):
+            return [self._expansion(word.surface, word, [*near], TYPO_WEIGHT, near)]
+        if halves := self._halves(typed):
+            return [self._expansion(word.surface, word, halves, PART_WEIGHT)]
+        if inside := self._containing(typed):
+            return [self._expansion(word.surface, word, inside, PART_WEIGHT)]
+        return [self._expansion(word.surface, word, self._two_edits_away(typed), TYPO_WEIGHT)]
+
+    def of_name(self, name: Sequence[Word]) -> list[Expansion]:
+        """The stand-ins of the parts of a name: its ends may be cut, also where what is left is a word of its own."""
+        ends = self._cut_ends(name) if name[0].is_name else {}
+        found: list[Expansion] = []
+        for word in name:
+            if word.position in ends:
+                found.append(self._expansion(word.surface, word, ends[word.position], NAME_WEIGHT))
+            elif not word.is_known:
+                found += self.of_word(word)
+        return found
+
+    def _cut_ends(self, name: Sequence[Word]) -> dict[int, list[IndexTerm]]:
+        """By position the terms that complete the first and the last part, found in rows that have all parts as one.
+
+        Nothing where some row has the name as it was typed.
+        """
+        first, *middle, last = name
+        rest = (*(word.surface for word in middle), last.surface)
+        if self._engine.row_ids(RowQuery(PhraseClause(" ".join((first.surface, *rest)), first.column)), 1):
+            return {}
+        endings = self._ending_so(self._plain(first.surface))
+        beginnings = self._beginning_so(self._plain(last.surface))
+        rows: list[Row] = []
+        if len(last.surface) < _LEAST_BEGINNING:  # too many terms begin so
+            return {}
+        for starts in ([term.term for term in endings] + [first.surface], [""] if middle else []):
+            phrases = tuple(
+                PhraseClause(" ".join((start, *rest)).strip(), first.column, is_prefix=True) for start in starts
+            )
+            rows = self._engine.rows(RowQuery(AnyOf(phrases)), _ROWS_OF_NAME) if phrases else []
+            if rows:
+                break
+        counts: Counter[int] = Counter()
+        ids = {term.id for term in (*endings, *beginnings)}
+        for row in self._engine.frequencies(rows, ids, _ONE_EACH):
+            counts.update(id_ for id_, _ in row)
+        return {
+            word.position: best
+            for word, terms in ((first, endings), (last, beginnings))
+            if (best := _held_by_most(terms, counts, but=word.term))
+        }
+
+    def _ending_so(self, part: str) -> list[IndexTerm]:
+        """Terms that end with these letters, or as the stem of them does."""
+        stems = tuple({part, *self._engine.tokens(part)})
+        shortest = min(stems, key=len)
+        terms = self._engine.terms_containing(shortest, _CONTAINING)
+        return [term for term in terms if term.term.endswith(stems)]
+
+    def _beginning_so(self, part: str) -> list[IndexTerm]:
+        """Terms of words that begin with these letters."""
+        completed = self._engine.tokens(" ".join(part + ending for ending in self._endings))
+        return self._engine.look_up_prefix(part, completed, _BEGINNING)
+
+    def _containing(self, part: str) -> list[IndexTerm]:
+        """Terms that contain a part; of its end, the stemmer may have left less."""
+        for trimmed in range(_TRIMMED + 1):
+            inner = part[: len(part) - trimmed]
+            if len(inner) < _LEAST_INNER:
+                break
+            if found := self._engine.terms_containing(inner, MOST_STAND_INS):
+                return found
+        return []
+
+    def _halves(self, typed: str) -> list[IndexTerm]:
+        """The two terms that a word is made of: of all cuts, the one whose rarer half is the most frequent."""
+        cuts = [
+            (typed[: at - len(linker)], typed[at:])
+            for at in range(_LEAST_HALF, len(typed) - _LEAST_HALF + 1)
+            for linker in self._linkers
+            if typed[:at].endswith(linker) and at - len(linker) >= _LEAST_HALF
+        ]
+        stems = self._stems([half for cut in cuts for half in cut])
+        known = {term.term: term for term in self._engine.look_up_any(stems)} if stems else {}
+        both = [
+            (known[first], known[second])
+            for first, second in zip(stems[::2], stems[1::2], strict=True)
+            if first in known and second in known
+        ]
+        return list(max(both, key=lambda halves: min(half.df for half in halves), default=()))
+
+    def _one_edit_away(self, typed: str) -> dict[IndexTerm, list[str]]:
+        """Terms of words that one edit of a letter makes, with these words."""
+        if not self._least_typed <= len(typed) <= _MOST_TYPED:
+            return {}
+        forms = _edited(typed)
+        forms_of: dict[str, list[str]] = {}
+        for form, stem in zip(forms, self._stems(forms), strict=False):
+            if form[0] == typed[0] or (
+                len(typed) > _LEAST_TYPED and len(stem) >= _LEAST_STEM_FOR_FIRST
+            ):  # `cess` is no `less`
+                forms_of.setdefault(stem, []).append(form)
+        terms = self._engine.look_up_any(forms_of) or self._engine.look_up_any(forms_of, PATH)
+        terms.sort(key=lambda term: (all(form[0] != typed[0] for form in forms_of[term.term]), -term.df, term.term))
+        return {term: forms_of[term.term] for term in terms}
+
+    def _two_edits_away(self, typed: str) -> list[IndexTerm]:
+        """Near terms, with one of the endings two edits away and with the same first letter; the nearest first."""
+        if not self._least_for_two <= len(typed) <= _MOST_TYPED:
+            return []
+        from rapidfuzz.distance import OSA  # noqa: PLC0415  start-up: only for an unknown word with no nearer term
+
+        digits = _digits(typed)
+        found: list[tuple[int, int, str, IndexTerm]] = []
+        for term in self._engine.near_terms(typed, _NEAR_TERMS):
+            if _digits(term.term) != digits or term.term[0] != typed[0]:  # `towers` is no `slower`
+                continue
+            if len(term.term) < _LEAST_STEM_FOR_TWO:  # `asdfqwer` is no `asdfer` of asdf
+                continue
+            bases = (term.term, term.term[:-1] + "y") if term.term.endswith("i") else (term.term,)
+            edits = min(
+                OSA.distance(typed, base + ending, score_cutoff=2) for base in bases for ending in self._endings
+            )
+            if edits <= 2:
+                found.append((edits, -term.df, term.term, term))
+        return [one[-1] for one in sorted(found)]
+
+
+def _held_by_most(terms: Sequence[IndexTerm], counts: Mapping[int, int], but: str) -> list[IndexTerm]:
+    """Those of the terms that most rows hold, the rarest first; none where that is the part as it was typed."""
+    most = max((counts[term.id] for term in terms), default=0)
+    best = [term for term in terms if most and counts[term.id] == most]
+    return [] if any(term.term == but for term in best) else sorted(best, key=lambda term: term.df)
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text is a word and no number, hash or run of CJK."""
+    return text.isalnum() and not text[0].isdigit() and max(text) < _FIRST_CJK
+
+
+def _digits(text: str) -> str:
+    return "".join(filter(str.isdigit, text))
+
+
+def _edited(word: str) -> list[str]:
+    """All words that one edit makes: a letter left out, two exchanged, one replaced, one more."""
+    letters = sorted({*_LETTERS, *filter(str.isalpha, word)})
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    forms = [before + after[1:] for before, after in cuts if after[:1].isalpha()]
+    forms += [before + after[1] + after[0] + after[2:] for before, after in cuts if after[:2].isalpha() and after[1:2]]
+    forms += [before + letter + after[1:] for before, after in cuts if after[:1].isalpha() for letter in letters]
+    forms += [before + letter + after for before, after in cuts for letter in letters]
+    return [form for form in dict.fromkeys(forms) if form != word]

@@ -1,0 +1,155 @@
+"""Words that the index lacks are joined by their nearest terms; what it has is asked as it was typed."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import found, make_store, open_again, save, search_ids
+from memory_engine import MemoryEngine
+
+from ctxrank.indexer.store import documents
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking import SearchRequest, search
+from ctxrank.ranking.retrieval import plan
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as made:
+        for name, text in (
+            ("usage", "getrusage says what a process needs"),
+            ("crawl", "def process_spider_output(response): return middleware.configuration"),
+            ("camel", "const x = new DownloaderHandler()"),
+            ("bank", "Die Datenbank antwortet"),
+            ("daten", "viele Daten und lange Texte"),
+            ("geld", "Geld von der Bank"),
+            ("apart", "a retry policy for every error"),
+            ("numbers", "port 8080 of utf8 in 20261122, error 数据库"),
+        ):
+            save(made, f"{name}.md", text, summary=name)
+        yield made
+
+
+def _used(store: Store, query: str) -> dict[str, tuple[str, ...]]:
+    return dict(found(store, query, is_syntax=True).corrections)
+
+
+@pytest.mark.parametrize(
+    ("query", "used", "wanted"),
+    [
+        ("getrusae", {"getrusae": ("getrusage",)}, "package:1"),  # a letter left out
+        ("gertusage", {"gertusage": ("getrusage",)}, "package:1"),  # two exchanged
+        ("midlewaer", {"midlewaer": ("middleware",)}, "package:2"),  # two edits
+        ("configuratoin", {"configuratoin": ("configuration",)}, "package:2"),  # in an ending that the stem has lost
+        ("iddlewar", {"iddlewar": ("middleware",)}, "package:2"),  # a part
+        ("ess_spider_outp", {"ess": ("process",), "outp": ("output",)}, "package:2"),  # a name cut inside its parts
+        ("oaderHandl", {"oaderHandl": ("downloaderhandler",)}, "package:3"),
+        ("Daten Bank", {"Daten Bank": ("datenbank",)}, "package:4"),  # written apart
+        ("retrypolicy", {"retrypolicy": ("retry", "policy")}, "package:7"),  # written together
+    ],
+)
+def test_what_was_typed_is_joined_by_what_the_index_has(
+    store: Store, query: str, used: dict[str, tuple[str, ...]], wanted: str
+) -> None:
+    assert _used(store, query) == used
+    assert search_ids(store, query)[:1] == [wanted]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "getrusage", "process", "getrusage process", "process_spider_output", "spider_output",  # it is there
+        '"getrusae"', "getrusag*", "8081", "utf9", "20261123", "数据厍", "retry policy", "xyz", "a",
+    ],
+)  # fmt: skip
+def test_what_is_there_a_phrase_a_prefix_a_number_and_cjk_are_left_as_they_are(store: Store, query: str) -> None:
+    assert _used(store, query) == {}
+
+
+def test_a_long_text_is_not_corrected(store: Store) -> None:
+    words = " ".join(["process"] * plan.MAX_EXPANDED)
+    assert _used(store, f"{words} getrusae") == {}
+
+
+def test_a_word_that_was_found_weighs_more_than_one_that_stands_in(store: Store) -> None:
+    save(store, "typo.md", "getrusae", summary="typo")
+    save(store, "right.md", "getrusage", summary="right")
+    assert _used(store, "getrusae") == {}
+    assert search_ids(store, "retri process")[0] in ("package:1", "package:2")
+
+
+@pytest.mark.parametrize("query", ["asdfqwer", "asdfqwer process", "gerbils", "qwertz process"])
+def test_a_guess_that_is_far_is_not_made(store: Store, query: str) -> None:
+    save(store, "near.md", "asdf craft crack epid answering rusage gerund quartz", summary="near")
+    assert _used(store, query) == {}
+
+
+def test_the_last_document_with_a_word_takes_it_along(store: Store) -> None:
+    assert _used(store, "getrusae") == {"getrusae": ("getrusage",)}
+    with store.write() as change:
+        documents.remove_owned(change, 1)
+        documents.remove(change, 1)
+    assert (_used(store, "getrusae"), search_ids(store, "getrusae")) == ({}, [])
+
+
+def test_what_stands_in_is_marked_in_the_snippet(store: Store) -> None:
+    (passage, *_) = found(store, "getrusae").hits[0].passages
+    assert [line.text[start:end] for line in passage.lines for start, end in line.marks] == ["getrusage"]
+
+
+def test_readers_find_near_words_while_others_write(store: Store) -> None:
+    """Each answer is of one snapshot: what it says it searched for is what it found."""
+    wrong: list[object] = []
+    is_done = threading.Event()
+
+    def read() -> None:
+        with open_again(store) as reader:
+            while not is_done.is_set():
+                result = found(reader, "getrusae")
+                if (dict(result.corrections), bool(result.hits)) != ({"getrusae": ("getrusage",)}, True):
+                    wrong.append(result)
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for number in range(30):
+        save(store, f"more-{number}.md", f"getrusage and wordnumber{number}x", summary=f"more {number}")
+        store.catch_up()
+    is_done.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+
+
+def test_filters_and_exclusions_hold_for_what_stands_in(store: Store) -> None:
+    assert search_ids(store, "getrusae path:bank.md") == []
+    assert search_ids(store, "getrusae -process", is_syntax=True) == []
+    assert search_ids(store, "-getrusae process") == search_ids(store, "process")
+
+
+def test_an_unknown_word_among_known_ones_is_said(store: Store) -> None:
+    result = found(store, "process zzyzx")
+    assert (result.unknown, result.corrections) == (("zzyzx",), ())
+    assert result.hits
+
+
+def test_the_explanation_names_what_stood_in(store: Store) -> None:
+    hit = search(store, SearchRequest("getrusae", is_explained=True)).hits[0]
+    assert hit.explanation is not None
+    assert any("'getrusage' for 'getrusae'" in line for line in hit.explanation.lines(0))
+
+
+def test_two_engines_expand_alike(store: Store) -> None:
+    memory = MemoryEngine(store)
+    for query in (
+        "getrusae process",
+        "ess_spider_outp",
+        "oaderHandl",
+        "Daten Bank",
+        "retrypolicy",
+        "midlewaer iddlewar",
+    ):
+        one, other = (search(store, SearchRequest(query), engine=engine) for engine in (None, memory))
+        assert (one.corrections, one.unknown) == (other.corrections, other.unknown)
+        assert [(hit.id, hit.score) for hit in one.hits] == [(hit.id, hit.score) for hit in other.hits]
