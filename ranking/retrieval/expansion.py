@@ -17,7 +17,6 @@ up every edit finds all; a trigram index alone misses what has an edit in the mi
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from types import MappingProxyType
 
 from ctxrank.indexer.engine import PATH, AnyOf, Engine, FieldWeights, IndexTerm, PhraseClause, Row, RowQuery, TermClause
 from ctxrank.indexer.light_typing import NamedTuple
@@ -142,13 +141,13 @@ class _Expander:
         word: Word,
         terms: Sequence[IndexTerm],
         weight: float,
-        forms: Mapping[IndexTerm, Sequence[str]] = MappingProxyType({}),
+        forms: Mapping[IndexTerm, Sequence[str]] | None = None,
     ) -> Expansion:
         stand_ins: list[StandIn] = []
         for term in terms[:MOST_STAND_INS]:
             surface = self._surface(term.term)
             written = self._written(term.term, surface)
-            meant = tuple(forms.get(term, ()))
+            meant = tuple(forms.get(term, ())) if forms else ()
             stand_ins.append(StandIn(term, weight, word.position, word.column, surface, written, meant))
         return Expansion(typed, tuple(stand_ins))
 
