@@ -29,7 +29,7 @@ class LuceneWholeFiles {
         var directory = new ByteBuffersDirectory();
         try (var writer = new IndexWriter(directory, new IndexWriterConfig(analyzer))) {
             for (String path : lines(arguments[1])) {
-                String text = Files.readString(folder.resolve(path), StandardCharsets.UTF_8);
+                String text = new String(Files.readAllBytes(folder.resolve(path)), StandardCharsets.UTF_8);
                 var document = new Document();
                 document.add(new StringField("path", path, Field.Store.YES));
                 document.add(new TextField("text", path.replaceAll("\\W|_", " ") + "\n" + text, Field.Store.NO));

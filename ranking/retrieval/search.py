@@ -131,9 +131,17 @@ def _search_index(
     with engine.snapshot() as statistics:
         plan = make_plan(query, engine, statistics, tuned(config.ranking))
         limits = feature_limits(engine, half_score(plan.values), plan.tuning.text)
+        is_sentence = query.is_sentence and not request.is_by_passage
+        if is_sentence:
+            from ctxrank.ranking.retrieval.whole_files import (  # noqa: PLC0415  few queries are sentences
+                ROWS_LOOKED_AT,
+                ROWS_SHARE,
+            )
+
+            limits = limits._replace(best_rows=ROWS_LOOKED_AT, share=ROWS_SHARE)
         call = _Call(
             store=store, engine=engine, statistics=statistics, plan=plan, request=request, half=limits.half,
-            highest=limits.heuristic, mode=config.redaction_mode,
+            highest=limits.heuristic, mode=config.redaction_mode, is_sentence=is_sentence,
         )  # fmt: skip
         limit = request.limit
         page = _ranked_page(call, query, filters, limits, limit)
@@ -183,6 +191,7 @@ class _Call(NamedTuple):
     half: float
     highest: float  # H that any document can have
     mode: RedactionMode
+    is_sentence: bool  # whole files count, too
 
 
 class _Page(NamedTuple):
@@ -223,6 +232,11 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
         groups = passage_groups(engine, statistics, plan, rows)
     else:
         groups = grouped(rows)
+    if call.is_sentence:
+        from ctxrank.ranking.retrieval.questions import asks_for_prose  # noqa: PLC0415  few queries are sentences
+        from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  as above
+
+        add_wholes(engine, statistics, plan, rows, groups, is_prose_asked=asks_for_prose(query))
     page = _Page(found, groups, first, [])
     return page._replace(shown=_hits(call, page, limit))
 
