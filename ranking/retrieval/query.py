@@ -86,8 +86,8 @@ well
 """
 STOPWORDS: frozenset[str] = frozenset(_STOPWORDS.split())
 # A sentence has so many words, of which this share are stop words: of 121 questions in prose each has, of lists of
-# words and calls nearly none (benchmarks/typed). What is longer is a text, not a question.
-_LEAST_SENTENCE, _LONGEST_SENTENCE = 4, 40
+# words and calls nearly none (benchmarks/typed).
+_LEAST_SENTENCE = 4
 SENTENCE_SHARE = 1 / 3
 
 
@@ -142,7 +142,7 @@ class Query(NamedTuple):
     def is_sentence(self) -> bool:
         """Whether it is put in words as people speak, and no list of keywords: by its share of stop words."""
         words = len(self.terms)
-        if not _LEAST_SENTENCE <= words <= _LONGEST_SENTENCE:
+        if words < _LEAST_SENTENCE:
             return False
         stops = 0
         for term in self.terms:

@@ -131,7 +131,8 @@ def _search_index(
     with engine.snapshot() as statistics:
         plan = make_plan(query, engine, statistics, tuned(config.ranking))
         limits = feature_limits(engine, half_score(plan.values), plan.tuning.text)
-        is_sentence = query.is_sentence and not request.is_by_passage
+        # What was pasted is a text and no question, and the message of a commit is written line by line.
+        is_sentence = not (request.is_by_passage or is_pasted(request.text)) and query.is_sentence
         if is_sentence:
             from ctxrank.ranking.retrieval.whole_files import (  # noqa: PLC0415  few queries are sentences
                 ROWS_LOOKED_AT,
