@@ -3,8 +3,8 @@
     s = best + 0.4·second + 0.1·(other passages shown)
 
 `best` and `second` are the best passage and the file's own row (title, summary, path), whichever scores
-higher first: a file is found by its best passage, and the score of the whole file supports it. Where a query is a
-sentence, the whole text of the file does, too (whole_files.py).
+higher first: a file is found by its best passage, and the score of the whole file supports it. Where a question asks
+for prose, the whole text of the file does, too (whole_files.py).
 """
 
 from collections.abc import Iterable
@@ -20,15 +20,14 @@ OTHERS_SHARE = 0.1
 class HitGroup:
     """The rows that one document was found by; `passages` are best first.
 
-    They count for `share` of what they score; `support` is what else counts: with which share, and what it is.
+    `support` is what else counts: with which share, and what it is.
     """
 
-    __slots__ = ("own", "passages", "share", "support")
+    __slots__ = ("own", "passages", "support")
 
     def __init__(self) -> None:
         self.own: Candidate | None = None
         self.passages: list[Candidate] = []
-        self.share = 1.0
         self.support: list[tuple[float, Candidate, str]] = []
 
     @property
@@ -38,20 +37,19 @@ class HitGroup:
 
     @property
     def best(self) -> Candidate:
-        """The row that counts most."""
-        own, passages = self.own, self.passages
-        return own if own is not None and (not passages or own.score > passages[0].score) else passages[0]
+        """The row that counts in full."""
+        return next(candidate for share, candidate, _ in self.shares() if share == 1.0)
 
     def shares(self) -> list[tuple[float, Candidate, str]]:
         """Which rows make the score, with which share, and what they are."""
-        own, passages, share = self.own, self.passages, self.share
+        own, passages = self.own, self.passages
         is_own_best = own is not None and (not passages or own.score > passages[0].score)
         shares: list[tuple[float, Candidate, str]] = []
         if own is not None:
-            shares.append((share if is_own_best else share * OWN_SHARE, own, "title, summary and path"))
+            shares.append((1.0 if is_own_best else OWN_SHARE, own, "title, summary and path"))
         if passages:
-            shares.append((share * OWN_SHARE if is_own_best else share, passages[0], "best passage"))
-        shares += [(share * OTHERS_SHARE, passage, "another passage") for passage in passages[1:SHOWN_PASSAGES]]
+            shares.append((OWN_SHARE if is_own_best else 1.0, passages[0], "best passage"))
+        shares += [(OTHERS_SHARE, passage, "another passage") for passage in passages[1:SHOWN_PASSAGES]]
         return shares + self.support
 
 

@@ -48,7 +48,9 @@ def asks_for_prose(query: Query) -> bool:
 
 def _is_wish(before: list[str]) -> bool:
     """I want, I do not want, I would like, I'd like."""
-    return before[-1] == "i" or before[-2:] == ["i", "would"] or before[-3:] == ["i", "do", "not"] or before[-1] == "i'd"
+    return (
+        before[-1] == "i" or before[-2:] == ["i", "would"] or before[-3:] == ["i", "do", "not"] or before[-1] == "i'd"
+    )
 
 
 def is_prose(path: str) -> bool:

@@ -4,7 +4,7 @@ The rows that a search leaves alone score at most u, the `remaining_upper_bound`
 row: passages support each other, the best rows get a bonus for the order and form of their words, and priority and age
 lift what matches less. So the hits are exact where
 
-    the rows that are reranked would be the same           u < the MAX_RERANKEDth best row (whole_files.py: more)
+    the rows that are reranked would be the same           u < the MAX_RERANKEDth best row
     the last hit shown is above all that may come          w·T(m · u) + (1 − w)·H_max / 21.5 < its score
 
 m is 1 where no file has passages, else all shares of grouping.py together; such a store proves nothing unless every
@@ -36,8 +36,6 @@ class FeatureLimits(NamedTuple):
     heuristic: float  # the highest H in the store
     half: float  # of the query, see blend.py
     weight: float  # of the text
-    best_rows: int = MAX_RERANKED  # whose scores depend on what else is among them
-    share: float = 1.0  # of its rows' scores that a document has at least, whatever else supports it
 
     def highest(self, score: float) -> float:
         """The score of the best document that no row scores more for than this."""
@@ -58,13 +56,13 @@ def top_k_threshold(limit: int, limits: FeatureLimits) -> "ThresholdFn":
     usual = PRIORITY_FACTOR * PRIORITY_WEIGHTS[_USUAL_PRIORITY]
 
     def threshold_of(scores: list[float]) -> float:
-        if limit <= 0 or len(scores) < max(limit, limits.best_rows):
+        if limit <= 0 or len(scores) < max(limit, MAX_RERANKED):
             return 0.0
-        last = blended(calibrated(limits.share * scores[limit - 1], limits.half), usual, limits.weight)
+        last = blended(calibrated(scores[limit - 1], limits.half), usual, limits.weight)
         needed = (last - blended(0.0, limits.heuristic, limits.weight)) / limits.weight if limits.weight else 0.0
         # A little lower than what must be undercut.
         row = uncalibrated(max(needed, 0.0), limits.half) / limits.rows
-        return max(min(row, scores[limits.best_rows - 1]) * (1 - _ROUNDING) - _ROUNDING, 0.0)
+        return max(min(row, scores[MAX_RERANKED - 1]) * (1 - _ROUNDING) - _ROUNDING, 0.0)
 
     return threshold_of
 
@@ -73,11 +71,9 @@ def is_top_k_exact(found: Candidates, limits: FeatureLimits, last_score: float |
     """Whether the hits would be the same if every row had been scored; `last_score` is None where places are left."""
     if found.remaining_upper_bound == 0.0:
         return True
-    if found.remaining_upper_bound is None or last_score is None or limits.rows > 1:
-        return False
-    if len(found.rows) < limits.best_rows:
+    if found.remaining_upper_bound is None or last_score is None or limits.rows > 1 or len(found.rows) < MAX_RERANKED:
         return False
     remaining = found.remaining_upper_bound + _ROUNDING
-    if remaining >= sorted((row.score for row in found.rows), reverse=True)[limits.best_rows - 1]:
+    if remaining >= sorted((row.score for row in found.rows), reverse=True)[MAX_RERANKED - 1]:
         return False
     return limits.highest(remaining) < last_score - _SHOWN_ROUNDING
