@@ -131,7 +131,7 @@ def main() -> None:
                 if rank < 1:
                     sys.stdout.write(f"{rank:.2f} {one.text}\n    {sorted(one.wanted)}\n    {paths[:4]}\n")
             continue
-        peer = [reciprocal_rank(paths, one.wanted) for paths, one in zip(theirs, questions)] if theirs else []
+        peer = [reciprocal_rank(paths, one.wanted) for paths, one in zip(theirs, questions, strict=bool(theirs))]
         all_ours += ranks
         all_lucene += peer
         for kind in sorted({one.kind for one in questions}):

@@ -14,12 +14,29 @@ from ctxrank.ranking.retrieval.query import Query
 
 # What a clause that asks begins with.
 _ASKING = frozenset(
-    "how what when can could may must should shall do does did is are will would isn't aren't can't doesn't".split()
+    {
+        "how",
+        "what",
+        "when",
+        "can",
+        "could",
+        "may",
+        "must",
+        "should",
+        "shall",
+        "do",
+        "does",
+        "did",
+        "is",
+        "are",
+        "will",
+        "would",
+    }
 )
 # These ask for a place or a thing as often: only with somebody who wants to do something.
-_UNCERTAIN = frozenset("where which why who whose".split())
-_PERSONS = frozenset("i my me you your".split())
-_WISHING = frozenset("want need wish like".split())
+_UNCERTAIN = frozenset({"where", "which", "why", "who", "whose"})
+_PERSONS = frozenset({"i", "my", "me", "you", "your"})
+_WISHING = frozenset({"want", "need", "wish", "like"})
 _CLAUSE_ENDS = (",", ".", ";", ":", "?", "!")
 _MARKS = ".,;:?!()'\"`"
 # Who asks for these asks for code.
@@ -32,14 +49,16 @@ _NAME_OF_PROSE = r"[A-Z]+(?:[-_][A-Z]+)*"  # README, LICENSE-MIT
 
 def asks_for_prose(query: Query) -> bool:
     """Whether a sentence asks how something is done or what it is."""
-    typed = [term.text.lower().replace("’", "'") for term in query.terms]
+    typed = [term.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for term in query.terms]
     words = [word.strip(_MARKS) for word in typed]
     if re.search(_CODE, " ".join(words)):
         return False
     is_personal = not _PERSONS.isdisjoint(words)
     for at, word in enumerate(words):
         if at == 0 or typed[at - 1].endswith(_CLAUSE_ENDS):
-            if word.partition("'")[0] in _ASKING or word in _ASKING or (word in _UNCERTAIN and is_personal):
+            if word.partition("n't")[0] in _ASKING or word.partition("'")[0] in _ASKING:
+                return True
+            if word in _UNCERTAIN and is_personal:
                 return True
         elif word in _WISHING and _is_wish(words[:at]):
             return True

@@ -153,8 +153,8 @@ def _search_index(
                     page = _ranked_page(call, query, filters, limits, limit)
                 hits, read = folded_page(page.shown, request.limit)
         found, groups = page.found, page.groups
-        # What is superseded comes after everything current, and a passage has the support of its file, as a file of prose
-        # may have: no bound.
+        # No bound where what is superseded comes after everything current, or where a passage or a file of prose has
+        # the support of more than its rows.
         last = page.shown[read - 1].hit if read else None
         is_full = len(hits) == request.limit or len(page.shown) == limit
         is_bounded = is_full and last is not None and not (request.is_by_passage or last.superseded_by)
