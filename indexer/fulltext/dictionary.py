@@ -56,7 +56,7 @@ def terms_among(index: Index, terms: Collection[str], mark: str = "") -> list[In
 
 
 def _text_list(terms: Iterable[str]) -> str:
-    """Terms as a JSON array, without loading `json` (start-up): none that there can be has a character to be escaped."""
+    """Terms as a JSON array, without loading `json` (start-up): none that there is has a character to be escaped."""
     quoted = [f'"{term}"' for term in terms if term and min(term) >= " " and '"' not in term and "\\" not in term]
     return f"[{','.join(quoted)}]"
 

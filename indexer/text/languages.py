@@ -1,6 +1,7 @@
 """Languages by the extensions of their files, as far as passages and definitions are found in them."""
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdx"})
+PROSE = MARKDOWN | {".rst", ".txt", ".adoc", ".asciidoc", ".org", ".tex", ".rtf"}
 PYTHON = frozenset({".py", ".pyi", ".pyx"})
 # One extension a line would take a page.
 # fmt: off

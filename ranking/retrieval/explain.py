@@ -4,10 +4,11 @@ from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, Engine, Stat
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, term_scores
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, TermScore, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan, QueryTerm
 from ctxrank.ranking.retrieval.rerank import TEST
+from ctxrank.ranking.retrieval.whole_files import WHOLE_FILE, whole_term_scores
 
 
 def explain_blend(
@@ -31,7 +32,7 @@ def explain_blend(
                 f"{_term_name(part.term)}: idf {part.term.idf:.2f} × {part.term.weight:g} asked, tf {part.tf:.1f}, "
                 f"{part.length} tokens against {part.average_length:.0f} on average = {part.score:.2f}",
             )
-            for part in term_scores(engine, statistics, plan, candidate.rowid)
+            for part in _term_scores(engine, statistics, plan, candidate)
         ) + tuple(
             Explanation(value * bonus.score / candidate.score, f"{_named(bonus)} = {bonus.score:.2f}")
             for bonus in candidate.bonuses
@@ -45,6 +46,13 @@ def explain_blend(
             explain_heuristic(parts, 1 - weight),
         ),
     )
+
+
+def _term_scores(engine: Engine, statistics: Statistics, plan: Plan, candidate: Candidate) -> list[TermScore]:
+    if candidate.rowid != WHOLE_FILE:
+        return term_scores(engine, statistics, plan, candidate.rowid)
+    parts = [part for _, whole in whole_term_scores(engine, statistics, plan, [candidate.owner_id]) for part in whole]
+    return sorted(parts, key=lambda part: (-part.score, part.term.text))
 
 
 # What an explanation says of a term beside the words of titles and bodies.

@@ -3,7 +3,8 @@
     s = best + 0.4·second + 0.1·(other passages shown)
 
 `best` and `second` are the best passage and the file's own row (title, summary, path), whichever scores
-higher first: a file is found by its best passage, and the score of the whole file supports it.
+higher first: a file is found by its best passage, and the score of the whole file supports it. Where a question asks
+for prose, the whole text of the file does, too (whole_files.py).
 """
 
 from collections.abc import Iterable
@@ -17,13 +18,17 @@ OTHERS_SHARE = 0.1
 
 
 class HitGroup:
-    """The rows that one document was found by; `passages` are best first."""
+    """The rows that one document was found by; `passages` are best first.
 
-    __slots__ = ("own", "passages")
+    `support` is what else counts: with which share, and what it is.
+    """
+
+    __slots__ = ("own", "passages", "support")
 
     def __init__(self) -> None:
         self.own: Candidate | None = None
         self.passages: list[Candidate] = []
+        self.support: list[tuple[float, Candidate, str]] = []
 
     @property
     def score(self) -> float:
@@ -48,7 +53,7 @@ class HitGroup:
         if passages:
             shares.append((OWN_SHARE if is_own_best else 1.0, passages[0], "best passage"))
         shares += [(OTHERS_SHARE, passage, "another passage") for passage in passages[1:SHOWN_PASSAGES]]
-        return shares
+        return shares + self.support
 
 
 def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:

@@ -32,12 +32,11 @@ _WHOLE = 0  # the rowid of a whole in an explanation: no row has it
 class PassageGroup(HitGroup):
     """What one passage was found by: itself, and what is around it."""
 
-    __slots__ = ("support",)
+    __slots__ = ()
 
     def __init__(self, passage: Candidate) -> None:
         super().__init__()
         self.passages.append(passage)
-        self.support: list[tuple[float, Candidate, str]] = []
 
     @property
     def score(self) -> float:

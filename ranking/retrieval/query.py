@@ -47,6 +47,7 @@ _PASTED_CHARS = 32_768
 
 # A term made of these alone says nothing.
 _MARKS = '-*"'
+_PUNCTUATION = ".,;:?!()"
 
 # English function and question words, which a query does better without. A task description is mostly such words.
 # They match nearly every document, so scoring them costs the most and tells the least: leaving them out made queries
@@ -77,6 +78,10 @@ possible given involved etc however therefore thus hence rather quite often some
 well
 """
 STOPWORDS: frozenset[str] = frozenset(_STOPWORDS.split())
+# A sentence has so many words, of which this share are stop words: of 121 questions in prose each has, of lists of
+# words and calls nearly none (benchmarks/typed).
+_LEAST_SENTENCE = 4
+SENTENCE_SHARE = 1 / 3
 
 
 class Term(NamedTuple):
@@ -125,6 +130,19 @@ class Query(NamedTuple):
     def may_ask_too_much(self) -> bool:
         """Whether a phrase must, or something may not, occur: what finds nothing then may find something as words."""
         return bool(self.excluded) or any(term.is_phrase for term in self.terms)
+
+    @property
+    def is_sentence(self) -> bool:
+        """Whether it is put in words as people speak, and no list of keywords: by its share of stop words."""
+        words = len(self.terms)
+        if words < _LEAST_SENTENCE:
+            return False
+        stops = 0
+        for term in self.terms:
+            if term.is_phrase or term.is_prefix or term.column:
+                return False
+            stops += term.text.lower().strip(_PUNCTUATION).partition("'")[0] in STOPWORDS
+        return stops >= words * SENTENCE_SHARE
 
     def as_plain_words(self) -> "Query":
         """The same where nothing must and nothing may not occur; the filters stay."""

@@ -71,11 +71,16 @@ def reranked_count(scores: list[float]) -> int:
     A row's bonus depends on which others were read, too (`_forms`): with a tie cut in two, the same documents saved in
     another order had other scores.
     """
-    if len(scores) <= MAX_RERANKED or scores[MAX_RERANKED - 1] > scores[MAX_RERANKED]:
-        return min(len(scores), MAX_RERANKED)
-    tied = scores[MAX_RERANKED]
+    return count_with_ties(scores, MAX_RERANKED, _MAX_TIED)
+
+
+def count_with_ties(scores: list[float], most: int, most_tied: int) -> int:
+    """How many of these scores, best first, are the best `most`, or a few more: equal ones all or none."""
+    if len(scores) <= most or scores[most - 1] > scores[most]:
+        return min(len(scores), most)
+    tied = scores[most]
     end = bisect_right(scores, -tied, key=neg)
-    return end if end <= _MAX_TIED else bisect_left(scores, -tied, key=neg)
+    return end if end <= most_tied else bisect_left(scores, -tied, key=neg)
 
 
 def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candidate]) -> list[_Read]:

@@ -53,6 +53,7 @@ from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_
 
 CATCH_UP_MS = 2000
 _RELAXED = "Nothing has all of that: the query was asked again as plain words."
+_LEAST_CHOICE = 10
 # Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
 _FIRST_CHUNK = 2
 _CHUNK = 200
@@ -131,9 +132,10 @@ def _search_index(
     with engine.snapshot() as statistics:
         plan = make_plan(query, engine, statistics, tuned(config.ranking), expands=True)
         limits = feature_limits(engine, half_score(plan.values), plan.tuning.text)
+        wants_prose = not request.is_by_passage and _wants_prose(request, query)
         call = _Call(
             store=store, engine=engine, statistics=statistics, plan=plan, request=request, half=limits.half,
-            highest=limits.heuristic, mode=config.redaction_mode,
+            highest=limits.heuristic, mode=config.redaction_mode, wants_prose=wants_prose,
         )  # fmt: skip
         limit = request.limit
         page = _ranked_page(call, query, filters, limits, limit)
@@ -151,11 +153,12 @@ def _search_index(
                     page = _ranked_page(call, query, filters, limits, limit)
                 hits, read = folded_page(page.shown, request.limit)
         found, groups = page.found, page.groups
-        # What is superseded comes after everything current, and a passage has the support of its file: no bound.
+        # No bound where what is superseded comes after everything current, or where a passage or a file of prose has
+        # the support of more than its rows.
         last = page.shown[read - 1].hit if read else None
         is_full = len(hits) == request.limit or len(page.shown) == limit
         is_bounded = is_full and last is not None and not (request.is_by_passage or last.superseded_by)
-        last_score = last.score if is_bounded and last is not None else None
+        last_score = last.score if is_bounded and last is not None and not wants_prose else None
         suggestions: list[str] = []
         if not hits and plan.unknown:
             from ctxrank.ranking.retrieval.degraded.suggestions import (  # noqa: PLC0415  only where nothing was found
@@ -183,6 +186,7 @@ class _Call(NamedTuple):
     half: float
     highest: float  # H that any document can have
     mode: RedactionMode
+    wants_prose: bool  # whole files count, too
 
 
 class _Page(NamedTuple):
@@ -210,7 +214,9 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
     if filters.is_impossible:
         return _Page(Candidates([], 0.0), {}, [], [])
     # A passage has the support of its whole file, so a low row may still come out high.
-    threshold_of = no_threshold if request.is_by_passage else top_k_threshold(limit, limits)
+    # A file of prose may have that of its whole, and a short page must not have fewer files to choose from.
+    least = _LEAST_CHOICE if call.wants_prose else 0
+    threshold_of = no_threshold if request.is_by_passage else top_k_threshold(max(limit, least), limits)
     found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
     if not request.is_by_passage and _may_name(request.text, query):
@@ -222,6 +228,10 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
         groups = passage_groups(engine, statistics, plan, rows)
     else:
         groups = grouped(rows)
+    if call.wants_prose:
+        from ctxrank.ranking.retrieval.whole_files import add_wholes  # noqa: PLC0415  few queries ask for prose
+
+        add_wholes(engine, statistics, plan, rows, groups)
     page = _Page(found, groups, first, [])
     return page._replace(shown=_hits(call, page, limit))
 
@@ -229,6 +239,15 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
 def _may_name(text: str, query: Query) -> bool:
     """Whether a name or a file may be meant: it has a hyphen or a dot, and a file among other words has a line, too."""
     return ("-" in text or "." in text) and (len(query.terms) == 1 or ":" in text or ", line " in text)
+
+
+def _wants_prose(request: SearchRequest, query: Query) -> bool:
+    """Whether a sentence was typed that asks for an explanation; what was pasted is a text and no question."""
+    if is_pasted(request.text) or not query.is_sentence:
+        return False
+    from ctxrank.ranking.retrieval.questions import asks_for_prose  # noqa: PLC0415  few queries are sentences
+
+    return asks_for_prose(query)
 
 
 def _with_rows_of_name(

@@ -1,0 +1,81 @@
+"""Questions: whether a sentence asks for an explanation, which documents of prose give, or for what code has.
+
+    how do I delay a job        can it run on Windows?        I want single quotes        prose
+    where is the delay computed        which class keeps them        the worker dies at night        as it is
+
+Only the form of the words is looked at. What is not recognised is ranked as any other query, so a list that knows too
+few words costs less than one that knows too many: a report of a bug names what happens, and is about code.
+"""
+
+import re
+
+from ctxrank.indexer.text.languages import PROSE
+from ctxrank.ranking.retrieval.query import Query
+
+# What a clause that asks begins with.
+_ASKING = frozenset(
+    {
+        "how",
+        "what",
+        "when",
+        "can",
+        "could",
+        "may",
+        "must",
+        "should",
+        "shall",
+        "do",
+        "does",
+        "did",
+        "is",
+        "are",
+        "will",
+        "would",
+    }
+)
+# These ask for a place or a thing as often: only with somebody who wants to do something.
+_UNCERTAIN = frozenset({"where", "which", "why", "who", "whose"})
+_PERSONS = frozenset({"i", "my", "me", "you", "your"})
+_WISHING = frozenset({"want", "need", "wish", "like"})
+_CLAUSE_ENDS = (",", ".", ";", ":", "?", "!")
+_MARKS = ".,;:?!()'\"`"
+# Who asks for these asks for code.
+_CODE = (
+    r"\b(?:which|what) (?:\w+ )?(?:class|function|method|module|file|code|source|struct|type)\b"
+    r"|\b(?:the|our|this) (?:code|sources?|implementation)\b|\b(?:implemented|defined)\b"
+)
+_NAME_OF_PROSE = r"[A-Z]+(?:[-_][A-Z]+)*"  # README, LICENSE-MIT
+
+
+def asks_for_prose(query: Query) -> bool:
+    """Whether a sentence asks how something is done or what it is."""
+    typed = [term.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for term in query.terms]
+    words = [word.strip(_MARKS) for word in typed]
+    if re.search(_CODE, " ".join(words)):
+        return False
+    is_personal = not _PERSONS.isdisjoint(words)
+    for at, word in enumerate(words):
+        if at == 0 or typed[at - 1].endswith(_CLAUSE_ENDS):
+            if word.partition("n't")[0] in _ASKING or word.partition("'")[0] in _ASKING:
+                return True
+            if word in _UNCERTAIN and is_personal:
+                return True
+        elif word in _WISHING and _is_wish(words[:at]):
+            return True
+    return False
+
+
+def _is_wish(before: list[str]) -> bool:
+    """I want, I do not want, I would like, I'd like."""
+    return (
+        before[-1] == "i" or before[-2:] == ["i", "would"] or before[-3:] == ["i", "do", "not"] or before[-1] == "i'd"
+    )
+
+
+def is_prose(path: str) -> bool:
+    """Whether a document with this path is prose; what is no file is a record, which somebody wrote."""
+    name = path.rpartition("/")[2]
+    stem, dot, extension = name.rpartition(".")
+    if not dot:
+        return not name or re.fullmatch(_NAME_OF_PROSE, name) is not None
+    return bool(stem) and dot + extension.lower() in PROSE

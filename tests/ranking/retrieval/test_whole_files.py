@@ -1,0 +1,71 @@
+"""Where a question asks for prose, a page is found by all that it says, and comes above code."""
+
+from pathlib import Path
+
+import pytest
+
+from ctxrank.indexer import create_store
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking import SearchRequest, search
+
+_PAGE = """# Calling
+
+Work is put into the queue with a call.
+
+## Options
+
+A countdown delays the start of a job.
+
+## Units
+
+It is given in seconds: ten minutes are 600.
+"""
+_CODE = """def delay_job_minutes(job, minutes):
+    # delay the start of a job by ten minutes
+    return job.start(delay=minutes)
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Store:
+    """A page that says it in several places, and code that has all words in one."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "calling.md").write_text(_PAGE)
+    (tmp_path / "jobs.py").write_text(_CODE)
+    store = create_store(str(tmp_path))
+    index_artifacts(store)
+    store.catch_up()
+    return store
+
+
+def _paths(store: Store, text: str) -> list[str]:
+    return [hit.path for hit in search(store, SearchRequest(text)).hits]
+
+
+def test_a_question_finds_the_page_and_words_find_the_code(tree: Store) -> None:
+    with tree:
+        assert _paths(tree, "How do I delay the start of a job by ten minutes?")[0] == "docs/calling.md"
+        assert _paths(tree, "delay start job ten minutes")[0] == "jobs.py"
+        assert _paths(tree, "where is the start of a job delayed by ten minutes")[0] == "jobs.py"
+
+
+def test_what_was_pasted_is_no_question(tree: Store) -> None:
+    with tree:
+        assert _paths(tree, "How do I delay the start of a job\nby ten minutes?")[0] == "jobs.py"
+
+
+def test_the_explanation_has_the_whole_file_and_its_terms(tree: Store) -> None:
+    with tree:
+        request = SearchRequest("How do I delay the start of a job by ten minutes?", is_explained=True)
+        page = search(tree, request).hits[0].explanation
+        assert page is not None
+        lines = "\n".join(page.lines())
+        assert "the whole file, BM25" in lines and "'seconds'" not in lines and lines.count("'delay'") >= 2
+
+
+def test_a_short_page_of_hits_is_the_beginning_of_a_long_one(tree: Store) -> None:
+    with tree:
+        text = "How do I delay the start of a job by ten minutes?"
+        long = search(tree, SearchRequest(text, limit=10)).hits
+        assert search(tree, SearchRequest(text, limit=1)).hits[0].score == long[0].score
