@@ -14,7 +14,7 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
     "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
-    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that somebody else made."),
+    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that another user made."),
     "import": ("ctxrank.cli.commands.exchange", "Bring in a predecessor's store, or an export."),
     "index": ("ctxrank.cli.commands.index", "Bring artifacts in step with the disk."),
     "search": ("ctxrank.cli.commands.search", "Search past findings."),
