@@ -51,7 +51,7 @@ def whole_cli(commands: Table) -> "LazyGroup":
     group.params = [
         click.Option(
             ("--version",), is_flag=True, expose_value=False, is_eager=True, callback=_print_version,
-            help="Say which version.",
+            help="Show the version and exit.",
         ),
         *_global_options(),
     ]  # fmt: skip

@@ -21,7 +21,7 @@ _HELP = ("-h", "--help")
 
 
 class Level(NamedTuple):
-    """What may stand at one point of a command line: behind `words`, which name a command or a group."""
+    """What may follow at one point of a command line: after `words`, which name a command or a group."""
 
     words: tuple[str, ...]
     commands: tuple[str, ...]
@@ -29,12 +29,12 @@ class Level(NamedTuple):
 
     @property
     def options(self) -> tuple[Parameter, ...]:
-        """The options that may stand here, the global ones too."""
+        """The options that are allowed here, including the global ones."""
         return (*(one for one in self.parameters if one.is_option), *GLOBALS)
 
     @property
     def arguments(self) -> tuple[Parameter, ...]:
-        """The arguments that may stand here."""
+        """The arguments that are allowed here."""
         return tuple(one for one in self.parameters if not one.is_option)
 
     @property
@@ -219,7 +219,7 @@ def _described(level: Level) -> Iterator[str]:
 
 
 def _fish(levels: tuple[Level, ...]) -> str:
-    """A line for each word; a function tells which level the command line is at."""
+    """A line for each word; a function says which level the command line is at."""
     lines = [
         "# fish completion of ctxrank, written by 'ctxrank completion fish'",
         "function __ctxrank_at",

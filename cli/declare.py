@@ -207,7 +207,7 @@ GLOBALS = (
     _global("--json", "as_json", help="Answer in JSON."),
     _global("-q", "--quiet", help="No notes on stderr."),
     _global("-v", "--verbose", help="More notes on stderr."),
-    _global("--no-color", help="No colour, also without NO_COLOR."),
+    _global("--no-color", help="No colour, even if NO_COLOR is not set."),
 )
 
 GLOBAL_NAMES = tuple(parameter.name for parameter in GLOBALS)

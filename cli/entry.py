@@ -7,7 +7,7 @@ Commands that work for long switch it on again.
 import gc
 import sys
 
-from ctxrank.cli.streams import begin_in_utf_8, open_streams
+from ctxrank.cli.streams import open_streams, restart_in_utf_8
 
 # Commands with a parser of their own, found by name: loading click would cost twice a bare interpreter's start.
 _OWN_PARSER = {"bazinga": "ctxrank.cli.bazinga.run"}
@@ -16,7 +16,7 @@ _OWN_PARSER = {"bazinga": "ctxrank.cli.bazinga.run"}
 def main() -> None:
     """Run one call and exit with its code."""
     gc.disable()
-    begin_in_utf_8()
+    restart_in_utf_8()
     open_streams()
     try:
         _run()

@@ -14,9 +14,9 @@ from ctxrank.indexer.exceptions import CtxrankError, UsageError
 
 COMMANDS = {
     "init": ("ctxrank.cli.commands.upkeep", "Make a store here."),
-    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that somebody else made."),
-    "import": ("ctxrank.cli.commands.exchange", "Bring in a predecessor's store, or an export."),
-    "index": ("ctxrank.cli.commands.index", "Bring artifacts in step with the disk."),
+    "trust": ("ctxrank.cli.commands.upkeep", "Use a store that another user made."),
+    "import": ("ctxrank.cli.commands.exchange", "Import a predecessor's store, or an export."),
+    "index": ("ctxrank.cli.commands.index", "Update the stored artifacts from the disk."),
     "search": ("ctxrank.cli.commands.search", "Search past findings."),
     "show": ("ctxrank.cli.commands.search", "Show one document."),
     "assemble": ("ctxrank.cli.commands.assemble", "Print the context block for one spawn."),

@@ -1,13 +1,13 @@
-"""The three standard streams of a call: whatever they lead to, and whatever they can write, an answer ends in words.
+"""The three standard streams of a call: a stream that cannot be written to ends in a message, not a traceback.
 
     stdout is                       what happens
     ----------------------------    ------------------------------------------------------------------
     a pipe whose reader has gone    a normal end: 0, and nothing is said
-    closed                          the call runs, its answer goes nowhere, its exit code is as ever
+    closed                          the call runs, its answer is dropped, its exit code is the usual one
     on a full disk                  6, and a sentence on stderr
     of an encoding without ☃        `\\u2603` in its place, which JSON reads back and a person can look up
 
-`answered` in `call.py` makes the exit code of it. What cannot be said on stderr is not said: it changes no answer.
+`answered` in `call.py` chooses the exit code. A message that cannot be written to stderr is dropped.
 """
 
 import codecs
@@ -25,27 +25,27 @@ _UTF_8 = ("utf-8", "utf8", "utf_8")
 _AS_JSON = "ctxrank.as_json"
 
 
-def begin_in_utf_8() -> None:
-    """Begin anew where Python took the locale's word for it that paths are ASCII or Latin-1: a store has them in UTF-8.
+def restart_in_utf_8() -> None:
+    """Restart Python in UTF-8 mode where the locale has another encoding for paths: a store has them in UTF-8.
 
-    Python itself takes LC_ALL=C for UTF-8, so this is for PYTHONUTF8=0 and for locales of another encoding alone.
+    Python itself uses UTF-8 under LC_ALL=C, so this is only for PYTHONUTF8=0 and for locales of another encoding.
     """
     if sys.getfilesystemencoding() not in _UTF_8 and not sys.flags.utf8_mode and sys.executable:
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
 
 
 def open_streams() -> None:
-    """Make the streams usable, before anything else of a call. For the outermost edge alone."""
+    """Make the streams usable, before anything else of a call. Called once, by the entry point."""
     codecs.register_error(_AS_JSON, _escaped)
     # None is a stream that was closed. Each old wrapper lives on in sys.__stdout__, so that its file is not closed.
     if sys.stdin is None:
         sys.stdin = _nowhere(0, "r")
     sys.stdout = _as(Answer, sys.stdout) if sys.stdout is not None else _nowhere(1, "w")
-    sys.stderr = _as(Talk, sys.stderr) if sys.stderr is not None else _nowhere(2, "w")
+    sys.stderr = _as(Messages, sys.stderr) if sys.stderr is not None else _nowhere(2, "w")
 
 
 class Answer(TextIOWrapper):
-    """stdout, whose failures name it: a full disk may be that of the store or that of the answer."""
+    """stdout. Its errors name it, because a full disk may be that of the store or that of stdout."""
 
     def write(self, text: str, /) -> int:
         """Write the text. Raises OSError, whose file name is `<stdout>`."""
@@ -64,18 +64,18 @@ class Answer(TextIOWrapper):
             raise
 
 
-class Talk(TextIOWrapper):
-    """A stream for what is said beside an answer, which goes on where it cannot be said."""
+class Messages(TextIOWrapper):
+    """stderr. A message that cannot be written is dropped, and the call goes on."""
 
     def write(self, text: str, /) -> int:
-        """Write what can be written."""
+        """Write the text, or drop it."""
         try:
             return super().write(text)
         except OSError:
             return len(text)
 
     def flush(self) -> None:
-        """Pass on what can be passed on."""
+        """Pass on what was written, or drop it."""
         try:  # noqa: SIM105  contextlib would be loaded for this
             super().flush()
         except (OSError, ValueError):
@@ -83,7 +83,7 @@ class Talk(TextIOWrapper):
 
 
 def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
-    """The same stream as one of ours, which can write any character in its encoding."""
+    """The same stream as one of these classes; a character that its encoding does not have is escaped."""
     if not isinstance(stream, TextIOWrapper):
         return stream
     errors = stream.errors if stream.encoding.lower() in _UTF_8 else _AS_JSON
@@ -97,7 +97,7 @@ def _as(kind: type[TextIOWrapper], stream: "TextIO") -> "TextIO":
 
 
 def _nowhere(number: int, mode: str) -> "TextIO":
-    """A stream in place of one that is closed: the next file that is opened would get its number otherwise."""
+    """A stream that replaces a closed one; otherwise the next file that is opened would get its number."""
     try:
         os.fstat(number)
     except OSError:
@@ -110,9 +110,9 @@ def _nowhere(number: int, mode: str) -> "TextIO":
 
 
 def _escaped(error: UnicodeError) -> tuple[str, int]:
-    """What an encoding lacks, as JSON escapes it: `\\u00e9`, and two of them beyond the first 65,536 characters."""
+    """Characters missing from an encoding, escaped as in JSON: `\\u00e9`, and two escapes beyond U+FFFF."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lacking = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
-    units = (int.from_bytes(lacking[at : at + 2], "big") for at in range(0, len(lacking), 2))
+    missing = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    units = (int.from_bytes(missing[at : at + 2], "big") for at in range(0, len(missing), 2))
     return "".join(f"\\u{unit:04x}" for unit in units), error.end

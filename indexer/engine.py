@@ -37,8 +37,8 @@ class EngineError(Exception):
     """What an engine raises that has no library's errors of its own."""
 
 
-# What an engine says when it cannot answer, and what reading a damaged index raises beside it: SQLite sees that a page
-# is no page, but what is on it is used as it is.
+# What an engine raises when it cannot answer, and what reading a damaged index may raise as well: SQLite notices that a
+# page is malformed, but the values on a page are used unchecked.
 ENGINE_ERRORS = (apsw.Error, EngineError)
 INDEX_READ_ERRORS = (*ENGINE_ERRORS, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
@@ -255,7 +255,7 @@ if TYPE_CHECKING:
 
         @property
         def fingerprint(self) -> str:
-            """Everything that the index is a function of beside the change log: for receipts."""
+            """Everything except the change log that the index is a function of: for receipts."""
             ...
 
         # Life

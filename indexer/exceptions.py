@@ -51,7 +51,7 @@ class NoStoreError(CtxrankError):
 
 
 class UntrustedError(CtxrankError):
-    """There is a store, but somebody else may have made it, or may write it."""
+    """There is a store, but another user may have made it, or can write to it."""
 
     exit_code = 3
     kind = "untrusted"

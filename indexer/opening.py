@@ -17,7 +17,7 @@ def open_store(
 ) -> Store:
     """Open the store that `db` names, or the nearest one from `start` (default: here) upwards.
 
-    `root` is the folder that artifacts' paths start from (default: beside the store's folder).
+    `root` is the folder that artifacts' paths start from (default: the folder that contains the store's folder).
     Raises NoStoreError, UntrustedError for one that was found and that this user neither made nor trusts,
     DamagedError, LockedError.
     """

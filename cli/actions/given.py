@@ -5,7 +5,7 @@ Of a text no more is read than fits:
     read_given("-", 1_000_000)               all of stdin, or UsageError where there is more
     read_given_start("task.md", 1_000_000)   what comes first
 
-A file may be a pipe: whoever names it means it.
+A file may be a pipe: it was named on purpose.
 """
 
 import sys

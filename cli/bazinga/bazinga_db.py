@@ -33,9 +33,9 @@ def _run_command(here: str, arguments: list[str]) -> None:
     prefix = here
     for _ in range(6):
         prefix = os.path.dirname(prefix)
-    beside = os.path.join(prefix, "bin", "ctxrank")
-    if os.access(beside, os.X_OK):
-        os.execv(beside, [beside, *arguments])
+    installed = os.path.join(prefix, "bin", "ctxrank")
+    if os.access(installed, os.X_OK):
+        os.execv(installed, [installed, *arguments])
     try:
         os.execvp("ctxrank", ["ctxrank", *arguments])
     except OSError:

@@ -9,8 +9,8 @@ _BAZINGA = Command(
     """Run one of BAZINGA's commands on this store, with its arguments, JSON and exit codes.
 
     The store is --db FILE or the one in --project-root DIR, made where it is missing; else the nearest .ctxrank/;
-    else a new one in the BAZINGA project around this folder. --quiet leaves the '✓' lines away. --script prints
-    the path of a script that stands in for bazinga_db.py. 'help' lists the commands.
+    else a new one in the BAZINGA project around this folder. --quiet omits the '✓' lines. --script prints
+    the path of a script that replaces bazinga_db.py. 'help' lists the commands.
 
     Example: ctxrank bazinga --quiet get-context-packages SESSION AUTH developer 5
     """,

@@ -62,7 +62,7 @@ _FLAGS = {
     "--initial_branch": "The branch the session started on.",
     "--initial_tier": "The tier that the group starts on.",
     "--item_count": "How many items the group has.",
-    "--iteration": "At which try.",
+    "--iteration": "Number of the attempt.",
     "--lang": "The language.",
     "--limit": "How many.",
     "--metadata": "A JSON object.",

@@ -38,7 +38,7 @@ def reply(call: Call, arguments: tuple[str, ...]) -> Reply:
 
 
 def run(call: Call, arguments: tuple[str, ...]) -> int:
-    """Run one command; `call` is what stood before `bazinga`. Returns its exit code."""
+    """Run one command; `call` is what came before `bazinga`. Returns its exit code."""
     try:
         return _run(call, arguments)
     except CtxrankError as error:

@@ -29,7 +29,7 @@ _ASSEMBLE = Command(
     "ctxrank.cli.actions.assemble:assemble",
     """Print what an agent should read: ranked packages, prior reasoning, known errors, within a budget.
 
-    Never blocks a spawn: whatever breaks, a minimal block is printed, with a note on stderr, and the exit
+    Never blocks a spawn: if anything fails, a minimal block is printed, with a note on stderr, and the exit
     code is 0 unless --strict.
 
     Example: ctxrank assemble --session S --agent developer --group AUTH --task "fix the token refresh"
@@ -43,8 +43,8 @@ _ASSEMBLE = Command(
         option("--task-id", metavar="TASK", help="A task of .contextia/: what its links reach comes first."),
         option("--model", help="haiku, sonnet, opus or a full model id [default: sonnet]."),
         option("--current-tokens", metavar="N", help="Tokens the conversation has used [default: 0]."),
-        option("--spawns", metavar="N", help="Instead: spawns so far, 15,000 tokens each."),
-        option("--iteration", default="0", metavar="N", show_default=True, help="Which try this is, from 0."),
+        option("--spawns", metavar="N", help="Instead of --current-tokens: spawns so far, 15,000 tokens each."),
+        option("--iteration", default="0", metavar="N", show_default=True, help="Number of the attempt, from 0."),
         option("--limit", metavar="N", help="How many packages [default: the agent's]."),
         option("--budget", metavar="N", help="Tokens for the whole block [default: the agent's share]."),
         option(
@@ -63,7 +63,7 @@ _ASSEMBLE = Command(
             metavar="F",
             help="Output of what just failed; '-' is stdin [default: the last failure].",
         ),
-        option("--project", help="Whose errors and strategies [default: the session's project]."),
+        option("--project", help="Project of the errors and strategies [default: the session's]."),
         option("--lang", help="Language of the errors and strategies."),
         option("--framework", help="Framework of the strategies."),
         option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget."),

@@ -37,7 +37,7 @@ _OUTCOME_FIELDS = {
 
 _FAILURE_GROUP = option("--group", help="And for this task group; none, - or 'global' means the whole session.")
 _CREATE_SESSION = option("--create-session", is_flag=True, help="Make the session if it is not there.")
-_WHOSE = option("--project", help="Whose known errors [default: the session's project, else 'default'].")
+_WHOSE = option("--project", help="Project of the known errors [default: the session's, else 'default'].")
 _LANG = option("--lang", help="Leave out the known errors of other languages.")
 _TYPE = option("--type", "error_type", help="The error's type, with --message.")
 _MESSAGE = option("--message", help="The error's message, instead of its output.")
@@ -46,7 +46,7 @@ _PROJECT = option("--project", help="Only of this project.")
 _MATCH = Command(
     "match",
     "ctxrank.cli.actions.errors.match:match",
-    """Say whether a failure is known and what fixed it; silent, with exit code 1, where it is not.
+    """Say whether a failure is known and what fixed it; silent, with exit code 1, if it is not.
 
     Reads a command's output from FILE or stdin. With --session the failure is recorded, as the last one of its
     group and as one more sighting of what it is.
@@ -109,9 +109,9 @@ _SAVE = Command(
 _RUN = Command(
     "run",
     "ctxrank.cli.actions.errors.run:run",
-    """Run a command and learn from it: its output and exit code are its own.
+    """Run a command and learn from it; output and exit code are those of the command.
 
-    A failure is remembered, and what is known of it is said on stderr. When the same command later succeeds in the
+    A failure is recorded, and what is known about it is printed to stderr. When the same command later succeeds in the
     same folder, the files that changed in between are saved as a sighted fix.
 
     Example: ctxrank error run --session S -- python -m pytest -q
@@ -171,7 +171,7 @@ _CONFIRM = Command(
     """,
     (
         argument("error", metavar="ID"),
-        option("--session", help="The session that it helped: its failure is over."),
+        option("--session", help="The session that it helped: its failure is resolved."),
     ),
     answer=_OUTCOME_FIELDS,
 )

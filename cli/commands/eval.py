@@ -27,7 +27,7 @@ _MEASURE = Command(
 _SWEEP = Command(
     "sweep",
     "ctxrank.cli.actions.upkeep.evaluation:sweep",
-    """Find settings that rank DIR's answers higher, and prove them on queries that were held out.
+    """Find settings that rank DIR's answers higher, and test them on held-out queries.
 
     Prints what to put under 'ranking:' in .ctxrank/config.yaml, or that nothing is worth changing.
 

@@ -21,13 +21,12 @@ def _found(name: str, module: str) -> Command:
 _IMPORT_JSONL = Command(
     "jsonl",
     "ctxrank.cli.actions.upkeep.exchange:import_jsonl",
-    """Bring in a file that 'ctxrank export' wrote ('-' for stdin), whole or what changed since.
+    """Import a file that 'ctxrank export' wrote ('-' for stdin), all of it or what is new.
 
-    Sessions and groups are joined by name, and everything is redacted on the way in. What another
-    store exported keeps its own text: no file here is read for it, whatever its path; save the package again to
-    link it to a file of this machine. A line
-    that cannot be used is reported with its number. A second run brings only what is new. The exit code is 5 for
-    a file that was cut off or edited; what could be read was imported.
+    Sessions and groups are joined by name, and everything is redacted before it is stored. What another store
+    exported keeps its own text: no file here is read for it, whatever its path; save the package again to link it
+    to a file of this machine. A line that cannot be used is reported with its number. A second run imports only
+    what is new. The exit code is 5 for a file that was cut off or edited; what could be read was imported.
 
     Example: ctxrank import jsonl shop.jsonl
     """,
@@ -37,7 +36,7 @@ _IMPORT_JSONL = Command(
 )
 _IMPORT = Group(
     "import",
-    "Bring in what another store knows: a BAZINGA database, or an export of ours.",
+    "Import from another store: a BAZINGA database, or an export of ours.",
     (*(_found(name, module) for name, module in _ELSEWHERE.items()), _IMPORT_JSONL),
 )
 _EXPORT = Command(
@@ -60,7 +59,7 @@ _EXPORT = Command(
             "--output",
             type=Path(),
             metavar="FILE",
-            help="Write to a file, whole or not at all [default: stdout].",
+            help="Write to a file, atomically [default: stdout].",
         ),
         option("--force", is_flag=True, help="Replace FILE if it is there."),
     ),

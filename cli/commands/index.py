@@ -5,7 +5,7 @@ from ctxrank.cli.declare import ENGINE, Command, Nullable, Path, argument, by_na
 _INDEX = Command(
     "index",
     "ctxrank.cli.actions.upkeep.index:index",
-    """Bring artifacts in step with the disk: added, changed, moved, removed (default: the whole root).
+    """Update the stored artifacts from the disk: added, changed, moved, removed (default: the whole root).
 
     .gitignore and .ctxrankignore are honoured; links are never followed out of the root. --watch needs
     watchfiles (pip install 'ctxrank[watch]'); SIGTERM ends it with 0, Ctrl-C with 130.

@@ -29,7 +29,7 @@ _CONTEXT = Command(
     "ctxrank.cli.actions.context:context",
     """Print what a task of .contextia/ reaches: its specs, norms and decisions, and what search adds.
 
-    Everything reached is shown, lowered to what the budget holds, or named in the footer. Annotations in
+    Everything reached is shown, shortened to fit the budget, or named in the footer. Annotations in
     code are as 'ctxrank index' last saw them.
 
     Example: ctxrank context TASK-042 --budget 4000
@@ -73,7 +73,7 @@ _CHECK = Command(
     "ctxrank.cli.actions.links:check",
     """Check the artifacts of .contextia/ and the annotations in code: references, fields, paths, statuses.
 
-    Severities are set in .contextia/config.yaml (error, warning, info, off). Exit code 1 for errors, with
+    Severities can be set in .contextia/config.yaml (error, warning, info, off). Exit code 1 for errors, with
     --strict also for warnings.
 
     Example: ctxrank check --strict
@@ -93,7 +93,7 @@ _TRACE = Command(
     "ctxrank.cli.actions.links:trace",
     """Say which artifacts of .contextia/ govern a file: by a spec's paths, a norm's scope, an annotation.
 
-    The file need not exist yet. Exit code 1 where nothing governs it.
+    The file need not exist yet. Exit code 1 if no artifact governs it.
 
     Example: ctxrank trace src/billing/invoice.py
     """,

@@ -30,7 +30,7 @@ _REASONING_SAVE = Command(
     "ctxrank.cli.actions.reasoning:save",
     """Save what an agent thought in one phase; '-' reads TEXT from stdin.
 
-    TEXT is kept whole but for its secrets. Behind '--' it may begin with a dash.
+    TEXT is stored in full, without its secrets. After '--' it may begin with a dash.
 
     Example: ctxrank reasoning save --session S --group AUTH --agent developer --phase completion
     "Tokens refresh once: a lock guards the call"
@@ -47,7 +47,7 @@ _REASONING_SAVE = Command(
         option("--content-file", type=Path(), metavar="FILE", help="Read the text from a file; '-' is stdin."),
         option("--confidence", help="high, medium or low."),
         option("--reference", "references", multiple=True, help="A file, task or link that it refers to."),
-        option("--iteration", type=Whole(0), default=0, show_default=True, help="At which try."),
+        option("--iteration", type=Whole(0), default=0, show_default=True, help="Number of the attempt."),
         option("--agent-name", default="", help="Which of several agents of one kind."),
         CREATE_SESSION,
     ),
@@ -65,7 +65,7 @@ _REASONING_SAVE = Command(
 _REASONING_GET = Command(
     "get",
     "ctxrank.cli.actions.reasoning:get",
-    """Show what was thought in a session, the newest first.
+    """Show the reasoning of a session, the newest first.
 
     Example: ctxrank reasoning get --session S --group AUTH --phase decisions
     """,
@@ -83,7 +83,7 @@ _REASONING_GET = Command(
 _REASONING_TIMELINE = Command(
     "timeline",
     "ctxrank.cli.actions.reasoning:timeline",
-    """Print how a session was thought through, the oldest first, as Markdown.
+    """Print the reasoning of a session as Markdown, the oldest first.
 
     Example: ctxrank reasoning timeline --session S
     """,
@@ -128,7 +128,7 @@ _REASONING_HANDOFFS = Command(
 )
 _REASONING = Group(
     "reasoning",
-    "Reasoning: what an agent thought, phase by phase, kept for the one that comes after it.",
+    "Reasoning: what an agent thought, phase by phase, kept for the next agent.",
     (_REASONING_SAVE, _REASONING_GET, _REASONING_TIMELINE, _REASONING_CHECK, _REASONING_HANDOFFS),
 )
 _STRATEGY_SAVE = Command(
@@ -182,17 +182,17 @@ _STRATEGY_HELPFUL = Command(
 _STRATEGY_EXTRACT = Command(
     "extract",
     "ctxrank.cli.actions.strategies:extract",
-    """Make strategies of what agents thought in a session or group that succeeded.
+    """Create strategies from the reasoning of a session or group that succeeded.
 
-    The newest five entries are taken: completions become implementation strategies, decisions architecture,
-    approaches methodology. Each call is one more success: run again, it counts the same strategies once more.
+    The newest five entries are used: completions become implementation strategies, decisions architecture,
+    approaches methodology. Each call counts as one more success: a second run counts the same strategies once more.
 
     Example: ctxrank strategy extract --session S --group AUTH --lang python
     """,
     (
         option("--session", required=True, help="The session whose work succeeded."),
         option("--group", help="Only from this group, exactly; none means all."),
-        option("--project", help="Whose strategies they become [default: the session's project]."),
+        option("--project", help="Project of the strategies [default: the session's]."),
         _FOR_LANG,
         _FOR_FRAMEWORK,
     ),

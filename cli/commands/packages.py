@@ -100,7 +100,7 @@ _PACKAGE_CONSUME = Command(
     (
         argument("package_id", metavar="ID"),
         option("--agent", required=True, help="Who has taken it."),
-        option("--iteration", type=Whole(0), default=0, show_default=True, help="At which try."),
+        option("--iteration", type=Whole(0), default=0, show_default=True, help="Number of the attempt."),
     ),
     answer={"package": "integer", "agent": "string", "iteration": "integer", "recorded": "boolean"},
 )
@@ -118,7 +118,7 @@ _SESSION_CREATE = Command(
     """,
     (
         argument("name"),
-        option("--project", default="default", show_default=True, help="Ties sessions of one project together."),
+        option("--project", default="default", show_default=True, help="The project that the session belongs to."),
         option("--mode", default="simple", show_default=True, help="simple or parallel."),
         option("--requirements", default="", help="What the session is about."),
         option("--branch", default="main", show_default=True, help="The branch it started on."),

@@ -7,7 +7,7 @@ _PURGE = Command(
     "ctxrank.cli.actions.upkeep.purge:purge",
     """Purge a document, a session, a path or a secret: no byte of it stays in a file of the store.
 
-    What is purged is kept from coming back by an index, an import or a save. Where another process reads the
+    What is purged cannot come back by an index run, an import or a save. Where another process reads the
     store, bytes may still be in a log: the answer is 'not yet purged' and the exit code 7, and the next purge,
     even one without options, finishes it. --redact is for secrets in general: names and paths stay.
 
@@ -23,9 +23,9 @@ _PURGE = Command(
             metavar="FILE",
             help="Purge secrets, one per line of FILE or of stdin ('-'), wherever they are.",
         ),
-        option("--redact", is_flag=True, help="Redact all that is stored by today's rules, to the last byte."),
-        option("--list", "is_list", is_flag=True, help="List what is kept from coming back."),
-        option("--allow", type=Whole(1), multiple=True, metavar="N", help="Let what --list shows under N come back."),
+        option("--redact", is_flag=True, help="Redact all stored text by today's rules, to the last byte."),
+        option("--list", "is_list", is_flag=True, help="List what is blocked from being stored again."),
+        option("--allow", type=Whole(1), multiple=True, metavar="N", help="Unblock entry N of --list."),
         option("--backups", is_flag=True, help="Also delete the copies of the store that 'doctor' made."),
         option("--dry-run", is_flag=True, help="Count; change nothing."),
     ),

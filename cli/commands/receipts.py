@@ -39,7 +39,7 @@ _RECEIPT_SHOW = Command(
 _RECEIPT_REPLAY = Command(
     "replay",
     "ctxrank.cli.actions.receipts:replay",
-    """Make an assembly again: the same bytes, or each input that has changed since; 1 where it has.
+    """Replay an assembly: the same bytes, or each input that has changed since; 1 if one has.
 
     Example: ctxrank receipt replay 12
     """,
@@ -53,7 +53,7 @@ _RECEIPT_REPLAY = Command(
 _RECEIPT_DIFF = Command(
     "diff",
     "ctxrank.cli.actions.receipts:diff",
-    """Show how receipt OTHER differs from receipt ONE; 1 where nothing does.
+    """Show how receipt OTHER differs from receipt ONE; 1 if it does not.
 
     Example: ctxrank receipt diff 12 15
     """,

@@ -31,9 +31,9 @@ _SEARCH = Command(
     """Search past findings; QUERY is plain words, '-' reads it from stdin.
 
     \b
-    Words are alternatives: rare ones count most. Also: "a phrase", -without,
+    Any of the words may match: rare ones count most. Also: "a phrase", -without,
     prefix*, title:word, kind:error, group:AUTH, since:7d, -path:docs/*.
-    What is pasted (several lines, code, stdin) is plain words.
+    Pasted text (several lines, code, stdin) is read as plain words.
     A filter that is given twice means any of its values.
 
     Example: ctxrank search why is the database locked
@@ -53,12 +53,12 @@ _SEARCH = Command(
         option("--path", "paths", multiple=True, metavar="GLOB", help="Only files whose path matches."),
         option("--since", metavar="WHEN", help="Not older: 7d, 12h, a date, an ISO time."),
         option("--until", metavar="WHEN", help="Not newer."),
-        option("--plain", is_flag=True, help="All of QUERY is words: no quote or minus in it means more."),
-        option("--syntax", is_flag=True, help="All of QUERY is syntax, also on stdin and in several lines."),
+        option("--plain", is_flag=True, help="Read all of QUERY as words; quotes and minus signs have no meaning."),
+        option("--syntax", is_flag=True, help="Read QUERY as query syntax, also from stdin or on several lines."),
         option("--passages", is_flag=True, help="Each passage is a hit of its own."),
         option("--all", "is_unfolded", is_flag=True, help="Also show hits that are nearly the same as a better one."),
         option("--explain", is_flag=True, help="Show how each score adds up."),
-        option("--fresh", is_flag=True, help="First index what has changed on the disk."),
+        option("--fresh", is_flag=True, help="Before the search, index files that have changed."),
         option(
             "--format",
             "format_",
@@ -100,7 +100,7 @@ _SHOW = Command(
             type=OneOf(("meta", "summary", "full")),
             default="full",
             show_default=True,
-            help="meta: where it comes from; summary: and what it says; full: and its passages.",
+            help="meta: its origin; summary: also what it says; full: also its passages.",
         ),
     ),
     answer={"document": _DOCUMENT_FIELDS},

@@ -3,7 +3,7 @@
 from ctxrank.cli.commands.options import CREATE_SESSION, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION
 from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Path, Whole, argument, by_name, option, page
 
-_TESTING_MODE_HELP = "full, minimal or disabled: the last two excuse test-coverage and test-pattern-analysis."
+_TESTING_MODE_HELP = "full, minimal or disabled: the last two exempt test-coverage and test-pattern-analysis."
 _OUTPUT_FIELDS = {
     "id": "integer", "session_id": "string", "group_id": "string?", "agent": "string?", "skill": "string",
     "iteration": "integer", "created_at": "time", "output": "any",
@@ -62,9 +62,9 @@ _OUTPUTS = Command(
 _SEED = Command(
     "seed",
     "ctxrank.cli.actions.skills:seed",
-    """Take over the skills configuration of FILE, JSON or YAML [default: bazinga/skills_config.json].
+    """Import the skills configuration of FILE, JSON or YAML [default: bazinga/skills_config.json].
 
-    It stays until the next seed. As long as there is none, 'ctxrank session create' takes the default file as it is.
+    It is valid until the next seed. If there is none, 'ctxrank session create' takes the default file as it is.
 
     Example: ctxrank skill seed bazinga/skills_config.json
     """,
@@ -104,7 +104,7 @@ _EVIDENCE = Command(
     """,
     (
         option("--session", required=True, help="The session to look in."),
-        option("--agent", required=True, help="Whose mandatory skills are checked, in what it reported itself."),
+        option("--agent", required=True, help="The agent whose mandatory skills are looked for in its own outputs."),
         option("--group", help="Only of this group."),
         option("--since", default="30m", metavar="WHEN", show_default=True, help="An age (30m), a date or a time."),
         option("--iteration", type=Whole(1), help="Only outputs of this iteration."),

@@ -34,9 +34,9 @@ _TRUST = Command(
     "ctxrank.cli.actions.upkeep.trust:trust",
     """Use a store that you did not make: one that came with a repository, an archive or another machine.
 
-    PATH is a project's folder, its .ctxrank or its ctxrank.db. What is found without --db acts only if you made it
-    or trust it. A store that another user owns or can write is refused. Folders elsewhere that the store names are
-    not read: 'ctxrank index --root DIR' allows that for each.
+    PATH is a project's folder, its .ctxrank or its ctxrank.db. A store that is found without --db is used
+    only if you made it or trust it. One that another user owns or can write to is refused. Folders outside the
+    project that the store names are not read: 'ctxrank index --root DIR' allows one.
 
     Example: ctxrank trust ~/src/shop
     """,
@@ -102,16 +102,16 @@ _DOCTOR = Command(
 _PRUNE = Command(
     "prune",
     "ctxrank.cli.actions.upkeep.pruning:prune",
-    """Remove what is older than an age, or has outlived its time to live, and count it.
+    """Remove what is older than an age, or past its time to live, and count it.
 
-    Error patterns and strategies are as old as their last use. A session goes with the last thing it held,
+    Error patterns and strategies are as old as their last use. A session is removed with the last thing it held,
     unless it is active. A file that loses its last package stays indexed as a file.
 
     Example: ctxrank prune --older-than 90d --kind event --dry-run
     """,
     (
         option("--older-than", "older_than", metavar="AGE", help="What is older than an age (90d) or a date."),
-        option("--expired", is_flag=True, help="What has outlived its time to live (ttl in the configuration)."),
+        option("--expired", is_flag=True, help="What is past its time to live (ttl in the configuration)."),
         option(
             "--kind", "kinds", multiple=True, help="Only package, reasoning, error, strategy, skill, event or session."
         ),

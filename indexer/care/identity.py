@@ -1,4 +1,4 @@
-"""Whether a file is a store of ours, told from its bytes: SQLite is not asked, since it may write beside what it opens.
+"""Whether a file is a store of ours, judged by its bytes: SQLite may write next to what it opens, so it is not used.
 
 SQLite's header, our application id         ours
 SQLite's header, another id, or none        ours only if its table of tables names ours
@@ -31,7 +31,7 @@ def is_foreign(path: str) -> bool:
         with open(path, "rb") as file:
             header = file.read(_FIRST_PAGE_AT + 8)
     except OSError:
-        return False  # whoever opens it says why it cannot
+        return False  # opening it reports why
     has_magic = header.startswith(MAGIC)
     if has_magic and int.from_bytes(header[_APPLICATION_ID_AT:][:4], "big") == APPLICATION_ID:
         return False
@@ -57,7 +57,7 @@ def _names_our_tables(path: str) -> bool:
 
 
 def _pages_that_say(path: str, file: PageFile) -> set[int]:
-    """The pages, whole ones, on which the name of such a table stands."""
+    """The complete pages that contain the name of such a table."""
     found: set[int] = set()
     with open(path, "rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for name in _OUR_TABLES:

@@ -69,7 +69,7 @@ def repair(location: Location, steps: Sequence[Repair], *, is_dry_run: bool) -> 
         done.append(f"{verb}: {salvaged.saved} rows as they were, {salvaged.rebuilt} rebuilt")
         if not is_dry_run and not is_identified(location.primary):
             project = os.path.dirname(location.folder)
-            done.append(f"what told that the store is yours was lost: 'ctxrank trust {project}' says it again")
+            done.append(f"the proof that the store is yours was lost: run 'ctxrank trust {project}'")
     elif Repair.REBUILD in steps and not is_dry_run:
         backup = _copy_primary(location)
     if Repair.REBUILD in steps:

@@ -16,7 +16,7 @@ from ctxrank.indexer.store.store import Store
 
 
 class Status(NamedTuple):
-    """What `status` tells; `index_trouble` is '' for an index that can answer, `stale` the changes it is missing.
+    """What `status` reports; `index_trouble` is '' for an index that can answer, `stale` the changes it is missing.
 
     `older_ruleset` counts the documents that were stored under older redaction rules; `older_user_rules` those of
     them that only the user's own rules have not seen.

@@ -5,7 +5,7 @@
     {"record": "package", "id": 12, "session": "shop-2026-11", …, "passages": [{"key": "…", "text": "…"}]}
     {"record": "end", "counts": {"session": 1, "package": 1}}
 
-Names stand for row ids; packages and files carry their passages, so the export is whole where the files
+Names replace row ids; packages and files carry their passages, so the export is whole where the files
 are not. Order is that of the records' ids, all of it one snapshot, and no more than a record is in memory.
 """
 

@@ -38,7 +38,7 @@ class LineImport:
     """One import of lines; `run` has the ledger and the redaction, `read` counts the lines of each kind.
 
     Files that lines name are read below the store's root, unless `files_are_here` is false (they are another
-    machine's) or `is_read` is (nobody said that the root is theirs: all count as missing).
+    machine's) or `is_read` is (the root is not known to be theirs: all files count as missing).
     """
 
     def __init__(

@@ -4,7 +4,7 @@
     report.committed, report.reason                 how many have their commit's date; why others could not
 
 A file is indexed with its modification time. This puts the time of its last commit there instead, if the file is as
-it was committed: a fresh clone is not new work, and an edit that nobody has committed is not as old as its last commit.
+it was committed: a fresh clone is not new work, and an uncommitted edit is newer than the last commit.
 
     HEAD is where it was, no file was written   two small reads and a query: no process
     HEAD is where it was                        the files written since are compared with those of HEAD
@@ -211,7 +211,7 @@ class _Dating:
                 elif record.startswith((b":", b"\n:")):
                     status = record.rpartition(b" ")[2]
                 elif (line := _COMMIT_LINE.fullmatch(record.strip(b"\n"))) is not None:
-                    # No commit is from the future, whatever it says: it would stand above all work for ever.
+                    # A date in the future counts as now: the file would be ranked above all later work otherwise.
                     moment = min(max(int(line[1]), 0) * _SECOND_US, self._now)
                     is_undone = line[2] == b"<"
                     self._has_merges |= b" " in line[3].strip()
@@ -256,7 +256,7 @@ def _blob_id(data: bytes, digits: int) -> str:
     return hashlib.new(name, b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-# A package has a date of its own, and so have its passages: only what stands for a file is dated.
+# A package has a date of its own, and so have its passages: only documents that are files are dated.
 _FILES_QUERY = """
     SELECT a.path, a.mtime_ns, d.id, d.seq, d.created_at
       FROM roots AS r
@@ -290,8 +290,8 @@ def _last_pass(store: Store, root: str) -> _LastPass | None:
 def _write(store: Store, root: str, last: _LastPass, dates: list[tuple[_File, int]], first_seq: int) -> None:
     """Write dates, and up to where they were made.
 
-    The index holds no dates. But a document that was there before this run may stand in a receipt, and its change has
-    a number; one that this run has written has one already.
+    The index holds no dates. A document from before this run may be in a receipt, so its change gets a new
+    number; a document that this run wrote has one already.
     """
     for first in range(0, len(dates), _CHUNK_FILES):
         with store.write() as change:

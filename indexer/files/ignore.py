@@ -4,8 +4,8 @@ pathspec translates one pattern into one expression, RE2 matches all of a folder
 pattern wins is decided here. Patterns of specs, norms and searches are others, without `!` and without an order:
 text/globs.py.
 
-A folder whose ignore files cannot be read as rules is not read either (IgnoreFileError): what they hide may be the very
-thing that nobody wants in an index. What was indexed there before stays, and the report of the run says why.
+A folder whose ignore files cannot be read as rules is not read either (IgnoreFileError): what they hide may be
+exactly what must not be indexed. What was indexed there before stays, and the report of the run says why.
 """
 
 import errno

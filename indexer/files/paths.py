@@ -3,8 +3,8 @@
     contained_path("/home/me/shop", "artifacts/../auth.md")       "auth.md"
     portable_path("C:/auth.md")                                   UsageError: it is absolute
 
-Two names that read the same would be two files that nobody can tell apart: what an output drops from a name (controls,
-invisible characters, stray selectors) makes it one that cannot be stored.
+Two names that look the same would be two files that a reader cannot tell apart. So a name cannot be stored if it has
+characters that are removed from output: controls, invisible characters, stray selectors.
 """
 
 import os

@@ -1,8 +1,9 @@
 """Bulk catch-up: a process that will apply everything that is missing in the index announces it meanwhile.
 
-A search meets such a backlog when a run writes and indexes beside it. Applying a part of it would take the search long
-and the run no less, as only one process at a time can write the index; so it answers at once and says what is missing.
-A lock on a file tells it from a backlog that no process works on; the system takes that lock from a process that dies.
+A search finds such a backlog while another process writes and indexes. Applying a part of it would slow the search down
+without saving the other process time, because only one process at a time can write the index; so the search answers at
+once and says how many changes are missing. A lock on a file distinguishes this from a backlog that no process works on;
+the system releases the lock when its process dies.
 
     with Announcement(folder) as announcement:      the run: before each batch: another process may be asking
         announcement.repeat()

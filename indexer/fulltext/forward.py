@@ -95,7 +95,7 @@ def check(blob: bytes) -> None:
 
 
 def small_ids(blob: bytes) -> "array[int]":
-    """The ids of a document's terms, but for the large ones; their counts stand in the same order."""
+    """The ids of a document's terms, but for the large ones; their counts are in the same order."""
     ids = array("H", blob[HEAD_BYTES : HEAD_BYTES + 2 * (blob[0] | blob[1] << 8)])
     if _IS_BIG_ENDIAN:
         ids.byteswap()

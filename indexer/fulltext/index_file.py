@@ -29,7 +29,7 @@ _SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DI
 _LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 7
-# Everything that the index is a function of, beside the change log. A difference rebuilds it. Receipts name it.
+# Everything except the change log that the index is a function of. A difference rebuilds it. Receipts name it.
 FINGERPRINT = (
     "1 porter-unicode61-rd2 columns=body,title,path,identifiers,scope forward=3 terms=3 state=2 splitter=2 text=2"
 )

@@ -35,7 +35,7 @@ _BETWEEN_KEYS = "-----"
 
 
 def read_secrets(text: str) -> list[str]:
-    """The secrets of a file, one a line. Raises UsageError where one is too short: it would stand everywhere."""
+    """The secrets of a file, one a line. Raises UsageError where one is too short: it would be found everywhere."""
     lines = [line.strip() for line in text.splitlines()]
     secrets = list(dict.fromkeys(line for line in lines if line and not line.startswith(_BETWEEN_KEYS)))
     if not secrets:

@@ -40,7 +40,7 @@ class ShownDocument(NamedTuple):
     counter: str
     passages: tuple[ShownPassage, ...]
     file_state: str = ""  # current, changed, missing, elsewhere; '' for none
-    details: tuple[tuple[str, str], ...] = ()  # what a record of this kind has beside a text, by name
+    details: tuple[tuple[str, str], ...] = ()  # fields of this kind besides the text, by name
 
     def facts(self) -> list[str]:
         """Where it comes from, in the order a person reads it; some may be ''."""
@@ -107,7 +107,7 @@ def state_of(store: Store, ref: DocumentRef) -> str:
     return file_state(store, artifact_id, ref.number)
 
 
-# What the own table of a kind tells beside the document: (what it is called, its column).
+# What the own table of a kind adds to the document: (label, column).
 _DETAILS = {
     "reasoning": (
         "reasoning",

@@ -258,7 +258,7 @@ def list_reasoning(
 ) -> Page[ReasoningEntry]:
     """Entries of a session, the newest first; a session-wide `group` means all groups.
 
-    Those of one moment stand in the order in which they were saved. A filter that names nothing, and a
+    Entries with equal times are in the order in which they were saved. A filter that names nothing, and a
     session that is not there, have no entries.
     """
     way = "ASC" if oldest_first else "DESC"

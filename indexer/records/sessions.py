@@ -113,7 +113,7 @@ def create_session(change: Change, new: NewSession) -> int:
 
 
 def _check_name(change: Change, name: str, whose: str) -> None:
-    """Names stand in every answer and are stored as they are: one short line without a secret in it."""
+    """Names are part of every answer and are stored unchanged: one short line without a secret in it."""
     if not is_one_line(name):
         raise UsageError(f"{name!a} is not {whose} name.", "Choose one line of printable characters.")
     if len(name) > MAX_NAME_CHARS:
@@ -220,7 +220,7 @@ def update_group(
 
 
 def set_group_references(change: Change, group_id: int, package_ids: tuple[int, ...]) -> None:
-    """Say which packages a group may see beside its own."""
+    """Set which packages of other groups a group may see."""
     change.connection.execute(
         "UPDATE groups SET context_references = ? WHERE id = ?", (f"[{', '.join(map(str, package_ids))}]", group_id)
     )

@@ -5,7 +5,7 @@
     skill_levels(store.primary, "developer").mandatory        ("lint-check",)
 
 The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent, and settings
-of other things beside them. A session takes a copy when it is made, so a later seed does not change what its
+of other settings as well. A session takes a copy when it is made, so a later seed does not change what its
 agents were given; one from before any seed follows the store's, or else what an import brought along.
 """
 

@@ -20,7 +20,7 @@ from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, 
 from ctxrank.indexer.text.lines import is_one_line
 
 TOPICS = ("implementation", "architecture", "methodology", "general")
-# Which phase of reasoning tells a strategy, and what it is then about.
+# Which phases of reasoning become a strategy, and its topic then.
 TOPIC_OF_PHASE = {"completion": "implementation", "decisions": "architecture", "approach": "methodology"}
 # One success is not a stream of lessons: only the newest of it become strategies.
 EXTRACTED_AT_ONCE = 5

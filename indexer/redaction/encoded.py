@@ -3,7 +3,7 @@
     find_in_any_encoding("Basic dTpodW50ZXIy", finder_of("hunter2"))        the place of its encoded form: 8, 18
 
 What is looked for is never spelt here: each part is decoded, looked through as any text is, and what was found is
-mapped back to where it stood. So it does not matter how a spelling was padded, where in it a word begins (base64 has
+mapped back to its place. So it does not matter how a spelling was padded, where in it a word begins (base64 has
 three ways to write one, depending on what precedes it), or which of its letters were left as they are.
 """
 
@@ -15,15 +15,15 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 Spans = Iterable[tuple[int, int]]
 
-# Six characters, as short as a secret may be, are eight of base64, however they stand: 48 bits that have to fit, which
-# nothing does by chance. So no secret is too short to be looked for.
+# Six characters, the shortest secret allowed, are eight of base64, whatever the alignment: 48 bits that have to match,
+# which nothing does by chance. So no secret is too short to be looked for.
 _LEAST_CHARS = 6
 _LEAST_CODED = 8
 _QUAD = 4
 
 
 class Reading(NamedTuple):
-    """A part decoded; character i of it stood at `starts[i]` and ended at `ends[i]`."""
+    """A part decoded; character i of it began at `starts[i]` and ended at `ends[i]`."""
 
     text: str
     starts: Sequence[int]
@@ -121,7 +121,7 @@ def _percent(run: str, place: int) -> Iterator[Reading]:
 
 
 def _bytes_of(run: str, place: int) -> tuple[bytes, list[int]]:
-    """The bytes that a percent-encoded run encodes, and where each of them stood."""
+    """The bytes that a percent-encoded run encodes, and where each of them was."""
     pieces: list[bytes] = []
     places: list[int] = []
     at = 0

@@ -16,7 +16,7 @@ _NEXT = rf"(?i)[\"']?[\s]{{0,40}}{_NAME}(?P<secret>[a-z0-9+/]{{10,}}+={{0,3}})"
 
 
 def find_kubernetes(text: str, lower: str, places: list[int]) -> list[tuple[int, int]]:
-    """Where the values stand, given the places of the anchor, in order. Nothing is searched through twice."""
+    """The spans of the values, given the places of the anchor, in order. Nothing is searched through twice."""
     spans: list[tuple[int, int]] = []
     done = 0
     kind = _next_kind(text, lower, places[0] - _KIND_REACH) if places else None

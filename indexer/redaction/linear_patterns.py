@@ -48,7 +48,7 @@ class LinearPattern(NamedTuple):
         _compiled(self.pattern, self.owner)
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the group `secret` of each match stands, or else the match; in order, apart, none empty."""
+        """The span of the group `secret` of each match, or else of the match; in order, disjoint, none empty."""
         regexp = _compiled(self.pattern, self.owner)
         group = regexp.groupindex.get(_SECRET, 0)
         start = count = 0
@@ -156,6 +156,6 @@ def _advice(reason: str) -> str:
     if "\\u" in reason or "\\N" in reason or "\\U" in reason:
         return "Write the character itself, or \\x{200B}."
     return (
-        "Patterns are RE2's: no lookarounds and no backreferences. Let the pattern match what stands around the secret,"
+        "Patterns are RE2's: no lookarounds and no backreferences. Let the pattern match what is around the secret,"
         " and name the part that goes: key=(?P<secret>[a-z0-9]{32})."
     )

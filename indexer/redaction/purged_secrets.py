@@ -4,7 +4,7 @@
     list(find_purged_secrets("the password is hunter2!", (blocked,)))      [(16, 24)]
 
 A digest is compared only where a character falls into the hash bucket of a secret's first one: of sixteen starts one
-is left, and a bucket tells little about the character.
+is left, and a bucket reveals little about the character.
 """
 
 import functools

@@ -10,7 +10,7 @@ _NAMED_REACH = 80  # characters
 
 
 def find_random(text: str) -> list[tuple[int, int]]:
-    """Where the words stand that look random, but only the value of a name or a part of a URL."""
+    """The spans of words that look random, but only the value of a name or a part of a URL."""
     spans: list[tuple[int, int]] = []
     seen: dict[str, bool] = {}
 

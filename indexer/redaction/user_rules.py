@@ -67,7 +67,7 @@ class UserRules(NamedTuple):
                 yield UserFound(start, end, rule.label, rule.name)
 
     def find_purged(self, text: str) -> Iterator[UserFound]:
-        """Where secrets stand that were purged: no other rule may take a part of one, and nothing allows them."""
+        """The spans of purged secrets: no other rule may take a part of one, and nothing allows them."""
         if not self.finds_purged:
             return
         from ctxrank.indexer.redaction.encoded import (  # noqa: PLC0415  only a store that has purged a secret needs it

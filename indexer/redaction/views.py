@@ -26,7 +26,7 @@ _MAX_KNOWN = 1 << 16
 _PART_CHARS = 1 << 18
 _known_plain: set[str] = set()
 
-# What parts a name from its value and stands within tokens; commas and stops of full width are in all Chinese prose.
+# What parts a name from its value and occurs within tokens; commas and stops of full width are in all Chinese prose.
 _SIGNS = "=:_-./+@\"'"
 _FEW = 20
 _NOTHING = "\0"  # in a text of the same length: what is not there to be seen

@@ -1,4 +1,4 @@
-"""Which folders a store may have files read from: its own project, and those that its user named.
+"""Which folders a store may read files from: its own project, and those that its user named.
 
     $XDG_CONFIG_HOME/ctxrank/roots        UUID <tab> FOLDER, a line each; '#' begins a comment
 
@@ -19,7 +19,7 @@ from ctxrank.indexer.store.location import Location, main_worktree
 from ctxrank.indexer.store.trust import has_name_of_another, identity_of, read_state
 
 _FILE = "roots"
-_HEADER = "# Folders that a store may have files read from, beside its own project: its name, a tab, the folder.\n"
+_HEADER = "# Folders that a store may read files from besides its own project: the store's uuid, a tab, the folder.\n"
 
 
 def allowed_folder(location: Location, connection: apsw.Connection, name: str) -> str | None:

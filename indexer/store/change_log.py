@@ -67,8 +67,8 @@ def read_changes(connection: apsw.Connection, schema: str, *, after: int, most: 
 
 
 def history_id(connection: apsw.Connection, schema: str, seq: int) -> int:
-    """What tells this history from another at this number (a restored backup, a replaced file); 0 before the first
-    change, -1 where the log does not know the number.
+    """What distinguishes this history from another at this number (a restored backup, a replaced file); 0 before the
+    first change, -1 where the log does not know the number.
     """
     if seq == 0:
         return 0

@@ -29,14 +29,14 @@ else:
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
 SCHEMA_VERSION = 8
-APPLICATION_ID = 0x63747872  # "ctxr": tells our file from any other SQLite database
+APPLICATION_ID = 0x63747872  # "ctxr": distinguishes our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
 _SHORTEST_PAUSE_S = 0.0005
 _PAUSE_GROWS_BY_S = 0.01
 _LONGEST_PAUSE_S = 0.02
 DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what can be saved."
-LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database
+LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps next to a database
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
 

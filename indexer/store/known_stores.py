@@ -171,7 +171,7 @@ def write_privately(path: str, text: str) -> None:
 
 
 def _give_to_owner_of(folder: str, path: str) -> None:
-    """What root makes in the folder of whoever used sudo is theirs: they could not read it else."""
+    """Give a file that root makes to the user of sudo whose folder it is in, who could not read it otherwise."""
     owner = os.stat(folder).st_uid
     if os.geteuid() == 0 and owner != 0 and owner in own_ids():
         os.chown(path, owner, -1, follow_symlinks=False)

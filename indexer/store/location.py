@@ -19,7 +19,7 @@ _SQLITE_ENDS = ("-wal", "-shm", "-journal")
 BACKUPS = "backups"  # what a repair kept of damaged files
 MAX_STATE_BYTES = 64 * 1024
 STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-# The bits of a mode that say what a file is, and who beside its owner may write it; the values that are wanted.
+# The bits of a mode for the type of a file and for who can write to it besides its owner; the values that are required.
 _KIND_AND_OTHERS, _FOLDER_OF_ONE, _FILE_OF_ONE = 0o170022, 0o040000, 0o100000
 _HEADER_BYTES = 100
 _LEAF_OF_ONE_ROW = b"\x0d\x00\x00\x00\x01"  # a leaf of a table without free blocks, and how many cells it has
@@ -29,8 +29,8 @@ _MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path, and so i
 class Location(NamedTuple):
     """The files of one store, all absolute.
 
-    `root` is where this call's artifact paths start; `project` is the folder beside the store, which the stored root
-    '.' means, whatever this call's root is.
+    `root` is where this call's artifact paths start; `project` is the parent of the store's folder: the
+    folder that the stored root '.' means, whatever this call's root is.
     """
 
     folder: str
@@ -38,7 +38,7 @@ class Location(NamedTuple):
     index_file: str
     root: str
     project: str
-    must_prove: bool = False  # its file did not say who it is: whoever opens it asks
+    must_prove: bool = False  # the file does not identify it: asked again once it is open
 
 
 def find_store(db: str | None = None, root: str | None = None, start: str | None = None) -> Location:
@@ -95,7 +95,7 @@ def _is_known(primary: str) -> bool:
             return False
         uuid, token = identity_in_file(primary)
         if "/" in uuid:
-            return False  # whoever made the store would name a file of their own
+            return False  # a store made by another user could name a file of theirs
         descriptor = os.open(os.path.join(state_folder(), "stores", uuid), STATE_FLAGS)
         try:
             info = os.fstat(descriptor)
@@ -160,21 +160,21 @@ def _explain_unreachable(folder: str) -> None:
 
 
 def at(primary: str, root: str | None = None) -> Location:
-    """The location of the store whose primary database is this file; the root is beside its folder unless given."""
+    """The location of the store with this primary database; the root is the parent of its folder by default."""
     primary = os.path.abspath(primary)
     folder = os.path.dirname(primary)
     if os.path.basename(primary) == PRIMARY_FILE:
         index = os.path.join(folder, INDEX_FILE)
     else:
         index = os.path.splitext(primary)[0] + ".index.db"
-    beside = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
-    chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or beside)
+    project = os.path.dirname(folder) if os.path.basename(folder) == FOLDER else folder
+    chosen = os.path.abspath(root or os.environ.get("CTXRANK_ROOT") or project)
     if not os.path.isdir(chosen):
         source = f"--root {root}" if root else f"CTXRANK_ROOT, which is {chosen},"
         raise UsageError(f"{source} is not a folder.", "Give the folder that the artifacts' paths start from.")
     refuse_unwritable_name(primary)
     refuse_unwritable_name(chosen)
-    return Location(folder, primary, index, chosen, beside)
+    return Location(folder, primary, index, chosen, project)
 
 
 def own_files(location: Location) -> frozenset[str]:
@@ -219,8 +219,8 @@ def main_worktree(folder: str) -> str | None:
         FOLDER/.git                            gitdir: MAIN/.git/worktrees/NAME
         MAIN/.git/worktrees/NAME/gitdir        FOLDER/.git
 
-    Both are needed: anybody can write a `.git` file that leads into another project. A worktree of a bare repository
-    has no main one: what lies beside that repository is not ours.
+    Both are needed: a `.git` file may point into any other project. A worktree of a bare repository has no main
+    worktree: files next to that repository are not ours.
     """
     marker = os.path.join(folder, ".git")
     if not os.path.isfile(marker):

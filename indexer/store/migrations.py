@@ -46,7 +46,7 @@ def migrate(
 ) -> bool:
     """Apply what is missing, in one transaction, and look again once the write lock is held.
 
-    Returns whether a store was made; it is announced before it is committed, so that whoever sees it knows it.
+    Returns whether a store was made; it is announced before it is committed, so no process sees it unknown.
     Raises DamagedError for a foreign database, one from a newer program or one from before the first release; nothing
     is changed then.
     """

@@ -4,7 +4,7 @@
 -- A later schema is this file and the numbered files after it, migration_008.sql and so on, in their order. Once
 -- released, none of them is edited.
 --
--- What a column holds stands next to it, in these words:
+-- The comment next to a column says what it holds, in these words:
 --
 --   text       redacted, any number of lines
 --   line       redacted, one line
@@ -398,7 +398,7 @@ CREATE TABLE linked_artifacts (
     title          TEXT    NOT NULL DEFAULT '',     -- line
     status         TEXT    NOT NULL DEFAULT '',     -- name
     superseded_by  TEXT    NOT NULL DEFAULT '',     -- name of another artifact
-    links          TEXT    NOT NULL DEFAULT '[]',   -- JSON of names: [[list it stands in, id, line], …]
+    links          TEXT    NOT NULL DEFAULT '[]',   -- JSON of names: [[list, id, line], …]
     globs          TEXT    NOT NULL DEFAULT '[]',   -- JSON of patterns of paths: a spec's paths, a norm's scope
     problems       TEXT    NOT NULL DEFAULT '[]',   -- JSON: [[rule, line, message], …]
     UNIQUE (tree_id, path)

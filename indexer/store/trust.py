@@ -1,4 +1,4 @@
-"""Which stores act for this user: those that they made, or said that they trust.
+"""Which stores are used for this user: those that the user made, or chose to trust.
 
     ctxrank.db, second page                    store.uuid, store.token
     $XDG_STATE_HOME/ctxrank/stores/UUID        a line for each store of that name: its token, where it was made
@@ -7,7 +7,7 @@
 A store that is found by walking up may have come with a repository, in an archive or from another user of the machine.
 It acts only if no one else can write it and the state folder knows its token. The uuid is no proof, as it travels with
 every export; the token leaves the store for that folder alone. Both are read from the file's pages before SQLite opens
-it: what lies in a write-ahead log or a schema of somebody else's is not read to find out whose they are.
+it: a write-ahead log or a schema of another user is not read to find out whose it is.
 """
 
 import os
@@ -27,11 +27,11 @@ _MAGIC = b"SQLite format 3\0"
 _FIRST_PAGE_BYTES = 4096
 _MAX_FIRST_LOG_BYTES = 16 * 1024 * 1024
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_NAMED_STEP = "or name it with --db FILE, if you trust whoever can write it."
+_NAMED_STEP = "or name it with --db FILE, if you trust everyone who can write to it."
 
 
 class Identity(NamedTuple):
-    """What a store is known by."""
+    """What identifies a store."""
 
     uuid: str
     token: str
@@ -57,8 +57,8 @@ def is_trusted(primary: str) -> bool:
     if is_known_place(primary):
         return False
     raise UntrustedError(
-        f"{primary} does not say whose store it is: it is damaged, or somebody else made it.",
-        f"If you trust whoever made it, 'ctxrank trust {os.path.dirname(os.path.dirname(primary))}';"
+        f"{primary} does not say whose store it is: it is damaged, or another user made it.",
+        f"If you trust its source, run 'ctxrank trust {os.path.dirname(os.path.dirname(primary))}';"
         f" 'ctxrank --db {primary} doctor' examines it.",
     )
 
@@ -76,7 +76,7 @@ def untrusted(primary: str) -> UntrustedError:
     project = os.path.dirname(folder)
     return UntrustedError(
         f"The store in {folder} was not made by you: it may have come with a repository or an archive.",
-        f"If you trust whoever made it, run 'ctxrank trust {project}'.",
+        f"If you trust its source, run 'ctxrank trust {project}'.",
     )
 
 
@@ -127,13 +127,13 @@ def _refuse_strange_logs(primary: str, database: os.stat_result) -> None:
         is_wider = stat.S_IMODE(info.st_mode) & ~stat.S_IMODE(database.st_mode)
         if not stat.S_ISLNK(info.st_mode) and (is_wider or info.st_uid not in {database.st_uid, *own_ids()}):
             raise UntrustedError(
-                f"{path} was not written with the database beside it: its owner or its permissions are others.",
+                f"{path} was not written together with its database: its owner or its permissions differ.",
                 "If it came with a repository, remove it; else give it those of the database (chmod, chown).",
             )
 
 
 def own_ids() -> tuple[int, ...]:
-    """Whose files are this user's: root's are also those of whoever became root by sudo."""
+    """The ids of the users whose files are this user's own: root's include the user who became root by sudo."""
     user = os.geteuid()
     by_sudo = os.environ.get("SUDO_UID", "") if user == 0 else ""
     return (user, int(by_sudo)) if by_sudo.isdecimal() else (user,)
@@ -198,7 +198,7 @@ def has_name_of_another(identity: Identity) -> bool:
 
 
 def has_form(name: str, length: int) -> bool:
-    """Whether a uuid or a token has the characters of one: it names a file, or stands on a line."""
+    """Whether a uuid or a token has the characters of one: it is the name of a file, or part of a line."""
     return len(name) == length and set(name) <= set("0123456789abcdef-")
 
 

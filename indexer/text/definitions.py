@@ -3,7 +3,7 @@
     defined_names("def open_store(path):\\n    …", "a.py")     Names(code=("open_store",), headings=())
     defined_names("### `open_store()`\\n", "a.md")             Names(code=(), headings=("open_store",))
 
-They stand at the end of the column `identifiers`: a line with those of code and one with those of
+They are at the end of the column `identifiers`: a line with those of code and one with those of
 headings. So the index knows from its own rows which passage defines a name (`fulltext/index_file.py`).
 
 Names are found by patterns, line by line, because a passage may begin anywhere. A call that is taken for a definition

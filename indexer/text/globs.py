@@ -160,7 +160,7 @@ def _segments_overlap(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     for j, segment in enumerate(other, start=1):
         reached[j] = reached[j - 1] and segment == "**" and j < len(other)
     for i, mine in enumerate(one, start=1):
-        # `**` in the middle may stand for no folder; at the end it needs something below.
+        # `**` in the middle may match no folder; at the end it needs something below.
         before, reached = reached, [reached[0] and mine == "**" and i < len(one)] + [False] * len(other)
         for j, theirs in enumerate(other, start=1):
             if mine == "**" and theirs == "**":

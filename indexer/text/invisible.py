@@ -6,7 +6,7 @@ r"""Characters that show nothing: what of them a text needs, and what is only th
 A text keeps, one at a time (two where an emoji has a selector and a joiner):
 
     U+FE0E, U+FE0F   behind a pictograph; U+FE0F between a digit, # or * and U+20E3 (a keycap)
-    U+200D           between pictographs; beside a virama of an Indic script; behind an Arabic letter
+    U+200D           between pictographs; next to a virama of an Indic script; after an Arabic letter
     U+200C           behind a virama; before an Arabic letter and behind a letter, a digit or a mark
     tags             behind U+1F3F4, where they say England, Scotland or Wales
 

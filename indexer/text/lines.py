@@ -39,7 +39,7 @@ def printable(text: str) -> str:
 
 
 def searchable(text: str) -> str:
-    """The text as an index and a query take it: a word is whole whatever invisible character stands in it."""
+    """The text as an index and a query take it: a word is whole whatever invisible character it contains."""
     if text.isascii() or _hides_nothing(text):
         return text
     from ctxrank.indexer.text.invisible import without_ignorable  # noqa: PLC0415  start-up: few texts hide something

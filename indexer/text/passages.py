@@ -11,7 +11,7 @@ of the passages it touched; for that, no cut may depend on a distance to the top
 where the author ended them; groups and cuts end where a checksum of the nearby text says so ("content-defined
 chunking", Muthitacharoen, Chen and Mazières, SOSP 2001), and so fall into step again soon after an edit.
 
-Sections are found by patterns, not parsers; of Python, only what is outside its long strings. What stands directly
+Sections are found by patterns, not parsers; of Python, only what is outside its long strings. What is directly
 above a definition (comments, decorators, attributes, annotations) begins its section. A wrong section costs a passage
 that ends in an odd place, never a lost character. `benchmarks/passage_boundaries.py` measures them against parsers.
 """
@@ -70,7 +70,7 @@ class _Opening(NamedTuple):
 
 
 def split_passages(text: str, path: str) -> list[Passage]:
-    """The passages of a file in order; `path` tells the kind by its extension. Blank text has none."""
+    """The passages of a file in order; the extension of `path` decides how it is cut. Blank text has none."""
     if not text or text.isspace():
         return []
     passages: list[Passage] = []
@@ -192,7 +192,7 @@ def _code_lines() -> re.Pattern[str]:
 def _cut_code(text: str, start: int, end: int) -> int:
     """The same in code: before the line that is indented least, and of several such after a blank one.
 
-    What stands directly below a comment or a decorator belongs to it.
+    A line directly below a comment or a decorator belongs to it.
     """
     if start + MAX_CHARS >= end:
         return end
@@ -416,7 +416,7 @@ def _is_definition(match: re.Match[str]) -> bool:
     rest = match["rest"].rstrip()
     is_shallow = _level(match["indent"]) <= _USUAL_INDENT
     if rest.endswith("{"):
-        # What is handed a function, as `describe` and `it` are, stands like a definition; an object is an argument.
+        # A call that takes a function, such as `describe` or `it`, counts as a definition; an object is an argument.
         is_closed = rest.count("(") < rest.count(")")
         return (is_closed or ("." not in match["call"] and not rest.endswith(("({", "[{", ", {")))) and (
             is_shallow or (is_closed and bool(match["returns"]))

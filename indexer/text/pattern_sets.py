@@ -26,7 +26,7 @@ _Match = Callable[[bytes], "list[int] | None"]
 
 
 class _Chunk(NamedTuple):
-    """Some patterns, each with its place among all, and what tells which of them match: 0 and numbers from 1."""
+    """Some patterns, each with its place among all, and a function for which of them match: 0 and numbers from 1."""
 
     patterns: list[tuple[int, bytes]]
     match: _Match

@@ -7,7 +7,7 @@
     agent_relevance  1 if the agent that asks is a designated consumer
     days             whole days since the document was made; bounded below by 0
 
-Beside a text score two summands differ: 1·same_group, and recency = 3·2^(−days/90), because by 1/(days + 1) a week is
+Next to a text score two summands differ: 1·same_group, and recency = 3·2^(−days/90), because by 1/(days + 1) a week is
 as old as a year. The largest value is 4·4 + 2 + 1.5 + 1 = 20.5, and in a blend 4·4 + 1 + 1.5 + 3 = 21.5.
 
 Source: the context assembler's ranking step (3b) as it was specified, with agent_relevance read as *designated*, not as

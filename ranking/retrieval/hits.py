@@ -100,7 +100,7 @@ class Hit(NamedTuple):
 
 
 class Foldable(NamedTuple):
-    """A hit, and what tells whether it is nearly the same as another one."""
+    """A hit, and what decides whether it is nearly the same as another one."""
 
     hit: Hit
     text: str  # of its best passage

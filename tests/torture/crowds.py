@@ -72,7 +72,7 @@ def crowd(
     ACTS["save_through_the_api"](Errand(home, "", random.Random(seed), 500_000, ledger.hear, {}))
     works = press(home, read_and_write, processes=processes, seconds=seconds, given=seed)
     for who, done in enumerate(works):
-        for line in done.told:
+        for line in done.reported:
             ledger.hear(line)
         failures += [f"member {who}: {problem}" for problem in done.problems]
     took, cold = took_ms(works), took_ms(works, "cold")
@@ -142,9 +142,9 @@ _WRITES = ("save_through_the_api", "save_reasoning_by_command", "save_package", 
 
 
 def read_and_write(worker: Worker) -> Callable[[int], None]:
-    """One of the crowd: tells what it promises; every other one starts a process for each call."""
+    """One of the processes: it reports what it promises; every other one starts a process for each call."""
     rng = random.Random(f"{worker.given} member {worker.number}")
-    errand = Errand(worker.folder, "", rng, (worker.number + 1) * 1_000_000, worker.tell, {})
+    errand = Errand(worker.folder, "", rng, (worker.number + 1) * 1_000_000, worker.report, {})
     is_cold = worker.number % 2 == 0
 
     def step(number: int) -> None:

@@ -1,11 +1,11 @@
-"""A crowd: many processes on one store at once, for a bounded time: what failed, what was lost, how long a call took.
+"""Load test: many processes use one store at once for a bounded time; reports failures, lost records and latencies.
 
     report = run_crowd("/data/shop/.ctxrank/.stress-4711", processes=8, seconds=5)
     report.failed, report.lost, report.save_p95_ms
 
 That is what `doctor --stress` runs: every process opens the store again for each call, as commands do, and searches
-three times for each package that it saves. Afterwards each package that was acknowledged has to be there and to be
-found, and the index is proved. `press` sets any other workload on a store, for tests and benchmarks.
+three times for each package that it saves. Afterwards each acknowledged package must be stored and found, and the index
+is checked against the store. `press` runs any other workload on a store, for tests and benchmarks.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _SESSION, _GROUP = "stress", "CROWD"
 
 
 class CrowdReport(NamedTuple):
-    """What a crowd did. `lost` are packages that were acknowledged and are not there, or not found."""
+    """The result of a run. `lost` counts packages that were acknowledged and are not stored, or not found."""
 
     processes: int
     seconds: float
@@ -46,20 +46,20 @@ class CrowdReport(NamedTuple):
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing failed, nothing was lost, and the index is what it should be."""
+        """Whether nothing failed, nothing was lost, and the index is correct."""
         return not (self.failed or self.lost or self.problems)
 
 
 class Work(NamedTuple):
-    """What one process did: how long its calls took by their names, what its workload told, and what failed."""
+    """What one process did: the durations of its calls by name, the facts its workload reported, and what failed."""
 
     took_ms: dict[str, list[float]]
-    told: list[Any]
+    reported: list[Any]
     problems: list[str]
 
 
 class Worker:
-    """One process of a crowd, as its workload sees it: the store's folder, its own number, and what it was given."""
+    """One process, as its workload sees it: the store's folder, the number of the process, and an argument."""
 
     def __init__(self, folder: str, number: int, given: int) -> None:
         self.folder = folder
@@ -67,9 +67,9 @@ class Worker:
         self.given = given
         self.work = Work({}, [], [])
 
-    def tell(self, fact: object) -> None:
-        """Hand something on to whoever started the crowd; it goes through JSON."""
-        self.work.told.append(fact)
+    def report(self, fact: object) -> None:
+        """Pass a fact to the process that started this one, as JSON."""
+        self.work.reported.append(fact)
 
     @contextlib.contextmanager
     def timed(self, name: str) -> Generator[None, None, None]:
@@ -79,7 +79,7 @@ class Worker:
         self.work.took_ms.setdefault(name, []).append((time.perf_counter() - start) * 1000)
 
 
-# A function of a module. What it does itself comes before the start; the step it returns is done with 1, 2, 3, …
+# A function of a module. It prepares before the start; the step that it returns is called with 1, 2, 3, …
 Workload = Callable[[Worker], Callable[[int], None]]
 
 
@@ -87,7 +87,7 @@ def press(
     folder: str, workload: Workload, *, processes: int, seconds: float, steps: int | None = None, given: int = 0,
     environment: dict[str, str] | None = None,
 ) -> list[Work]:  # fmt: skip
-    """Start that many processes, let all begin at once, and collect what each did in `seconds`, or in `steps`."""
+    """Start the processes, let all begin at once, and collect what each did in `seconds`, or in `steps`."""
     code = (
         "import json, sys; sys.path[:], *rest = json.loads(sys.argv[1]);"
         "from ctxrank.cli.actions.upkeep.crowd import work; work(*rest)"
@@ -131,7 +131,7 @@ def _outcome(child: "subprocess.Popen[str]", number: int, seconds: float) -> Wor
 
 
 def work(module: str, name: str, folder: str, number: int, given: int, seconds: float, steps: int | None) -> None:
-    """One process of the crowd: wait for the start, work until the end, then print what happened as JSON."""
+    """The main function of one process: wait for the start, work until the end, then print the result as JSON."""
     worker = Worker(folder, number, given)
     step: Callable[[int], None] = getattr(importlib.import_module(module), name)(worker)
     print(flush=True)
@@ -142,7 +142,7 @@ def work(module: str, name: str, folder: str, number: int, given: int, seconds: 
         done += 1
         try:
             step(done)
-        except Exception as error:  # whatever it is, the others go on, and the report has it
+        except Exception as error:  # any error is reported, and the other processes go on
             worker.work.problems.append(f"{type(error).__name__}: {error}")
     print(json.dumps(worker.work))
 
@@ -153,13 +153,13 @@ def took_ms(works: Iterable[Work], name: str | None = None) -> list[float]:
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value that this share of the values does not exceed; 0 of none."""
+    """The value that this share of the values does not exceed; 0 without values."""
     ordered = sorted(values)
     return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 1) if ordered else 0.0
 
 
 def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
-    """Make a store in an empty folder and set the crowd on it; the caller removes the folder."""
+    """Make a store in an empty folder and run the load test on it; the caller removes the folder."""
     os.makedirs(os.path.join(folder, "notes"), mode=0o700, exist_ok=True)
     create_scratch_store(folder).close()
     environment = {name: value for name, value in os.environ.items() if name not in ("CTXRANK_DB", "CTXRANK_ROOT")}
@@ -169,7 +169,7 @@ def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
     return CrowdReport(
         processes=processes,
         seconds=seconds,
-        saves=sum(len(done.told) for done in works),
+        saves=sum(len(done.reported) for done in works),
         searches=len(took_ms(works, "search")),
         failed=len(failed),
         lost=lost,
@@ -180,12 +180,12 @@ def run_crowd(folder: str, *, processes: int, seconds: float) -> CrowdReport:
 
 
 def _save_and_search(worker: Worker) -> Callable[[int], None]:
-    """A package of a file of its own, and three searches for it; it tells the numbers of what was acknowledged."""
+    """Each step saves a package and searches for it three times; the numbers of acknowledged packages are reported."""
 
     def step(number: int) -> None:
         with worker.timed("save"):
             _save(worker.folder, worker.number, number)
-        worker.tell(number)
+        worker.report(number)
         for _ in range(_SEARCHES_PER_SAVE):
             with worker.timed("search"):
                 _search(worker.folder, worker.number, number)
@@ -199,7 +199,7 @@ def _request(worker: int, number: int) -> SearchRequest:
 
 
 def _word(worker: int, number: int) -> str:
-    """A word that this package alone has: only consonants, which no stemmer touches."""
+    """A word that only this package has, of consonants alone, which no stemmer changes."""
     digits = str.maketrans("0123456789", "bcdfghjkmp")
     return f"z{str(worker).translate(digits)}x{str(number).translate(digits)}"
 
@@ -222,13 +222,13 @@ def _search(folder: str, worker: int, number: int) -> None:
 
 
 def _verify(folder: str, works: list[Work]) -> tuple[int, list[str]]:
-    """How many acknowledged packages are not there or not found, and what is wrong with the store."""
+    """How many acknowledged packages are not stored or not found, and what is wrong with the store."""
     lost = 0
     with create_scratch_store(folder) as store:
         store.catch_up()
         paths = set(read_column(store.primary, "SELECT path FROM packages", (), str))
         for worker, done in enumerate(works):
-            for number in done.told:
+            for number in done.reported:
                 hits = search(store, _request(worker, number)).hits
                 lost += f"notes/{worker}-{number}.md" not in paths or len(hits) != 1
         location = store.location

@@ -60,7 +60,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
 
 
 def _by_age(rows: Iterable[_Row]) -> list[_Row]:
-    """The oldest first, those of one second as they stand in their table, those without a time last."""
+    """The oldest first, those of one second in the order of their table, those without a time last."""
     return sorted(rows, key=lambda row: _END_OF_TIME if row.created_at is None else row.created_at)
 
 

@@ -22,7 +22,7 @@ MAX_SECONDS = 10.0
 MAX_ANSWER_CHARS = 64 * 2**20  # as JSON, of which a few copies are made
 _MAX_VALUE_BYTES = 16 * 2**20
 _MAX_HEAP_BYTES = 192 * 2**20  # of SQLite: with the answer and the program far below 512 MB
-_VALUE_CHARS = 64  # what a value takes beside its text
+_VALUE_CHARS = 64  # what a value takes besides its text
 _STEPS_BETWEEN_CLOCKS = 20_000  # of SQLite's machine: about a millisecond
 
 Value = str | int | float | bytes | None

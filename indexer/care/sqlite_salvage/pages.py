@@ -105,7 +105,7 @@ class PageFile:
         return [*below, int.from_bytes(page[start + 8 : start + 12], "big")]
 
     def records(self, number: int) -> Iterator[Record | Unreadable]:
-        """The rows or entries that stand on a page, one by one: what cannot be read is an error in its place."""
+        """The rows or entries of a page, one by one: for what cannot be read, an error in its place."""
         kind = self.kind(number)
         if kind is PageKind.TABLE_INTERIOR:
             return

@@ -24,7 +24,7 @@ class Tree(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """The pages of each table and index by name; `unclaimed` are leaves whose owner nothing tells."""
+    """The pages of each table and index by name; `unclaimed` are leaves whose owner is unknown."""
 
     trees: Mapping[str, Tree]
     unclaimed: tuple[int, ...]
@@ -138,7 +138,7 @@ def _owner(file: PageFile, number: int, damaged: Collection[TableLayout]) -> Tab
 
 
 def _has_rows(file: PageFile, number: int) -> bool:
-    """Whether rows of a table stand on a page: entries of an index that lost its way are in its table as well."""
+    """Whether a page has rows of a table: the entries of an index whose pages are lost are in its table as well."""
     try:
         if file.kind(number) is not PageKind.TABLE_LEAF:
             return False

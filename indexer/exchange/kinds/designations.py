@@ -52,7 +52,7 @@ class DesignationImport:
         )  # fmt: skip
 
     def _key(self, line: Line, identity: tuple[str, ...]) -> str:
-        """The ledger's key: what tells it from others of its package, and the package's key."""
+        """The ledger's key: what distinguishes it from others of its package, and the package's key."""
         package = Fields(line.values, self._run.texts).number("package", least=1)
         key = self._packages.keys.get(package)
         if key is None:

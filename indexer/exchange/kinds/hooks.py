@@ -62,7 +62,7 @@ class ErrorHooks(Hooks):
 
 
 class FailureHooks(Hooks):
-    """A failure is signed anew: the other store's normaliser may be another version."""
+    """A failure's signature is computed again: the other store may have another version of the normaliser."""
 
     def complete(self, values: dict[str, Value], fields: Fields) -> None:
         """Refuse a failure of which nothing can be read."""

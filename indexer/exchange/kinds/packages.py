@@ -1,7 +1,7 @@
 """Imported packages with their consumers, deliveries and versions.
 
 What another store exported has its own text, whatever lies at its path here: its passages are kept, no file is read
-for it, and no scan follows one. For an export of this very store, and for a database with its project beside it, a file
+for it, and no scan follows one. For an export of this very store, and for a database next to its project, a file
 that is here is read, and one that comes later is awaited.
 """
 

@@ -143,7 +143,7 @@ class SessionImport:
         )  # fmt: skip
 
     def bring_references(self, package_ids: Mapping[int, str]) -> None:
-        """The packages that groups may see beside their own; `package_ids` are ledger keys by exported id."""
+        """The packages of other groups that groups may see; `package_ids` are ledger keys by exported id."""
         self._run.bring(REFERENCE, self._incoming_references(package_ids), self._write_references)
 
     def _incoming_references(self, package_ids: Mapping[int, str]) -> Iterator[Incoming[_References]]:
@@ -151,7 +151,7 @@ class SessionImport:
             keys = [package_ids[id_] for id_ in references.package_ids if id_ in package_ids]
             here = [self._run.ledger.target("package", key) for key in keys]
             row = references._replace(package_ids=tuple(dict.fromkeys(id_ for id_ in here if id_ is not None)))
-            # By what they became and not as they stood: one whose package comes later is a change.
+            # By the new ids and not by those of the export: a reference whose package is imported later is a change.
             yield Incoming(row.group_key, row.shown, row_digest(row.package_ids), row)
 
     def _write_references(self, change: Change, row: _References, target: int | None) -> Written:

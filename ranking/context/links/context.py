@@ -46,7 +46,7 @@ class Material(NamedTuple):
     found: tuple[LinkedArtifact, ...]
     texts: dict[int, StoredTexts]
     annotated: dict[str, list[str]]
-    notes: tuple[str, ...] = ()  # what the text may lack, and what to do about it
+    notes: tuple[str, ...] = ()  # what may be missing from the text, and what to do about it
 
 
 def task_context(store: Store, request: ContextRequest, config: Config | None = None) -> LinkedPart:

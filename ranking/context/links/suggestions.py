@@ -119,10 +119,10 @@ def _not_shown(diff: str, mode: RedactionMode) -> str:
     """Why a diff is not printed, '' where it is: it shows what is around the change."""
     redacted = redact(diff, mode)
     if redacted.rules:
-        return "a secret stands around the place"
+        return "there is a secret near the place"
     # A patch is the file's own bytes, and some of them an output leaves out.
     is_shown_whole = printable(redacted.text) == diff.replace("\r\n", "\n")
-    return "" if is_shown_whole else "around the place stand characters that no output shows"
+    return "" if is_shown_whole else "there are characters near the place that no output shows"
 
 
 def _suggestions(graph: Graph, node: Node, times: list[Sighting]) -> Iterator[Suggestion]:

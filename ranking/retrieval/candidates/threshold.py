@@ -23,7 +23,7 @@ MAX_SCORED = 4000  # about 5 µs each
 _MAX_ROUNDS = 4
 # Words of one subject are found together more often than by chance, so a round may find so many times what it expected.
 MAX_SELECTIVITY_ERROR = 3
-# Rows that a round did not expect tell how far chance is off in this query; one round tells it roughly.
+# Rows that a round did not expect show how far the estimate is off in this query; one round shows it roughly.
 _LEAST_RATIO, _MOST_RATIO = 0.05, 50.0
 _JUST_BELOW = 0.999
 
@@ -66,7 +66,7 @@ def generate_candidates(
         found = engine.row_ids(narrowed, MAX_SELECTIVITY_ERROR * MAX_SCORED + 1)
         if len(found) > MAX_SELECTIVITY_ERROR * MAX_SCORED:
             if not rows:
-                # Every word is everywhere: nothing tells these rows apart but their scores.
+                # Every word is everywhere: these rows differ in nothing but their scores.
                 return _best_by_engine(engine, plan, narrowed, scored)
             ratio *= 4
             deeper = bounds.threshold_for_cost(MAX_SCORED / ratio)

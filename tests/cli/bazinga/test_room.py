@@ -16,17 +16,17 @@ ROOM = Path("cli", "bazinga")
 ALLOWED = {
     "indexer/store/config.py": ('SKILLS_CONFIG_PATH = "bazinga/skills_config.json"',),
     "cli/commands/skills.py": (
-        '"""Take over the skills configuration of FILE, JSON or YAML [default: bazinga/skills_config.json].',
+        '"""Import the skills configuration of FILE, JSON or YAML [default: bazinga/skills_config.json].',
         "Example: ctxrank skill seed bazinga/skills_config.json",
     ),
     "cli/entry.py": ('_OWN_PARSER = {"bazinga": "ctxrank.cli.bazinga.run"}',),
     "cli/main.py": (
-        '"import": ("ctxrank.cli.commands.exchange", "Bring in a predecessor\'s store, or an export."),',
+        '"import": ("ctxrank.cli.commands.exchange", "Import a predecessor\'s store, or an export."),',
         '"bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor\'s own commands on this store."),',
     ),
     "cli/commands/exchange.py": (
         '_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}',
-        '"Bring in what another store knows: a BAZINGA database, or an export of ours.",',
+        '"Import from another store: a BAZINGA database, or an export of ours.",',
     ),
 }
 # A key of the lines that `export` writes since its first version; and an English word among many.

@@ -303,7 +303,7 @@ def workload(worker):
                 raise LookupError("nothing there")
             if worker.number == 1:
                 os._exit(3)
-        worker.tell([worker.given, number])
+        worker.report([worker.given, number])
     return step
 """
 
@@ -315,7 +315,7 @@ def test_a_call_that_fails_and_a_process_that_ends_are_what_a_crowd_reports(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     workload = importlib.import_module("workload_of_a_crowd").workload
     failing, ended = press(str(tmp_path), workload, processes=2, seconds=60, steps=3, given=7)
-    assert (failing.told, failing.problems) == ([[7, 1], [7, 3]], ["LookupError: nothing there"])
+    assert (failing.reported, failing.problems) == ([[7, 1], [7, 3]], ["LookupError: nothing there"])
     assert len(took_ms([failing, ended], "step")) == 2
     assert ended.problems == ["process 1 ended with 3: "]
 

@@ -182,6 +182,8 @@ def test_events_without_a_key_are_known_by_their_moment_and_what_they_say(store:
     import_of(store, SESSION, event)
     theirs = as_bytes({**HEADER, "store": "b"}, SESSION, {**event, "id": 2, "payload": {"a": 2}}, event)
     assert bring(store, theirs).counts["event"] == (1, 0, 1)
+    payloads = store.primary.execute("SELECT payload FROM events ORDER BY id")
+    assert [json.loads(str(payload)) for (payload,) in payloads] == [{"a": 1}, {"a": 2}]
 
 
 def test_of_a_strategy_that_two_stores_have_the_one_seen_last_is_kept(store: Store) -> None:

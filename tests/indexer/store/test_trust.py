@@ -18,8 +18,8 @@ from ctxrank.cli.main import run
 from ctxrank.cli.schema import failure_schema
 from ctxrank.indexer.exceptions import UntrustedError
 from ctxrank.indexer.opening import create_scratch_store, create_store, open_store
-from ctxrank.indexer.store.location import find_store, identity_in_file, state_folder
-from ctxrank.indexer.store.trust import identity_of
+from ctxrank.indexer.store.location import MAX_STATE_BYTES, find_store, identity_in_file, state_folder
+from ctxrank.indexer.store.trust import TOKEN_CHARS, has_form, identity_of, is_known, read_state
 
 ASSEMBLE = ("assemble", "--session", "S", "--agent", "developer", "--group", "G")
 NOBODY = 65534
@@ -201,7 +201,7 @@ def test_a_log_that_a_checkout_put_beside_a_store_is_not_played(state: Path, tmp
     log = tmp_path / ".ctxrank" / f"ctxrank.db{suffix}"
     log.write_bytes(b"anything")
     log.chmod(0o644)
-    with pytest.raises(UntrustedError, match="was not written with the database"):
+    with pytest.raises(UntrustedError, match="was not written together with its database"):
         find_store(start=str(tmp_path))
     assert log.read_bytes() == b"anything"
 
@@ -450,3 +450,26 @@ def test_a_measurement_needs_no_store_and_uses_none_that_is_not_trusted(clone: P
     (folder / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq\td\t1\n")
     (clone / ".ctxrank" / "config.yaml").write_text("fts5: nonsense\n")
     assert call("eval", str(folder)).code == 0
+
+
+def test_a_part_of_a_token_is_no_token(state: Path, tmp_path: Path) -> None:
+    with make_store(tmp_path / "mine") as store:
+        identity = identity_of(store.primary)
+    assert is_known(identity)
+    similar = f"{identity.token[:8]}{'0' * (TOKEN_CHARS - 8)}"
+    for token in (similar, identity.token[:8], identity.token[:-1], ""):
+        assert not is_known(identity._replace(token=token)), token
+    assert has_form(identity.token, TOKEN_CHARS)
+    assert [token for token in ("", "0" * 31, "0" * 33, "/" * 32) if has_form(token, TOKEN_CHARS)] == []
+    with closing(apsw.Connection(str(tmp_path / "mine" / ".ctxrank" / "ctxrank.db"))) as connection:
+        connection.execute("UPDATE store SET token = ?", (similar,))
+    with pytest.raises(UntrustedError):
+        find_store(start=str(tmp_path / "mine"))
+
+
+def test_a_line_of_the_state_that_is_cut_off_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "state"
+    lines = f"{'a' * 99}\n" * (MAX_STATE_BYTES // 100 + 1)
+    file.write_text(lines)
+    file.chmod(0o600)
+    assert set(read_state(str(file)).split("\n")) == {"a" * 99}

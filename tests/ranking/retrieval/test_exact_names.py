@@ -126,3 +126,18 @@ def test_of_the_files_in_a_trace_the_innermost_comes_first(web: Store, text: str
 @each_row("text", ["version 3.11", "see https://web/cmdline.py:80/x now", "half past 12:30", "e.g. this and that."])
 def test_what_only_looks_like_a_file_names_none(web: Store, text: str) -> None:
     assert named_files(parse_query(text), text) == []
+
+
+def test_the_passage_with_the_line_is_found_by_its_lines_and_not_by_their_words(web: Store) -> None:
+    write_file(web, "web/plain.py", "value = value\n" * 600)
+    index_artifacts(web)
+    for line in (3, 250, 599):
+        passage = found(web, f"plain.py:{line}", is_explained=True).hits[0].passages[0]
+        assert passage.start_line <= line <= passage.end_line
+
+
+def test_files_of_one_name_stay_inside_the_filters(web: Store) -> None:
+    for folder in ("one", "two"):
+        write_file(web, f"{folder}/same.py", f"in_{folder} = True\n")
+    index_artifacts(web)
+    assert [hit.path for hit in found(web, "same.py path:one/*").hits] == ["one/same.py"]

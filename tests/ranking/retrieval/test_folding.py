@@ -8,7 +8,8 @@ from builders import found, make_store, save
 
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
-from ctxrank.ranking.retrieval.hits import Hit, SearchRequest
+from ctxrank.ranking.retrieval.folding import folded_page
+from ctxrank.ranking.retrieval.hits import Foldable, Hit, SearchRequest
 from ctxrank.ranking.retrieval.search import search
 
 _TUTORIAL = """\
@@ -108,3 +109,32 @@ def test_a_list_by_filters_alone_has_no_scores_and_shows_everything(store: Store
     _save_all(store, {"a/one.md": _TUTORIAL, "b/one.md": _TUTORIAL})
     hits = found(store, "kind:package", is_folded=True).hits
     assert [(hit.score, hit.folded) for hit in hits] == [(None, ()), (None, ())]
+
+
+def _hit(title: str, path: str, *, common: int, own: int) -> Foldable:
+    """A hit whose text has this many words that all others have, too, and this many that only it has."""
+    hit = Hit(
+        id=f"artifact:{own}", kind="artifact", title=title, path=path, score=1.0, snippet="", session=None, group=None,
+        agent="", type="", priority="", created_at=0, superseded_by=None, file_state="", passages=(), explanation=None,
+    )  # fmt: skip
+    words = [f"common{at}" for at in range(common)] + [f"own{own}x{at}" for at in range(own)]
+    return Foldable(hit, " ".join(words), frozenset[str])
+
+
+def test_how_many_words_texts_must_have_in_common() -> None:
+    """Of a text and itself with more words: 20 of 33 are .606, of 34 .588; of 22 .909, of 23 .870; of 21 .952."""
+    for first, second, most in (
+        (("T", "a/one.md"), ("T", "b/two.md"), 13),
+        (("T", "a/one.md"), ("U", "b/one.md"), 2),
+        (("one.md", "a/one.md"), ("one.md", "b/one.md"), 2),
+        (("T", "a/one.md"), ("U", "b/two.md"), 1),
+    ):
+        for own in (most, most + 1):
+            page = folded_page([_hit(*first, common=20, own=0), _hit(*second, common=20, own=own)], 10)
+            assert len(page.hits) == 1 + (own > most), (first, second, own)
+
+
+def test_texts_of_fewer_than_eight_words_must_be_equal() -> None:
+    for common in (7, 8):
+        page = folded_page([_hit("T", "", common=common, own=0), _hit("T", "", common=common, own=1)], 10)
+        assert len(page.hits) == 1 + (common < 8)

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from tables import each_row
 
 from ctxrank.indexer.text.lines import searchable
-from ctxrank.ranking.retrieval.query import FILTER_FIELDS, STOPWORDS, Filter, Query, Term, is_pasted, parse_query
+from ctxrank.ranking.retrieval.query import (
+    FILTER_FIELDS,
+    STOPWORDS,
+    Filter,
+    Query,
+    Term,
+    is_pasted,
+    parse_query,
+    pasted_query,
+)
 
 # Pieces that mean something to the parser, so that random texts are not mostly plain words.
 _PIECES = st.sampled_from([
@@ -130,6 +139,12 @@ def test_what_was_pasted_is_told_from_what_was_typed() -> None:
     )  # fmt: skip
     assert [text for text in pasted if not is_pasted(text)] == []
     assert [text for text in typed if is_pasted(text)] == []
+    assert not is_pasted("word " * 32) and is_pasted("word " * 33)
+
+
+def test_of_a_long_text_the_beginning_and_the_end_are_asked() -> None:
+    words = [term.text for term in pasted_query(f"first {'middle ' * 10_000} last").terms]
+    assert (words[0], words[-1]) == ("first", "last") and len(words) < 10_000
 
 
 def test_control_characters_and_lone_surrogates_part_words() -> None:

@@ -310,6 +310,8 @@ def test_a_phrase_or_an_exclusion_that_leaves_nothing_is_asked_as_plain_words(sm
 def test_what_was_pasted_is_words_and_what_is_long_is_not_repeated(small: Store) -> None:
     text = 'Traceback (most recent call last):\n  File "x.py", line 3\n    run("a b")\nError: database is -locked "now'
     assert _files(small, text)[0] == "locks.md"
+    lines = "locked\n-database"
+    assert found(small, lines).hits and not found(small, lines, is_syntax=True).hits
     long = found(small, "\n".join(["locked"] * 400_000))
     assert long.hits and len(long.query) < 500
 

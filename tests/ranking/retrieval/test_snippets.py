@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import found, make_store, save
+from builders import found, make_store, save, write_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.hits import Hit, PassageHit, SearchRequest
@@ -135,3 +136,11 @@ _BOLD = r"(?a)(?<![\w*/])\*\*(\S(?:[^*\n]*\S)?)\*\*(?![\w*/])"
 def test_bold_text_is_shown_without_its_marks(text: str) -> None:
     shown = re.sub(_BOLD, r"\1", text)
     assert cut_snippet(Reading(text, [], [], {}), path="", first_line=1).text == " ".join(shown.split())
+
+
+def test_of_equal_lines_the_first_is_shown_and_two_words_are_worth_more_than_one_repeated(store: Store) -> None:
+    write_file(store, "a.py", "x = 0\nwalrus = 1\n\n\n\nwalrus = 2\n")
+    write_file(store, "b.py", "heron = heron(heron, heron)\n\n\n\n\nheron = tusk\n")
+    index_artifacts(store)
+    assert found(store, "walrus").hits[0].passages[0].match_line == 2
+    assert found(store, "heron tusk").hits[0].passages[0].match_line == 6

@@ -159,7 +159,7 @@ def test_a_diff_that_would_show_a_secret_is_left_to_the_hand(
     assert run(["suggest-links", "--min", "1"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and "DEC-CURRENCY-002 add it by hand to decisions of TASK-042" in printed.err
-    assert SECRET not in printed.err and "(a secret stands around the place)" in printed.err
+    assert SECRET not in printed.err and "(there is a secret near the place)" in printed.err
 
 
 @pytest.mark.parametrize("hidden", ["\x1b[31m", "\u200b", "\ufe01"])
@@ -173,7 +173,7 @@ def test_a_diff_that_an_output_cannot_show_is_left_to_the_hand_and_says_so(
     assert run(["suggest-links", "--min", "1"]) == 0
     printed = capsys.readouterr()
     assert printed.out == "" and hidden not in printed.err
-    assert "TASK-042 (around the place stand characters that no output shows)" in printed.err
+    assert "TASK-042 (there are characters near the place that no output shows)" in printed.err
     assert "secret" not in printed.err
 
 
