@@ -34,7 +34,7 @@ class HitGroup:
     def score(self) -> float:
         """The rows' scores, each by its share."""
         own, passages = self.own, self.passages
-        if own is None and len(passages) == 1:  # so are most of the hundreds of a query
+        if own is None and len(passages) == 1 and not self.support:  # so are most of the hundreds of a query
             return passages[0].score
         return sum(share * candidate.score for share, candidate, _ in self.shares())
 

@@ -7,51 +7,31 @@ Only the form of the words is looked at. What is not recognised is ranked as any
 few words costs less than one that knows too many: a report of a bug names what happens, and is about code.
 """
 
-import re
-
 from ctxrank.indexer.text.languages import PROSE
 from ctxrank.ranking.retrieval.query import Query
 
 # What a clause that asks begins with.
-_ASKING = frozenset(
-    {
-        "how",
-        "what",
-        "when",
-        "can",
-        "could",
-        "may",
-        "must",
-        "should",
-        "shall",
-        "do",
-        "does",
-        "did",
-        "is",
-        "are",
-        "will",
-        "would",
-    }
-)
+_ASKING = frozenset((
+    "how", "what", "when", "can", "could", "may", "must", "should", "shall", "do", "does", "did", "is", "are", "will",
+    "would",
+))  # fmt: skip
 # These ask for a place or a thing as often: only with somebody who wants to do something.
 _UNCERTAIN = frozenset({"where", "which", "why", "who", "whose"})
 _PERSONS = frozenset({"i", "my", "me", "you", "your"})
 _WISHING = frozenset({"want", "need", "wish", "like"})
 _CLAUSE_ENDS = (",", ".", ";", ":", "?", "!")
 _MARKS = ".,;:?!()'\"`"
-# Who asks for these asks for code.
-_CODE = (
-    r"\b(?:which|what) (?:\w+ )?(?:class|function|method|module|file|code|source|struct|type)\b"
-    r"|\b(?:the|our|this) (?:code|sources?|implementation)\b|\b(?:implemented|defined)\b"
-)
-_NAME_OF_PROSE = r"[A-Z]+(?:[-_][A-Z]+)*"  # README, LICENSE-MIT
+# Who asks for these asks for code: which class, what kind of function, our sources, where is it implemented.
+_CODE_KINDS = frozenset(["class", "function", "method", "module", "file", "code", "source", "struct", "type"])
+_OUR_CODE = frozenset(["code", "source", "sources", "implementation"])
+_MADE = frozenset(("implemented", "defined"))
 
 
 def asks_for_prose(query: Query) -> bool:
     """Whether a sentence asks how something is done or what it is."""
     typed = [term.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for term in query.terms]
     words = [word.strip(_MARKS) for word in typed]
-    if re.search(_CODE, " ".join(words)):
+    if _asks_for_code(words):
         return False
     is_personal = not _PERSONS.isdisjoint(words)
     for at, word in enumerate(words):
@@ -61,6 +41,17 @@ def asks_for_prose(query: Query) -> bool:
             if word in _UNCERTAIN and is_personal:
                 return True
         elif word in _WISHING and _is_wish(words[:at]):
+            return True
+    return False
+
+
+def _asks_for_code(words: list[str]) -> bool:
+    for at, word in enumerate(words):
+        if word in _MADE:
+            return True
+        if word in ("which", "what") and not _CODE_KINDS.isdisjoint(words[at + 1 : at + 3]):
+            return True
+        if word in ("the", "our", "this") and not _OUR_CODE.isdisjoint(words[at + 1 : at + 2]):
             return True
     return False
 
@@ -77,5 +68,10 @@ def is_prose(path: str) -> bool:
     name = path.rpartition("/")[2]
     stem, dot, extension = name.rpartition(".")
     if not dot:
-        return not name or re.fullmatch(_NAME_OF_PROSE, name) is not None
+        return not name or _is_in_capitals(name)
     return bool(stem) and dot + extension.lower() in PROSE
+
+
+def _is_in_capitals(name: str) -> bool:
+    """Whether a name is one of prose: README, LICENSE-MIT."""
+    return all(part.isascii() and part.isalpha() and part.isupper() for part in name.replace("_", "-").split("-"))
