@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Put here by `ctxrank bazinga install`; `ctxrank bazinga uninstall` takes it away.
+
+The script that was here lies beside this one, under the name bazinga_db_state.py. Its commands about state run there,
+those about context run in ctxrank, and those that make a session or a group run in both.
+"""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(_HERE, "..", "..", "..", "ctxrank"))
+try:
+    import ctxrank_switch  # type: ignore[import-not-found]  # it lies in .claude/ctxrank
+finally:
+    del sys.path[0]
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]  # a name of the script that was here
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return ctxrank_switch.member(_HERE, name)
+
+
+if __name__ == "__main__":
+    sys.exit(ctxrank_switch.main(_HERE, sys.argv[1:]))
