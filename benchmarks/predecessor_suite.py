@@ -136,7 +136,7 @@ SUITES: dict[str, Callable[[Checkout], Outcome]] = {
 
 
 def timed(checkout: Checkout) -> dict[str, float]:
-    """Milliseconds of processor time of three whole processes, the median of seven: a busy machine changes it little."""
+    """Milliseconds of processor time of three whole processes, the median of seven."""
     session = "bazinga_20261101_110000"
     checkout.command("create-session", session, "simple", "Time the commands")
     checkout.command("create-task-group", "AUTH", session, "Auth")

@@ -40,7 +40,7 @@ def open_or_make(place: Place, say: Callable[[str], None]) -> Store:
         path = _absolute(place.db)
         project = project_of_database(path)
         if project is not None:
-            return _of_project(project, place, say)
+            return _of_database(project, path, place)
         if not os.path.exists(path) or os.path.getsize(path) == 0:
             say(f"There is no store at {path}: an empty one is made.")
             _make_empty_file(path)
@@ -64,7 +64,7 @@ def open_existing(place: Place) -> Store:
         path = _absolute(place.db)
         project = project_of_database(path)
         if project is not None:
-            return open_project_store(project, root=place.root)
+            return _of_database(project, path, place)
         if not os.path.exists(path):
             raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
         return open_file(path, place)
@@ -77,6 +77,18 @@ def open_existing(place: Place) -> Store:
             if folder is None:
                 raise
     return open_project_store(folder, root=place.root)
+
+
+def _of_database(project: str, path: str, place: Place) -> Store:
+    """The store of the project that a database of the predecessor belongs to."""
+    try:
+        return open_project_store(project, root=place.root)
+    except NoStoreError as error:
+        raise WrongPlaceError(
+            f"{path} is a database of BAZINGA, and its project {project} has no ctxrank store.",
+            f"'ctxrank bazinga install --project-root {project}' makes one, and 'ctxrank import bazinga {path}' brings"
+            " it into another.",
+        ) from error
 
 
 def open_file(path: str, place: Place) -> Store:

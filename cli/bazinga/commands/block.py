@@ -62,7 +62,7 @@ def context_block(call: BazingaCall) -> int:
     """Print what an agent should know from before, or why nothing is; 0 whatever breaks."""
     if call.arguments[:1] in (("--help",), ("-h",)):
         call.write(
-            f"ctxrank bazinga context-block\n\nRead: {', '.join(READ)}, --output-file, --json-output\n"
+            f"ctxrank bazinga context-block\n\nRead: {', '.join(READ)}, --json-output\n"
             f"Taken and ignored: {', '.join(IGNORED)}\n"
         )
         return 0

@@ -7,20 +7,22 @@ those about context run in ctxrank, and those that make a session or a group run
 
 import os
 import sys
+from importlib import import_module
+from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(_HERE, "..", "..", "..", "ctxrank"))
 try:
-    import ctxrank_switch  # type: ignore[import-not-found]  # it lies in .claude/ctxrank
+    _SWITCH: Any = import_module("ctxrank_switch")
 finally:
     del sys.path[0]
 
 
-def __getattr__(name):  # type: ignore[no-untyped-def]  # a name of the script that was here
+def __getattr__(name: str) -> Any:  # a name of the script that was here
     if name.startswith("__"):
         raise AttributeError(name)
-    return ctxrank_switch.member(_HERE, name)
+    return _SWITCH.member(_HERE, name)
 
 
 if __name__ == "__main__":
-    sys.exit(ctxrank_switch.main(_HERE, sys.argv[1:]))
+    sys.exit(_SWITCH.main(_HERE, sys.argv[1:]))

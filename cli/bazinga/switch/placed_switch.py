@@ -5,16 +5,12 @@ ctxrank, in the same process, else through the command `ctxrank` that install no
 PATH.
 """
 
+# pyright: basic  its answers are JSON, and the class it extends is another program's
+
 from __future__ import annotations
 
-import contextlib
 import importlib.util
-import io
-import json
 import os
-import re
-import shutil
-import subprocess
 import sys
 from typing import Any
 
@@ -108,6 +104,9 @@ def main(scripts: str, arguments: list[str]) -> int:
         # The dashboards read reasoning in the table of the logs, which is state: it is kept there too.
         code = context_code(root, call, is_last=False)
         if code == 0:
+            import contextlib  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+            import io  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
                 failed = state_code(scripts)
             if failed:
@@ -133,6 +132,8 @@ def status_told(arguments: list[str]) -> list[str]:
 
 def tables_of(query: str) -> set[str]:
     """The words of a query that may name tables: what is quoted as text, or a comment, names none."""
+    import re  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
     bare = re.sub(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", " ", query, flags=re.S)
     return {word.lower() for word in re.findall(r"\w+", bare)}
 
@@ -199,6 +200,8 @@ def context_code(root: str, call: Call, *, is_last: bool = True) -> int:
     whole = [*command, "bazinga", *arguments]
     if is_last and os.name == "posix":
         os.execv(whole[0], whole)
+    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
     return subprocess.call(whole)
 
 
@@ -211,6 +214,9 @@ def asked(root: str, arguments: list[str], *, is_quiet: bool = True) -> tuple[in
     command = command_of_ctxrank()
     if not command:
         return 6, None, _NO_CTXRANK
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import subprocess  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
     whole = [*command, "bazinga", *(["--quiet"] if is_quiet else []), "--project-root", root, *arguments]
     done = subprocess.run(whole, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     text = done.stdout if is_quiet else done.stdout[max(done.stdout.find("{"), 0) :]
@@ -238,6 +244,10 @@ def has_ctxrank() -> bool:
 
 def command_of_ctxrank() -> list[str]:
     """The command that install noted, where it is still there, else the one on PATH; [] for none."""
+    import contextlib  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+    import shutil  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         folder = os.path.dirname(os.path.abspath(__file__))
         with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
@@ -269,6 +279,8 @@ def joined(original: Any) -> Any:
 
 def _given(**flags: Any) -> list[str]:
     """Flags with a value, as words; lists are JSON."""
+    import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
     words: list[str] = []
     for name, value in flags.items():
         if value is not None:
@@ -336,6 +348,8 @@ class _ContextMethods:
         summary: Any,
         size_bytes: Any = None,
     ) -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
         return self._answer(
             "save-context-package", session_id, group_id, package_type, file_path, producer_agent,
             json.dumps(list(consumers)), priority, summary,
@@ -353,6 +367,8 @@ class _ContextMethods:
         return code == 0
 
     def update_context_references(self, group_id: Any, session_id: Any, package_ids: Any) -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
         said = self._asked("update-context-references", group_id, session_id, json.dumps(list(package_ids)))[2]
         if said:
             print(said, file=sys.stderr)
@@ -389,6 +405,8 @@ class _ContextMethods:
         return self._answer("get-reasoning", session_id, *flags)
 
     def reasoning_timeline(self, session_id: Any, group_id: Any = None, output_format: Any = "json") -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
         answer = self._answer("reasoning-timeline", session_id, *_given(group_id=group_id, format=output_format))
         return answer if isinstance(answer, str) else json.dumps(answer, indent=2)
 
@@ -457,6 +475,8 @@ class _ContextMethods:
     def save_skill_output(
         self, session_id: Any, skill_name: Any, output_data: Any, agent_type: Any = None, group_id: Any = None
     ) -> Any:
+        import json  # noqa: PLC0415  start-up: every command of BAZINGA's runs this file
+
         flags = _given(agent=agent_type, group=group_id)
         code, answer, said = self._asked(
             "save-skill-output", session_id, skill_name, json.dumps(output_data), *flags, is_quiet=False

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 
 from ctxrank.cli.bazinga.switch.tree import (
     BUILDER_FOLDER,
@@ -273,7 +273,7 @@ def _write(path: str, content: bytes, mode: int) -> None:
 
 
 @contextlib.contextmanager
-def _said(path: str) -> Iterator[None]:
+def _said(path: str) -> Generator[None, None, None]:
     try:
         yield
     except OSError as error:
