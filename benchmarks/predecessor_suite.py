@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from machine import facts
+
 SCRIPT = ".claude/skills/bazinga-db/scripts/bazinga_db.py"
 BUILDER = ".claude/skills/prompt-builder/scripts/prompt_builder.py"
 TRIES = 7
@@ -211,6 +213,7 @@ def main() -> None:
     print(f"files that uninstall did not restore, in bytes, mode or time: {len(changed)} of {len(was)} {changed[:5]}")
     if options.out:
         raw = {
+            "machine": facts(),
             "before": {name: one._asdict() for name, one in before.items()},
             "after": {name: one._asdict() for name, one in after.items()},
             "milliseconds": {"before": times_before, "after": times_after},

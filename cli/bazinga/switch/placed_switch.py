@@ -5,7 +5,8 @@ ctxrank, in the same process, else through the command `ctxrank` that install no
 PATH.
 """
 
-# pyright: basic  its answers are JSON, and the class it extends is another program's
+# Its answers are JSON, and the class it extends is another program's.
+# pyright: basic
 
 from __future__ import annotations
 
