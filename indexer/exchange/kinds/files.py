@@ -89,4 +89,6 @@ def _why_outside(root: str, path: str) -> str:
         return "not relative to the root"
     if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
         return f"out of {root} by '..'"
+    if os.path.realpath(os.path.join(root, slashed)) == os.path.realpath(root):
+        return f"of {root} itself"
     return f"out of {root} through links"
