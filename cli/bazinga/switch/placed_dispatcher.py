@@ -11,18 +11,21 @@ from importlib import import_module
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(_HERE, "..", "..", "..", "ctxrank"))
-try:
-    _SWITCH: Any = import_module("ctxrank_switch")
-finally:
-    del sys.path[0]
+
+
+def _switch() -> Any:
+    sys.path.insert(0, os.path.join(_HERE, "..", "..", "..", "ctxrank"))
+    try:
+        return import_module("ctxrank_switch")
+    finally:
+        del sys.path[0]
 
 
 def __getattr__(name: str) -> Any:  # a name of the script that was here
     if name.startswith("__"):
         raise AttributeError(name)
-    return _SWITCH.member(_HERE, name)
+    return _switch().member(_HERE, name)
 
 
 if __name__ == "__main__":
-    sys.exit(_SWITCH.main(_HERE, sys.argv[1:]))
+    sys.exit(_switch().main(_HERE, sys.argv[1:]))

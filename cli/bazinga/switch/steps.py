@@ -25,6 +25,7 @@ from ctxrank.cli.bazinga.switch.tree import (
     require_known,
     require_project,
 )
+from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import is_dict
 
@@ -58,6 +59,7 @@ _ctxrank_hook(globals())
 """
 )
 _NEW_SUFFIX = ".ctxrank-new"
+_MAX_BYTES = 4_000_000  # of a script
 _FOLDERS = (".claude", DATABASE_FOLDER, BUILDER_FOLDER)  # in which files come and go
 
 Say = Callable[[str], None]
@@ -253,10 +255,11 @@ def _beside(name: str) -> bytes:
 
 def _content(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return read_file(path, _MAX_BYTES)
     except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:
+        raise CtxrankError(f"{path} cannot be read: {error}.", "Nothing was changed.") from error
 
 
 def _write(path: str, content: bytes, mode: int) -> None:
