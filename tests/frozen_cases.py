@@ -1085,6 +1085,8 @@ BAZINGA_SESSIONS = Family(
             "bazinga --script",
             "bazinga no-such-command",
             "bazinga --loud help",
+            "bazinga install",
+            "bazinga uninstall --dry-run",
         ),
         *once("bazinga detect-paths", "bazinga --db", "bazinga --project-root nowhere get-session S"),
         *once(

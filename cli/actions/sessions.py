@@ -1,27 +1,24 @@
 """`ctxrank session` and `ctxrank group`: what packages belong to."""
 
-import os
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
 from ctxrank.indexer.records.packages import get_package
 from ctxrank.indexer.records.sessions import Group, NewSession, Session, find_session
-from ctxrank.indexer.records.skills_config import SKILLS_CONFIG_PATH, seed_from_project
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import own_ref
-from ctxrank.indexer.store.store import Change
 
 
 def create_session(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> Reply:
     """Make a session; it keeps the project's skills configuration as it is now."""
     with call.open() as store:
-        skills, trouble = _project_skills(store.location.root)
+        skills, trouble = project_skills(store.location.root)
         try:
             rules = load_config(store).redaction_mode
         except CtxrankError:
@@ -33,32 +30,9 @@ def create_session(call: Call, name: str, project: str, mode: str, requirements:
             call.note(f"no skills are seeded: {trouble}")
         text, branch = redact(requirements, rules).text, redact(branch, rules).text
         with store.write() as change:
-            _seed(call, change, skills)
+            seed(change, skills, call.note)
             session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
     return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {shown(name)}"])
-
-
-def _project_skills(root: str) -> tuple[object, str]:
-    """What the project's skills configuration says, None if there is none; and why it cannot be used."""
-    path = os.path.join(root, SKILLS_CONFIG_PATH)
-    if not os.path.exists(path):
-        return None, ""
-    try:
-        return read_config_file(path, within=root)[0], ""
-    except CtxrankError as error:
-        return None, error.message
-
-
-def _seed(call: Call, change: Change, skills: object) -> None:
-    if skills is None:
-        return
-    try:
-        seeded = seed_from_project(change, skills)
-    except UsageError as error:
-        call.note(f"no skills are seeded from {SKILLS_CONFIG_PATH}: {error.message} {error.hint}")
-        return
-    for note in seeded.notes if seeded else ():
-        call.note(f"{SKILLS_CONFIG_PATH}: {note}")
 
 
 def list_sessions(call: Call, limit: int) -> Reply:

@@ -10,7 +10,7 @@ import sys
 from ctxrank.cli.bazinga.arguments import Declaration, Given, read
 from ctxrank.cli.bazinga.place import Place, open_or_make
 from ctxrank.cli.call import shown
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
@@ -18,16 +18,32 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.ruleset import RedactionMode
 
 
+class Kept(NamedTuple):
+    """What a call answers and says where a program asked, and not a shell."""
+
+    answers: list[object]
+    said: list[str]
+
+
 class BazingaCall:
     """A command's arguments, its store, opened when first asked for, and its answers."""
 
-    __slots__ = ("_declaration", "_store", "arguments", "is_quiet", "place")
+    __slots__ = ("_declaration", "_kept", "_store", "arguments", "is_quiet", "place")
 
-    def __init__(self, declaration: Declaration, arguments: tuple[str, ...], place: Place, *, is_quiet: bool) -> None:
+    def __init__(
+        self,
+        declaration: Declaration,
+        arguments: tuple[str, ...],
+        place: Place,
+        *,
+        is_quiet: bool,
+        kept: "Kept | None" = None,
+    ) -> None:
         self._declaration = declaration
         self.arguments = arguments
         self.place = place
         self.is_quiet = is_quiet
+        self._kept = kept
         self._store: Store | None = None
 
     def read(self) -> Given:
@@ -61,15 +77,32 @@ class BazingaCall:
 
     def done(self, text: str) -> None:
         """Say what was done, unless --quiet."""
-        if not self.is_quiet:
+        if not self.is_quiet and self._kept is None:
             print(f"✓ {shown(text)}")
 
     def complain(self, text: str) -> None:
         """Say what is wrong, always."""
-        print(f"! {shown(text)}", file=sys.stderr)
+        self.warn(f"! {shown(text)}")
+
+    def warn(self, line: str) -> None:
+        """A line on stderr, or among what is kept."""
+        if self._kept is None:
+            print(line, file=sys.stderr)
+        else:
+            self._kept.said.append(line)
+
+    def write(self, text: str) -> None:
+        """Text as it is on stdout, or the answer that is kept."""
+        if self._kept is None:
+            sys.stdout.write(text)
+        else:
+            self._kept.answers.append(text.rstrip("\n"))
 
     def answer(self, value: object) -> None:
         """Print a value as the predecessor does: indented, everything beyond ASCII escaped."""
+        if self._kept is not None:
+            self._kept.answers.append(value)
+            return
         try:
             text = json.dumps(value, indent=2, allow_nan=False)
         except ValueError:
@@ -77,6 +110,13 @@ class BazingaCall:
 
             text = json.dumps(finite(value), indent=2, allow_nan=False)
         sys.stdout.write(text + "\n")
+
+    def answer_on_one_line(self, value: object) -> None:
+        """Print a value as the predecessor does where it does not indent."""
+        if self._kept is not None:
+            self._kept.answers.append(value)
+        else:
+            print(json.dumps(value))
 
     def failed(self, message: str) -> int:
         """Answer `{success: false, error}`, with the exit code that says so."""

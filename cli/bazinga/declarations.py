@@ -206,6 +206,8 @@ _ALL = (
     _command("upkeep", "diagnose-group-ids", help="Groups whose names the predecessor's rules refuse; --fix renames."),
     _command("upkeep", "detect-paths", unknown=_IGNORED, help="Where this call looks, without making anything."),
     _command("upkeep", "help", help="The commands by family."),
+    _command("switch", "install", help="Switch the project's BAZINGA over: state stays, context moves here."),
+    _command("switch", "uninstall", help="Give the project's BAZINGA back every byte."),
     _command("block", "context-block", help="Print what an agent should know from before."),
 )  # fmt: skip
 

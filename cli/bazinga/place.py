@@ -38,6 +38,9 @@ def open_or_make(place: Place, say: Callable[[str], None]) -> Store:
     """The store, made where it is missing and its place is known. Raises CtxrankError."""
     if place.db:
         path = _absolute(place.db)
+        project = project_of_database(path)
+        if project is not None:
+            return _of_database(project, path, place)
         if not os.path.exists(path) or os.path.getsize(path) == 0:
             say(f"There is no store at {path}: an empty one is made.")
             _make_empty_file(path)
@@ -59,6 +62,9 @@ def open_existing(place: Place) -> Store:
     """The store, which must be there. Raises NoStoreError, CtxrankError."""
     if place.db:
         path = _absolute(place.db)
+        project = project_of_database(path)
+        if project is not None:
+            return _of_database(project, path, place)
         if not os.path.exists(path):
             raise NoStoreError(f"There is no store at {path}.", "Make one with 'ctxrank init'.")
         return open_file(path, place)
@@ -73,14 +79,36 @@ def open_existing(place: Place) -> Store:
     return open_project_store(folder, root=place.root)
 
 
-def open_file(path: str, place: Place) -> Store:
-    """The store in a file. Raises WrongPlaceError for a database of the predecessor itself."""
-    if os.path.isfile(path) and not _is_ours(path) and _is_predecessors(path):
+def _of_database(project: str, path: str, place: Place) -> Store:
+    """The store of the project that a database of the predecessor belongs to."""
+    try:
+        return open_project_store(project, root=place.root)
+    except NoStoreError as error:
         raise WrongPlaceError(
-            f"{path} is a database of BAZINGA, not a ctxrank store.",
-            f"Bring it in with 'ctxrank import bazinga {path}', and omit --db.",
-        )
+            f"{path} is a database of BAZINGA, and its project {project} has no ctxrank store.",
+            f"'ctxrank bazinga install --project-root {project}' makes one, and 'ctxrank import bazinga {path}' brings"
+            " it into another.",
+        ) from error
+
+
+def open_file(path: str, place: Place) -> Store:
+    """The store in a file."""
     return open_store(path, root=place.root or place.project_root or _root_beside(path))
+
+
+def project_of_database(path: str) -> str | None:
+    """The project that a database of the predecessor belongs to: PROJECT/bazinga/bazinga.db, else its own folder.
+
+    None for a file that is no such database. One of that name in a project that is still to be made is one.
+    """
+    folder = os.path.dirname(path)
+    is_usual = os.path.basename(folder) == "bazinga" and os.path.basename(path) == "bazinga.db"
+    if os.path.isfile(path) and os.path.getsize(path):
+        if _is_ours(path) or not _is_predecessors(path):
+            return None
+    elif not (is_usual and _is_project(os.path.dirname(folder))):
+        return None
+    return os.path.dirname(folder) if os.path.basename(folder) == "bazinga" else folder
 
 
 def project_folder() -> str | None:

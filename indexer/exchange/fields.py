@@ -18,6 +18,18 @@ MAX_NUMBER = 2**53 - 1  # what every JSON parser can hold
 _SHOWN_CHARS = 60
 
 
+class WrittenObject(dict[str, object]):
+    """A JSON object that keeps the text that says it."""
+
+    written = ""
+
+
+class WrittenList(list[object]):
+    """A JSON list that keeps the text that says it."""
+
+    written = ""
+
+
 class Fields:
     """One object. A field that is null counts as missing; fields that no caller reads are ignored."""
 
@@ -175,6 +187,8 @@ class Fields:
 
 
 def _dumped(value: object, empty: str) -> str:
+    if isinstance(value, WrittenObject | WrittenList):
+        return value.written
     return empty if value is None else json.dumps(value, ensure_ascii=False)
 
 

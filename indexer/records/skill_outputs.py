@@ -79,7 +79,7 @@ def save_skill_output(
 
     texts = IncomingTexts(mode)
     skill = texts.word(skill_name(skill))
-    value = _canonical_json(output, skill)
+    value = _checked_json(output, skill)
     clean = texts.json(value, empty="null")
     # Half a character pair is no secret, and is replaced in any mode.
     is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(value, empty="null")
@@ -115,8 +115,8 @@ def skill_name(text: str) -> str:
     return name
 
 
-def _canonical_json(text: str, skill: str) -> str:
-    """The same value as we write JSON. Raises UsageError, which says where the text stops being JSON."""
+def _checked_json(text: str, skill: str) -> str:
+    """The text, which is JSON. Raises UsageError, which says where it stops being JSON."""
     import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
     if len(text) > MAX_OUTPUT_CHARS:
@@ -127,7 +127,8 @@ def _canonical_json(text: str, skill: str) -> str:
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant)
         # A number such as 1e999 is read as infinite, which no JSON can say.
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return text
     except json.JSONDecodeError as error:
         where = f"{error.msg} at line {error.lineno}, column {error.colno}"
         raise _no_json(skill, "it is empty" if not text.strip() else where) from error

@@ -45,16 +45,23 @@ class IncomingTexts:
     def json(self, text: str, *, empty: str) -> str:
         """JSON with its strings redacted; `empty` for no text. A text that is no JSON becomes a string.
 
+        Where nothing of it is redacted it stays as it was written, byte for byte.
+
         Each string alone, because there a line break is one and not an escape; then the whole, because a
         name says of its value that it is a secret.
         """
         if not text.strip():
             return empty
         try:
-            dumped = json.dumps(self._redacted(json.loads(text)), ensure_ascii=False)
+            value: object = json.loads(text, object_pairs_hook=_distinct)
+            clean = self._redacted(value)
+            dumped = json.dumps(clean, ensure_ascii=False)
         except (ValueError, RecursionError):
             return self._string(text)
         whole = self.text(dumped)
+        # A name that is said twice has a value that the parsed one does not show.
+        if whole == dumped and clean == value and not _has_twins(value) and self.text(text) == text:
+            return text
         try:
             json.loads(whole)
         except ValueError:  # a secret that reached over a quote: better no structure than the secret
@@ -63,7 +70,7 @@ class IncomingTexts:
 
     def json_list(self, text: str) -> str:
         """A JSON list with its strings redacted; what is not a list becomes the one item of it."""
-        clean = self.json(text, empty="[]")
+        clean = self.json(text, empty="[]").strip()
         return clean if clean.startswith("[") else "[]" if clean == "null" else f"[{clean}]"
 
     def _string(self, text: str) -> str:
@@ -77,6 +84,23 @@ class IncomingTexts:
         if is_dict(value):
             return {self.text(str(key)): self._redacted(item) for key, item in _pairs(value)}
         return finite(value)  # 1e999 is read as an infinite number, which no JSON can say
+
+
+class _Twins(dict[str, object]):
+    """An object of which a name is said more than once; the last value counts."""
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _Twins(found)
+
+
+def _has_twins(value: object) -> bool:
+    if isinstance(value, _Twins):
+        return True
+    if is_list(value):
+        return any(map(_has_twins, _items(value)))
+    return is_dict(value) and any(_has_twins(item) for _, item in _pairs(value))
 
 
 def _items(value: object) -> list[object]:

@@ -3,21 +3,25 @@
 An orchestrator that called it for the context alone changes the call's beginning and nothing else.
 """
 
-import sys
+import os
+from math import ceil
 
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall
-from ctxrank.cli.bazinga.place import open_existing
+from ctxrank.cli.bazinga.place import open_existing, project_folder
 from ctxrank.cli.bazinga.records.context_block import (
     DEFAULT_MODEL,
     MAX_PACKAGES,
     MODELS,
+    OPENING,
     context_budget,
     render,
 )
 from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
-from ctxrank.indexer.light_typing import TYPE_CHECKING, is_dict
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import find_group, find_session, is_session_wide
+from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.tokens import cautious_tokens
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble
 from ctxrank.ranking.context.assembly.receipt import Delivery, record_delivery
 from ctxrank.ranking.context.assembly.request import AssembleRequest
@@ -25,6 +29,7 @@ from ctxrank.ranking.context.assembly.request import AssembleRequest
 if TYPE_CHECKING:
     from ctxrank.cli.bazinga.records.context_block import ContextBlock
     from ctxrank.indexer.store.store import Store
+    from ctxrank.ranking.context.assembly.request import IncludedError, IncludedPackage, IncludedReasoning
 
 AGENTS = (
     "developer", "senior_software_engineer", "qa_expert", "tech_lead", "project_manager", "investigator",
@@ -32,43 +37,108 @@ AGENTS = (
 )  # fmt: skip
 READ = (
     "--agent-type", "--session-id", "--group-id", "--task-title", "--task-requirements", "--model", "--iteration",
-    "--db", "--project-root", "--params-file",
+    "--db", "--project-root", "--params-file", "--output-file",
 )  # fmt: skip
 # The rest of a prompt, which this block is not.
 IGNORED = (
     "--branch", "--mode", "--testing-mode", "--qa-feedback", "--tl-feedback", "--investigation-findings",
-    "--prior-handoff-file", "--pm-state", "--resume-context", "--feature-dir", "--speckit-context", "--output-file",
+    "--prior-handoff-file", "--pm-state", "--resume-context", "--feature-dir", "--speckit-context",
 )  # fmt: skip
 SWITCHES = ("--allow-no-db", "--speckit-mode", "--json-output", "--debug")
 
 
+class Answer(NamedTuple):
+    """What a call answers: the block, why there is none, what it shows."""
+
+    text: str = ""
+    error: str = ""
+    packages: "tuple[IncludedPackage, ...]" = ()
+    reasoning: "tuple[IncludedReasoning, ...]" = ()
+    errors: "tuple[IncludedError, ...]" = ()
+    root: str = ""
+
+
 def context_block(call: BazingaCall) -> int:
-    """Print what an agent should know from before; nothing where there is nothing, and whatever breaks."""
+    """Print what an agent should know from before, or why nothing is; 0 whatever breaks."""
     if call.arguments[:1] in (("--help",), ("-h",)):
-        print(f"ctxrank bazinga context-block\n\nRead: {', '.join(READ)}\nTaken and ignored: {', '.join(IGNORED)}")
+        call.write(
+            f"ctxrank bazinga context-block\n\nRead: {', '.join(READ)}, --json-output\n"
+            f"Taken and ignored: {', '.join(IGNORED)}\n"
+        )
         return 0
+    values: dict[str, str] = {}
     try:
         values = _values(call)
-        agent, session = _needed(values)
-    except UsageError as error:
-        print(f"context-block: error: {error.message} {error.hint}".rstrip(), file=sys.stderr)
-        return 2
-    if agent == "project_manager":
-        return 0
-    try:
-        with _open(call, values) as store:
-            sys.stdout.write(_block(store, agent, session, values))
-        return 0
+        answer = _answer(call, values)
     except NoStoreError as error:
-        if "--allow-no-db" in values:
-            print(f"WARNING: Database not found: {error.message}", file=sys.stderr)
-            return 0
-        print(f"ERROR: Database not found: {error.message} {error.hint}", file=sys.stderr)
-        return 1
+        level = "WARNING" if "--allow-no-db" in values else "ERROR"
+        call.warn(f"{level}: Database not found: {error.message} {error.hint}".rstrip())
+        answer = Answer(error=f"Database not found: {error.message} {error.hint}".rstrip())
     except Exception as error:  # a spawn depends on it: it goes on without the block
-        reason = error.message if isinstance(error, CtxrankError) else f"{type(error).__name__}: {error}"
-        print(f"WARNING: no context: {reason}", file=sys.stderr)
-        return 0
+        reason = f"{error.message} {error.hint}".rstrip() if isinstance(error, CtxrankError) else _named(error)
+        call.warn(f"WARNING: no context: {reason}")
+        answer = Answer(error=reason)
+    _leave(call, values, answer)
+    return 0
+
+
+def _named(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _answer(call: BazingaCall, values: dict[str, str]) -> Answer:
+    """The block of one agent. Raises CtxrankError."""
+    agent, session = _needed(values)
+    if agent == "project_manager":
+        return Answer(f"{OPENING}\nA project manager is given no context.\n")
+    with _open(call, values) as store:
+        shown = _block(call, store, agent, session, values)
+        text = shown.text or (
+            f"{OPENING}\nNothing is known from before for {one_line(agent)} in the session {one_line(session)}.\n"
+        )
+        return Answer(text, "", shown.packages, shown.reasoning, shown.errors, store.location.root)
+
+
+def _leave(call: BazingaCall, values: dict[str, str], answer: Answer) -> None:
+    """Write the file that is asked for, then the block, or what is to be said of it as JSON."""
+    text = answer.text or f"{OPENING}\nThere is no context from before: {one_line(answer.error)}\n"
+    path: str | None = None
+    error = answer.error
+    if values.get("--output-file"):
+        path = os.path.abspath(os.path.join(_root_of(call, values, answer), values["--output-file"]))
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            call.warn(f"PROMPT_FILE={one_line(path)}")
+        except (OSError, ValueError) as problem:
+            error = f"{path} cannot be written: {problem}"
+            call.warn(f"WARNING: {one_line(error)}")
+            path = None
+    if "--json-output" not in values:
+        call.write(text)
+        return
+    call.answer(
+        {
+            "success": not error,
+            "context": text,
+            "prompt_file": path,
+            "tokens_estimate": ceil(cautious_tokens(text)),
+            "lines": len(text.splitlines()),
+            "packages": [
+                {"id": package.id, "file_path": package.path, "priority": package.priority}
+                for package in answer.packages
+            ],
+            "reasoning": [entry.id for entry in answer.reasoning],
+            "errors": [entry.id for entry in answer.errors],
+            "error": error or None,
+        }
+    )
+
+
+def _root_of(call: BazingaCall, values: dict[str, str], answer: Answer) -> str:
+    named = values.get("--project-root") or call.place.project_root
+    return answer.root or named or project_folder() or os.getcwd()
 
 
 def _values(call: BazingaCall) -> dict[str, str]:
@@ -89,7 +159,7 @@ def _values(call: BazingaCall) -> dict[str, str]:
                 at += 1
             given[name] = value
         else:
-            raise UsageError(f"unrecognized argument {arguments[at - 1]!a}.", f"Flags are {', '.join(READ)}.")
+            call.warn(f"WARNING: the unknown argument {one_line(arguments[at - 1])} is ignored.")
     path = given.get("--params-file")
     return given if path is None else {**_params(path), **given}
 
@@ -137,36 +207,36 @@ def _open(call: BazingaCall, values: dict[str, str]) -> "Store":
     return open_existing(place)
 
 
-def _block(store: "Store", agent: str, session: str, values: dict[str, str]) -> str:
+def _block(call: BazingaCall, store: "Store", agent: str, session: str, values: dict[str, str]) -> "ContextBlock":
     store.primary.set_busy_timeout(LOCK_WAIT_MS)
     model = values.get("--model") or DEFAULT_MODEL
     if model not in MODELS:
-        print(f"WARNING: the model {model!a} is not {', '.join(MODELS)}: {DEFAULT_MODEL}.", file=sys.stderr)
+        call.warn(f"WARNING: the model {model!a} is not {', '.join(MODELS)}: {DEFAULT_MODEL}.")
         model = DEFAULT_MODEL
     request = AssembleRequest(
         session, agent, group=values.get("--group-id"), task=_task(values), model=model,
-        iteration=_iteration(values), limit=MAX_PACKAGES, detail="summary", is_marking=False, is_explained=False,
+        iteration=_iteration(call, values), limit=MAX_PACKAGES, detail="summary", is_marking=False, is_explained=False,
     )  # fmt: skip
     assembly = assemble(store, request)
     for note in assembly.notes:
-        print(f"WARNING: {note}", file=sys.stderr)
+        call.warn(f"WARNING: {note}")
     shown = render(assembly, context_budget(agent, model))
     if shown.packages or shown.reasoning:
         note = _record(store, request, shown)
         if note:
-            print(f"WARNING: {note}", file=sys.stderr)
-    return shown.text
+            call.warn(f"WARNING: {note}")
+    return shown
 
 
 def _task(values: dict[str, str]) -> str:
     return "\n".join(filter(None, (values.get("--task-title"), values.get("--task-requirements"))))
 
 
-def _iteration(values: dict[str, str]) -> int:
+def _iteration(call: BazingaCall, values: dict[str, str]) -> int:
     try:
         return max(whole_number(values.get("--iteration") or "0", "--iteration"), 0)
     except UsageError as error:
-        print(f"WARNING: {error.message} It is taken to be 0.", file=sys.stderr)
+        call.warn(f"WARNING: {error.message} It is taken to be 0.")
         return 0
 
 

@@ -1,7 +1,6 @@
 """The predecessor's commands for context packages and who was given them."""
 
 import os
-import sys
 
 from ctxrank.cli.bazinga.arguments import group_name, json_list, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
@@ -23,7 +22,7 @@ def save_context_package(call: BazingaCall) -> int:
     """Save a package whose file lies, or will lie, among the session's artifacts."""
     given = call.read()
     session, group, type_, path, producer, consumers_json, priority, summary = given.positionals
-    consumers = _consumers(consumers_json)
+    consumers = _consumers(call, consumers_json)
     if consumers is None:
         return 1
     new = NewPackage(
@@ -45,15 +44,15 @@ def save_context_package(call: BazingaCall) -> int:
     return 0
 
 
-def _consumers(text: str) -> tuple[str, ...] | None:
+def _consumers(call: BazingaCall, text: str) -> tuple[str, ...] | None:
     """The agents in a JSON array; None where it is none, which was said in the predecessor's two lines."""
     try:
         items = json_list(text, "consumers")
         if not all(isinstance(item, str) and item for item in items):
             raise UsageError("All consumer elements must be non-empty strings")
     except UsageError as error:
-        print(f"ERROR: Invalid consumers_json argument: {error.message}", file=sys.stderr)
-        print('Expected: JSON array of agent types, e.g., ["developer", "qa_expert"]', file=sys.stderr)
+        call.warn(f"ERROR: Invalid consumers_json argument: {error.message}")
+        call.warn('Expected: JSON array of agent types, e.g., ["developer", "qa_expert"]')
         return None
     consumers = tuple(str(item) for item in items if str(item).strip())
     if not consumers:
@@ -79,7 +78,7 @@ def get_context_packages(call: BazingaCall) -> int:
     text = given.optional(3)
     limit = _DEFAULT_LIMIT if text is None else whole_number(text, "limit")
     if not 1 <= limit <= _MAX_LIMIT:
-        print(f"ERROR: limit must be between 1 and {_MAX_LIMIT} (got {limit})", file=sys.stderr)
+        call.warn(f"ERROR: limit must be between 1 and {_MAX_LIMIT} (got {limit})")
         return 1
     call.answer(objects(pending_packages(call.store.primary, given[0], given[1], fold_agent(given[2]), limit=limit)))
     return 0
@@ -110,8 +109,8 @@ def update_context_references(call: BazingaCall) -> int:
         if not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
             raise UsageError("package_ids must be a JSON array of integers")
     except UsageError as error:
-        print(f"ERROR: Invalid package_ids argument: {error.message}", file=sys.stderr)
-        print("Expected: JSON array of integers, e.g., [1, 3, 5]", file=sys.stderr)
+        call.warn(f"ERROR: Invalid package_ids argument: {error.message}")
+        call.warn("Expected: JSON array of integers, e.g., [1, 3, 5]")
         return 1
     ids = tuple(whole_number(str(item), "package_ids") for item in items)
     strange = set_references(call.store, given[1], given[0], ids)

@@ -82,7 +82,7 @@ def get_reasoning(call: BazingaCall) -> int:
     if format_ == "json":
         call.answer([_entry_json(entry) for entry in entries])
     else:
-        print(_summary(entries))
+        call.write(_summary(entries) + "\n")
     return 0
 
 
@@ -155,7 +155,7 @@ def reasoning_timeline(call: BazingaCall) -> int:
         call.store.primary, given[0], group=group, session_wide_only=_is_global(group), oldest_first=True
     )
     if format_ == "markdown":
-        print(_timeline(entries))
+        call.write(_timeline(entries) + "\n")
         return 0
     shown: list[dict[str, object]] = []
     for entry in entries:

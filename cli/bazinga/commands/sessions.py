@@ -1,8 +1,8 @@
 """The predecessor's commands for sessions and task groups."""
 
 import json
-import sys
 
+from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.cli.bazinga.arguments import whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.commands.events import tokens_by
@@ -33,9 +33,13 @@ def create_session(call: BazingaCall) -> int:
         name, project, mode, requirements=texts.text(requirements),
         initial_branch=texts.line(given.text("--initial_branch") or "main"), metadata=metadata,
     )  # fmt: skip
+    skills, trouble = project_skills(call.store.location.root)
+    if trouble:
+        call.complain(f"no skills are seeded: {trouble}")
     with call.store.write() as change:
         is_new = not has_session(change.connection, name)
         if is_new:
+            seed(change, skills, call.complain)
             create(change, new)
     session = _session(call, name)
     assert session is not None, "it was there before, or was just made"
@@ -68,7 +72,7 @@ def get_session(call: BazingaCall) -> int:
     given = call.read()
     session = _session(call, given[0])
     if session is None:
-        print(json.dumps({"success": False, "error": f"Session not found: {given[0]}"}, indent=2), file=sys.stderr)
+        call.warn(json.dumps({"success": False, "error": f"Session not found: {given[0]}"}, indent=2))
         return 1
     call.answer(session)
     return 0

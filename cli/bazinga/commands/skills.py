@@ -1,7 +1,6 @@
 """The predecessor's commands for skill outputs."""
 
 import json
-import sys
 
 from ctxrank.cli.bazinga.arguments import group_name
 from ctxrank.cli.bazinga.call import BazingaCall, text_moment
@@ -30,19 +29,19 @@ def save_skill_output(call: BazingaCall) -> int:
             call.store, given[0], given[1], given[2], agent=agent, group=group, mode=call.mode, check_agent=False
         )
     except (UsageError, NotFoundError) as error:
-        return _failed(error.message)
+        return _failed(call, error.message)
     for_whom = f" for {agent}" if agent else ""
     call.done(f"Saved {saved.skill} output{for_whom} (iteration {saved.iteration})")
     if saved.is_redacted:
         call.complain("Warning: the output was redacted.")
     if not call.is_quiet:
-        print(json.dumps({"iteration": saved.iteration}))
+        call.answer_on_one_line({"iteration": saved.iteration})
     return 0
 
 
-def _failed(message: str) -> int:
+def _failed(call: BazingaCall, message: str) -> int:
     """Here the predecessor's JSON error is on stderr."""
-    print(json.dumps({"success": False, "error": message}, indent=2), file=sys.stderr)
+    call.warn(json.dumps({"success": False, "error": message}, indent=2))
     return 1
 
 
@@ -51,7 +50,7 @@ def get_skill_output(call: BazingaCall) -> int:
     try:
         given = call.read()
     except UsageError as error:
-        return _failed(error.message)
+        return _failed(call, error.message)
     latest = latest_skill_output(call.store.primary, given[0], given[1], agent=given.text("--agent"))
     call.answer(None if latest is None else json.loads(latest.output))
     return 0
@@ -65,7 +64,7 @@ def get_skill_output_all(call: BazingaCall) -> int:
     try:
         given = call.read()
     except UsageError as error:
-        return _failed(error.message)
+        return _failed(call, error.message)
     found = list_skill_outputs(call.store.primary, given[0], given[1], agent=given.text("--agent"))
     call.answer([_output_json(output) for output in found])
     return 0
@@ -89,7 +88,7 @@ def check_skill_evidence(call: BazingaCall) -> int:
         if minutes < 1:
             raise UsageError(f"--since must be a positive integer, got {minutes}")
     except UsageError as error:
-        return _failed(error.message)
+        return _failed(call, error.message)
     wanted = [skill.strip() for skill in given[1].split(",") if skill.strip()]
     found: tuple[str, ...] = ()
     if wanted:

@@ -145,7 +145,7 @@ def detect_paths(call: BazingaCall) -> int:
 
 def help(call: BazingaCall) -> int:
     """The commands by family."""
-    sys.stdout.write(_HELP)
+    call.write(_HELP)
     return 0
 
 
@@ -208,6 +208,10 @@ Upkeep
   diagnose-group-ids [--fix]
   detect-paths
   help
+
+The whole of BAZINGA
+  install [--project-root DIR] [--dry-run]         its scripts ask ctxrank for context; state stays where it is
+  uninstall [--project-root DIR] [--dry-run]       every byte back
 
 A group of '' is the whole session.
 """

@@ -29,7 +29,7 @@ _SKILLS_CONFIG_MAX_BYTES = 1_000_000
 # The order of the report.
 _KINDS = (
     "session", "group", "package", "consumer", "supersession", "delivery", "reference", "reasoning", "error",
-    "strategy", "skill", "setting",
+    "strategy", "skill", "event", "setting",
 )  # fmt: skip
 
 
@@ -64,6 +64,9 @@ def import_bazinga(
     report = records.finish(schema=source.schema)
     if source.lost:
         report = report._replace(is_complete=False, notes=(*source.lost, *report.notes))
+    if source.left_out:
+        note = f"left out, as there is nothing like it here: {', '.join(source.left_out)}."
+        report = report._replace(notes=(*report.notes, note))
     return report._replace(counts={kind: report.counts[kind] for kind in _KINDS if kind in report.counts})
 
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from ctxrank.cli.bazinga.database.tables import Tables, Value
+from ctxrank.cli.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
-from ctxrank.indexer.exchange.fields import MAX_NUMBER
+from ctxrank.indexer.exchange.fields import MAX_NUMBER, WrittenList, WrittenObject
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.records import packages, sessions, strategies
@@ -51,6 +52,7 @@ def read_lines(tables: Tables) -> Iterator[Line]:
         ("error", _by_age(_errors(tables))),
         ("strategy", _by_age(_strategies(tables))),
         ("skill", _by_age(_skills(tables))),
+        ("event", _by_age(_events(tables))),
     )
     number = 0
     for record, rows in kinds:
@@ -78,7 +80,8 @@ def _sessions(tables: Tables) -> Iterator[_Row]:
                 "name": _text(name), "project": _project(about),
                 "mode": mode if mode in sessions.MODES else "simple",
                 "status": status if status in sessions.SESSION_STATUSES else "active",
-                "requirements": _text(requirements), "initial_branch": _text(branch) or "main", "metadata": about,
+                "requirements": _text(requirements), "initial_branch": _text(branch) or "main",
+                "metadata": _verbatim(metadata),
                 "created_at": _iso(created_at), "ended_at": _iso(_moment(ended)),
             },
         )  # fmt: skip
@@ -203,7 +206,7 @@ def _reasoning(tables: Tables) -> Iterator[_Row]:
             {
                 "id": number, "session": _text(session), "group": _name(group), "agent": _text(agent),
                 "agent_name": _text(name), "iteration": _count(iteration), "phase": _name(phase),
-                "confidence": _name(confidence), "content": _text(content), "references": _json(refs),
+                "confidence": _name(confidence), "content": _text(content), "references": _verbatim(refs),
                 "redacted": bool(redacted), "created_at": _iso(created_at),
             },
         )  # fmt: skip
@@ -276,10 +279,56 @@ def _skills(tables: Tables) -> Iterator[_Row]:
             created_at,
             {
                 "id": number, "session": _text(session), "group": _name(group), "agent": _text(agent),
-                "skill": _text(skill), "iteration": _count(iteration, default=1), "output": _json(output, empty=""),
+                "skill": _text(skill), "iteration": _count(iteration, default=1), "output": _verbatim(output, empty=""),
                 "created_at": _iso(created_at),
             },
         )  # fmt: skip
+
+
+def _events(tables: Tables) -> Iterator[_Row]:
+    """Events, and what agents used, which is an event here."""
+    if "event_subtype" in tables.columns("orchestration_logs"):
+        columns = (
+            "id INTEGER, session_id TEXT, group_id TEXT, event_subtype TEXT, event_payload TEXT, idempotency_key TEXT,"
+            " timestamp TEXT"
+        )
+        for row in tables.rows("orchestration_logs", columns, "WHERE log_type = 'event'"):
+            number, session, group, subtype, payload, key, created = row
+            created_at = _moment(created)
+            yield _Row(
+                _text(number),
+                created_at,
+                {
+                    "id": number, "session": _text(session), "group": _name(group), "subtype": _text(subtype),
+                    "payload": _verbatim(payload), "idempotency_key": _name(key), "created_at": _iso(created_at),
+                },
+            )  # fmt: skip
+    columns = "id INTEGER, session_id TEXT, agent_type TEXT, agent_id TEXT, tokens_estimated INTEGER, timestamp TEXT"
+    for number, session, agent, name, tokens, created in tables.rows(TOKEN_USAGE, columns):
+        created_at = _moment(created)
+        used = {"agent_type": _text(agent), "agent_id": _name(name), "tokens_estimated": _count(tokens)}
+        yield _Row(
+            f"{TOKEN_USAGE} {number}",
+            created_at,
+            {
+                # Numbered apart: both tables begin at 1.
+                "id": -(number or 0) if isinstance(number, int) else 0, "session": _text(session), "group": None,
+                "subtype": TOKEN_USAGE, "payload": used, "idempotency_key": None, "created_at": _iso(created_at),
+            },
+        )  # fmt: skip
+
+
+def left_out(tables: Tables) -> Iterator[str]:
+    """What is not brought in, kind by kind, with its count."""
+    if "log_type" in tables.columns("orchestration_logs"):
+        known = "log_type IN ('reasoning', 'event')"
+        count = tables.count("orchestration_logs", f"WHERE log_type IS NULL OR NOT {known}")
+        if count:
+            yield f"{count} of orchestration_logs that are neither reasoning nor events"
+    for table in tables.others():
+        count = tables.count(table)
+        if count:
+            yield f"{count} of {table}"
 
 
 def _moment(*values: Value) -> int | None:
@@ -312,6 +361,20 @@ def _json(text: Value, empty: object = None) -> object:
     except (ValueError, RecursionError):
         return _text(text)
     return value
+
+
+def _verbatim(text: Value, empty: object = None) -> object:
+    """The same; an object or a list keeps the text that says it."""
+    value = _json(text, empty)
+    kept: WrittenObject | WrittenList
+    if is_dict(value):
+        kept = WrittenObject({str(key): item for key, item in value.items()})
+    elif is_list(value):
+        kept = WrittenList(value)
+    else:
+        return value
+    kept.written = _text(text)
+    return kept
 
 
 def _text(value: Value) -> str:

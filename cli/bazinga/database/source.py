@@ -11,8 +11,9 @@ import shutil
 
 import apsw
 
-from ctxrank.cli.bazinga.database.lines import read_lines
-from ctxrank.cli.bazinga.database.tables import HINT, Tables
+from ctxrank.cli.bazinga.database.lines import left_out, read_lines
+from ctxrank.cli.bazinga.database.tables import HINT, READ, Tables
+from ctxrank.cli.bazinga.records.views import TOKEN_USAGE
 from ctxrank.indexer.care.sqlite_salvage.foreign_tables import copy_foreign_tables
 from ctxrank.indexer.exceptions import DamagedError, UsageError
 from ctxrank.indexer.exchange.lines import Line
@@ -22,20 +23,19 @@ from ctxrank.indexer.store.connection import file_uri, snapshot, translate
 _MAX_TRIES = 3
 
 
-# What the tables of `lines.py` are called, and the one that says which schema they are of.
-_TABLES = (
-    "schema_version", "sessions", "task_groups", "context_packages", "context_package_consumers", "consumption_scope",
-    "orchestration_logs", "error_patterns", "strategies", "skill_outputs",
-)  # fmt: skip
 _WAL_HEADER_BYTES = 32
 
 
 class Predecessor(NamedTuple):
-    """Everything in a database that can come in; `lost` says what could not be read of a damaged one."""
+    """Everything in a database that can come in.
+
+    `lost` says what could not be read of a damaged one, `left_out` what ctxrank keeps no records of.
+    """
 
     schema: int
     lines: tuple[Line, ...]
     lost: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class DamagedSourceError(DamagedError):
@@ -83,7 +83,7 @@ def read_damaged(path: str, folder: str) -> Predecessor:
         raise UsageError(f"There is no file {path}.", HINT)
     new = os.path.join(folder, "salvaged.db")
     os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-    tables = copy_foreign_tables(_with_log(path, folder), new, _TABLES)
+    tables = copy_foreign_tables(_with_log(path, folder), new, READ)
     try:
         read = _read(new, "immutable=1", 0, is_whole=False)
     except DamagedError as error:
@@ -93,7 +93,9 @@ def read_damaged(path: str, folder: str) -> Predecessor:
         for table in tables
         if table.lost or not table.is_count_known
     ]
-    lost += [f"{name}: nothing was read" for name in _TABLES if name not in {table.name for table in tables}]
+    lost += [
+        f"{name}: nothing was read" for name in READ if name not in {TOKEN_USAGE, *(table.name for table in tables)}
+    ]
     return read._replace(lost=tuple(lost))
 
 
@@ -141,6 +143,7 @@ def _read(path: str, query: str, busy_ms: int, *, is_whole: bool = True) -> Pred
         connection.pragma("cell_size_check", True)
         with snapshot(connection):
             tables = Tables(connection, path)
-            return Predecessor(tables.checked_schema(is_whole=is_whole), tuple(read_lines(tables)))
+            schema = tables.checked_schema(is_whole=is_whole)
+            return Predecessor(schema, tuple(read_lines(tables)), (), tuple(left_out(tables)))
     finally:
         connection.close()

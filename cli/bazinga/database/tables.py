@@ -16,6 +16,11 @@ Value = str | int | float | None
 
 OLDEST_SCHEMA = 6  # the first that has packages
 NEWEST_SCHEMA = 19
+# What is brought in, and which schema it is of.
+READ = (
+    "schema_version", "sessions", "task_groups", "context_packages", "context_package_consumers", "consumption_scope",
+    "orchestration_logs", "error_patterns", "strategies", "skill_outputs", "token_usage",
+)  # fmt: skip
 # A row takes this much at least, and some rows are read twice; the rest is room.
 _LEAST_ROW_BYTES = 4
 _MAX_GROWTH = 8
@@ -66,6 +71,16 @@ class Tables:
         """The columns a table has, with their declared types; none for a table that is not there."""
         rows = self._connection.execute(f"PRAGMA table_info({table})")
         return {str(row[1]): str(row[2]).upper() for row in rows}
+
+    def others(self) -> tuple[str, ...]:
+        """The tables that nothing is read of, by name."""
+        return tuple(sorted(name for name in self._tables if name not in READ and not name.startswith("sqlite_")))
+
+    def count(self, table: str, where: str = "") -> int:
+        """How many rows a table has; nothing of them is read."""
+        quoted = '"' + table.replace('"', '""') + '"'
+        row = self._connection.execute(f"SELECT count(*) FROM {quoted} NOT INDEXED {where}").fetchone()
+        return int(row[0]) if row else 0
 
     def rows(self, table: str, columns: str, where: str = "") -> Iterator[tuple[Value, ...]]:
         """The columns, each `name TYPE`, of every row; NULL for those that are missing in this schema."""

@@ -11,7 +11,7 @@ errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import one_line
-from ctxrank.ranking.context.assembly.block import quoted_line
+from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedError, IncludedPackage, IncludedReasoning
 from ctxrank.ranking.context.prices import Prices
 
@@ -38,7 +38,8 @@ _OTHER_SHARE = 0.20
 _FIRST_ROUND = ("packages", "reasoning", "errors")
 _LATER_ROUNDS = ("packages", "packages", "reasoning", "errors")
 
-_OPENING = "## Context from Prior Work\n"
+OPENING = "## Context from Prior Work\n"
+_HEAD = f"{OPENING}\n{REFERENCE_LINE}"
 _HEADINGS = {
     "packages": "### Relevant Context\n",
     "reasoning": "### Prior Agent Reasoning\n",
@@ -52,6 +53,7 @@ class ContextBlock(NamedTuple):
     text: str
     packages: tuple[IncludedPackage, ...]
     reasoning: tuple[IncludedReasoning, ...]
+    errors: tuple[IncludedError, ...] = ()
 
 
 def context_budget(agent: str, model: str) -> int:
@@ -69,18 +71,18 @@ def render(assembly: Assembly, limit: int) -> ContextBlock:
     taken = _fitting(texts, limit)
     if not any(taken.values()):
         return ContextBlock("", (), ())
-    parts = [_OPENING]
+    parts = [_HEAD]
     for kind, items in texts.items():
         if taken[kind]:
             parts += [_HEADINGS[kind], *items[: taken[kind]]]
     packages, reasoning = assembly.packages[: taken["packages"]], assembly.reasoning[: taken["reasoning"]]
-    return ContextBlock("\n".join(parts), packages, reasoning)
+    return ContextBlock("\n".join(parts), packages, reasoning, assembly.errors[: taken["errors"]])
 
 
 def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
     """How many of each class fit. What does not fit ends its class and leaves the room to the others."""
     price = Prices(1.0)
-    used = price.of(_OPENING)
+    used = price.of(_HEAD)
     taken = dict.fromkeys(texts, 0)
     open_classes = {kind for kind, items in texts.items() if items}
     turn: tuple[str, ...] = _FIRST_ROUND
@@ -101,7 +103,7 @@ def _fitting(texts: dict[str, list[str]], limit: int) -> dict[str, int]:
 
 def _package(package: IncludedPackage) -> str:
     label = f" ({one_line(package.label)})" if package.label else ""
-    title = f"**[{package.priority.upper()}]** {one_line(package.path)}{label}\n"
+    title = f"**[{package.priority.upper()}]** {one_line(package.path)} (id {package.id}){label}\n"
     return f"{title}> {_cut(quoted_line(package.summary), MAX_SUMMARY_CHARS)}\n"
 
 

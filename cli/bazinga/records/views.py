@@ -7,7 +7,10 @@ A view's text ends in its FROM and JOINs, so that a reader adds a WHERE in our n
 ties. `select` runs any SELECT of the caller, on a connection that cannot do anything else.
 """
 
+import contextlib
+import re
 import time
+from collections.abc import Generator
 
 import apsw
 
@@ -133,6 +136,37 @@ VIEWS = {
           JOIN main.sessions AS s ON s.id = v.session_id""",
 }
 
+# Planned there and never made, and read by its documents: what they were to hold is here.
+VIEWS["agent_reasoning"] = f"""
+        SELECT r.id, s.name AS session_id, coalesce(g.name, 'global') AS group_id, r.agent AS agent_type,
+               nullif(r.agent_name, '') AS agent_id, r.iteration, r.phase, r.content, r.confidence,
+               nullif(r.refs, '[]') AS references_json, r.redacted, {_moment("r.created_at", "created_at")}
+          FROM main.reasoning AS r
+          JOIN main.sessions AS s ON s.id = r.session_id
+          LEFT JOIN main.groups AS g ON g.id = r.group_id"""
+VIEWS["configuration"] = """
+        SELECT 'skills_config' AS key, c.value, NULL AS updated_at
+          FROM main.settings AS c
+         WHERE c.key = (SELECT k.key FROM main.settings AS k
+                         WHERE k.key IN ('skills_config', 'imported_skills_config')
+                         ORDER BY k.key = 'skills_config' DESC LIMIT 1)"""
+
+# In which order the rows of a table were made there.
+_MADE = {
+    "sessions": "s.id",
+    "task_groups": "g.id",
+    "context_packages": "p.id",
+    "context_package_consumers": "c.id",
+    "consumption_scope": "d.delivered_at, d.package_id",
+    "error_patterns": "e.id",
+    "strategies": "t.id",
+    "orchestration_logs": "3, 8, 1",
+    "skill_outputs": "o.id",
+    TOKEN_USAGE: "v.id",
+    "agent_reasoning": "r.id",
+    "configuration": "key",
+}
+
 _TABLES = f"It may read and nothing else; tables are {', '.join(VIEWS)}."
 
 
@@ -169,9 +203,11 @@ def select(store: Store, query: str) -> Rows:
     heap_bytes = apsw.hard_heap_limit(_MAX_HEAP_BYTES)
     try:
         connection.pragma("temp_store", 2)  # in memory, which is limited: a sort fills no disk
-        _make_views(connection)
-        _lock_down(connection)
-        return _selected(connection, query)
+        with _explained():
+            _limit(connection)
+            _make_views(connection, query)
+            _lock_down(connection)
+            return _selected(connection, query)
     finally:
         apsw.hard_heap_limit(heap_bytes)
         if is_own:
@@ -195,19 +231,28 @@ def _add_scope_id(connection: apsw.Connection) -> None:
     connection.create_scalar_function("scope_id", _scope_id_of_row, 5, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
 
 
-def _make_views(connection: apsw.Connection) -> None:
+def _make_views(connection: apsw.Connection, query: str) -> None:
+    """The tables as views; where the query asks for row numbers, which no view has, as tables of their rows."""
     _add_scope_id(connection)
+    words = set(re.findall(r"\w+", query.lower()))
     for name, text in VIEWS.items():
-        connection.execute(f"CREATE TEMP VIEW {name} AS {text}")
+        if name in words and words & {"rowid", "oid", "_rowid_"}:
+            connection.execute(f"CREATE TEMP TABLE {name} AS {text} ORDER BY {_MADE[name]}")
+        else:
+            connection.execute(f"CREATE TEMP VIEW {name} AS {text}")
+
+
+def _limit(connection: apsw.Connection) -> None:
+    """No value that is too large, and no endless run."""
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+    deadline = time.monotonic() + MAX_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCKS)
 
 
 def _lock_down(connection: apsw.Connection) -> None:
-    """From here on nothing but reading: no attached files, no settings, no extensions, no endless run."""
+    """From here on nothing but reading: no attached files, no settings, no extensions."""
     connection.pragma("query_only", True)
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     connection.set_authorizer(_authorize)
-    deadline = time.monotonic() + MAX_SECONDS
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCKS)
 
 
 def _authorize(action: int, first: str | None, second: str | None, _schema: str | None, _view: str | None) -> int:
@@ -233,15 +278,22 @@ def _selected(connection: apsw.Connection, query: str) -> Rows:
     columns: tuple[str, ...] = ()
     found: list[tuple[Value, ...]] = []
     size = 0
+    for row in cursor.execute(query):
+        columns = columns or _columns(cursor)
+        size += sum(map(_json_chars, row)) + sum(map(len, columns))
+        if len(found) == MAX_ROWS or (size > MAX_ANSWER_CHARS and found):
+            return Rows(columns, tuple(found), is_cut=True)
+        if size > MAX_ANSWER_CHARS:
+            raise UsageError("A row of the answer is too large to be shown.", "Name the columns you need.")
+        found.append(row)
+    return Rows(columns, tuple(found))
+
+
+@contextlib.contextmanager
+def _explained() -> Generator[None, None, None]:
+    """What SQLite refuses, said as what the caller can do about it. Raises UsageError."""
     try:
-        for row in cursor.execute(query):
-            columns = columns or _columns(cursor)
-            size += sum(map(_json_chars, row)) + sum(map(len, columns))
-            if len(found) == MAX_ROWS or (size > MAX_ANSWER_CHARS and found):
-                return Rows(columns, tuple(found), is_cut=True)
-            if size > MAX_ANSWER_CHARS:
-                raise UsageError("A row of the answer is too large to be shown.", "Name the columns you need.")
-            found.append(row)
+        yield
     except apsw.ExecTraceAbort as error:
         raise UsageError("Only one statement at a time is allowed.", "Give one SELECT.") from error
     except apsw.InterruptError as error:
@@ -252,7 +304,6 @@ def _selected(connection: apsw.Connection, query: str) -> Rows:
         raise UsageError(f"The query is refused: {error}.", _TABLES) from error
     except (apsw.SQLError, apsw.TooBigError, apsw.MismatchError) as error:
         raise UsageError(f"SQLite refuses the query: {error}.", _TABLES) from error
-    return Rows(columns, tuple(found))
 
 
 def _json_chars(value: Value) -> int:

@@ -1,5 +1,6 @@
 """The files that imported records point to: read and prepared outside of any transaction, and counted."""
 
+import os
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
 
@@ -8,6 +9,7 @@ from ctxrank.indexer.exchange.run import ImportRun
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path
 from ctxrank.indexer.files.read import FileText, read_text_file
+from ctxrank.indexer.text.lines import is_one_line
 
 # Packages that share a file are mostly neighbours.
 _FILES_REMEMBERED = 32
@@ -30,7 +32,7 @@ class Files:
         self._root = run.store.location.root
         self._remembered: OrderedDict[str, artifacts.PreparedFile | None] = OrderedDict()
         self._unreadable: dict[str, str] = {}
-        self._outside = 0
+        self._outside: Counter[str] = Counter()
 
     def find(self, path: str) -> tuple[str, artifacts.PreparedFile | None]:
         """The path as it is stored, and the file if there is one inside the root that has a text."""
@@ -40,7 +42,7 @@ class Files:
         try:
             inside = contained_path(self._root, path)
         except UsageError:
-            self._outside += 1
+            self._outside[_why_outside(self._root, path)] += 1
             return self._run.texts.line(path), None
         shown = self._run.texts.line(inside)
         if shown != inside:
@@ -57,8 +59,8 @@ class Files:
 
     def notes(self) -> Iterator[str]:
         """What a person should know about files that were not indexed."""
-        if self._outside:
-            yield f"{self._outside} paths lead out of {self._root} through links: imported without their files."
+        for why, count in sorted(self._outside.items()):
+            yield f"{count} {'path' if count == 1 else 'paths'} {why}: imported without their files."
         if self.kept:
             yield f"{len(self.kept)} files are known here by the same path: what this store has of them stays."
         for reason, count in sorted(Counter(self._unreadable.values()).items()):
@@ -74,3 +76,19 @@ class Files:
         else:
             self._unreadable[path] = read.reason
         return None
+
+
+def _why_outside(root: str, path: str) -> str:
+    """Why a path names no file below the root, which is known of it."""
+    slashed = path.replace("\\", "/")
+    if not path.strip():
+        return "empty"
+    if not is_one_line(path):
+        return "of characters that no path here has"
+    if slashed.startswith("/") or os.path.isabs(path) or slashed[1:3] == ":/":
+        return "not relative to the root"
+    if os.path.normpath(slashed).split("/")[0] in (os.pardir, os.curdir):
+        return f"out of {root} by '..'"
+    if os.path.realpath(os.path.join(root, slashed)) == os.path.realpath(root):
+        return f"of {root} itself"
+    return f"out of {root} through links"

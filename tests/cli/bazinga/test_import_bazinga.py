@@ -540,3 +540,58 @@ def test_documents_get_exact_counts_without_a_change_of_the_feed(store: Store) -
     assert (backfill_counts(store), backfill_counts(store)) == (documents, 0)
     assert rows(store, "SELECT DISTINCT token_counter FROM documents") == [(ENCODING,)]
     assert rows(store, "SELECT seq FROM store") == feed
+
+
+def test_events_and_token_counts_come_in_as_events(store: Store, db: PredecessorDb) -> None:
+    db.add_session()
+    payload = '{"verdict":"ACCEPT",  "n":[1,2]}'
+    db.insert(
+        "orchestration_logs", session_id=SESSION, agent_type="system", content="Event", log_type="event",
+        event_subtype="validator_verdict", event_payload=payload, idempotency_key="k1", timestamp="2025-12-01 12:00:00",
+    )  # fmt: skip
+    db.execute(
+        "CREATE TABLE token_usage (id INTEGER PRIMARY KEY, session_id TEXT, timestamp TEXT, agent_type TEXT,"
+        " agent_id TEXT, tokens_estimated INTEGER)"
+    )
+    db.insert("token_usage", session_id=SESSION, agent_type="developer", agent_id="d1", tokens_estimated=1200)
+    assert new_counts(store, db)["event"] == 2
+    assert rows(store, "SELECT subtype, payload, idempotency_key FROM events WHERE subtype <> 'token_usage'") == [
+        ("validator_verdict", payload, "k1")
+    ]
+    (used,) = rows(store, "SELECT payload FROM events WHERE subtype = 'token_usage'")
+    assert json.loads(str(used[0])) == {"agent_type": "developer", "agent_id": "d1", "tokens_estimated": 1200}
+    assert import_bazinga(store, db.path).is_noop
+
+
+def test_what_is_left_out_is_counted_table_by_table(store: Store, db: PredecessorDb) -> None:
+    db.add_session()
+    for _ in range(2):
+        db.insert("orchestration_logs", session_id=SESSION, agent_type="developer", content="Just talk.")
+    db.execute("CREATE TABLE state_snapshots (id INTEGER PRIMARY KEY, state_data TEXT)")
+    db.insert("state_snapshots", state_data="{}")
+    (note,) = [note for note in import_bazinga(store, db.path).notes if note.startswith("left out")]
+    assert "2 of orchestration_logs that are neither reasoning nor events" in note and "1 of state_snapshots" in note
+
+
+def test_json_comes_in_byte_for_byte(store: Store, db: PredecessorDb) -> None:
+    text = '{"b":1,  "a":[ 1,2.50 ], "c":"\\u00e9"}'
+    db.add_session(metadata=text)
+    db.add_skill_output(text)
+    import_bazinga(store, db.path)
+    assert rows(store, "SELECT metadata FROM sessions") == [(text,)]
+    assert rows(store, "SELECT output FROM skill_outputs") == [(text,)]
+    twice = '{"password": "hunter2xx", "password": "b"}'
+    db.add_skill_output(twice)
+    import_bazinga(store, db.path)
+    assert not rows(store, "SELECT 1 FROM skill_outputs WHERE output LIKE '%hunter2xx%'")
+
+
+def test_a_path_that_names_no_file_below_the_root_is_noted_with_its_reason(store: Store, db: PredecessorDb) -> None:
+    db.add_session()
+    root = Path(store.location.root)
+    (root / "out").symlink_to("/")
+    (root / "home").symlink_to(root)
+    for number, path in enumerate(("out/etc/hosts", "home", "out/etc/passwd"), 1):
+        db.add_package(number, file_path=path)
+    notes = " ".join(import_bazinga(store, db.path).notes)
+    assert f"2 paths out of {root} through links" in notes and f"1 path of {root} itself" in notes

@@ -1,5 +1,6 @@
 """Raw queries over the predecessor's tables, and what looks after a store: they read, and break nothing."""
 
+import json
 import subprocess
 import sys
 import time
@@ -11,6 +12,8 @@ from tables import each_row
 
 from ctxrank.cli.bazinga.records import views
 from ctxrank.cli.bazinga.records.views import VIEWS
+from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.records.skills_config import skill_levels
 
 
 @pytest.fixture
@@ -26,6 +29,8 @@ def test_every_table_has_the_columns_it_had(project: Project) -> None:
     project.json("save-reasoning", SESSION, "AUTH", "developer", "approach", "x")
     project.bazinga("save-skill-output", SESSION, "lint-check", "1")
     project.bazinga("log-tokens", SESSION, "developer", "1")
+    (project.folder / "bazinga" / "skills_config.json").write_text('{"developer": {"lint-check": "mandatory"}}')
+    project.json("create-session", "S2", "simple", "x")
     columns = {table: list(project.json("query", f"SELECT * FROM {table}")[0]) for table in VIEWS}
     assert columns["consumption_scope"] == [
         "scope_id", "session_id", "group_id", "agent_type", "iteration", "package_id", "consumed_at",
@@ -37,6 +42,49 @@ def test_every_table_has_the_columns_it_had(project: Project) -> None:
     ]  # fmt: skip
     assert columns["error_patterns"][:4] == ["pattern_hash", "project_id", "signature_json", "solution"]
     assert set(columns["context_packages"]) >= {"package_type", "file_path", "producer_agent", "supersedes_id", "scope"}
+
+
+def test_what_its_documents_query_and_it_never_made_is_a_view(project: Project) -> None:
+    (project.folder / "bazinga" / "skills_config.json").write_text('{"developer": {"lint-check": "mandatory"}}')
+    project.json("create-session", "S2", "simple", "x")
+    project.json("save-reasoning", SESSION, "AUTH", "developer", "decisions", "Lock the row")
+    query = "SELECT phase, content, agent_type FROM agent_reasoning WHERE session_id = '%s' AND group_id = 'AUTH'"
+    assert project.json("query", query % SESSION) == [
+        {"phase": "decisions", "content": "Lock the row", "agent_type": "developer"}
+    ]
+    (row,) = project.json("query", "SELECT value FROM configuration WHERE key = 'skills_config'")
+    assert json.loads(row["value"])["developer"] == {"lint-check": "mandatory"}
+    assert len(project.json("query", "SELECT key FROM configuration")) == 1
+
+
+def test_a_session_seeds_the_checklist_of_its_project(project: Project) -> None:
+    (project.folder / "bazinga" / "skills_config.json").write_text('{"developer": {"lint-check": "mandatory"}}')
+    project.json("create-session", "S2", "simple", "x")
+    with project.store() as store:
+        session = find_session(store.primary, "S2")
+        assert skill_levels(store.primary, "developer", session=session).mandatory == ("lint-check",)
+
+
+def test_a_table_has_row_numbers_in_the_order_of_its_rows(project: Project) -> None:
+    for number in range(3):
+        project.json("save-strategy", "shop", "general", f"insight {number}")
+        project.package(f"{number}.md")
+    query = "SELECT insight FROM strategies ORDER BY rowid DESC"
+    assert [row["insight"] for row in project.json("query", query)] == ["insight 2", "insight 1", "insight 0"]
+    for table in VIEWS:
+        assert isinstance(project.json("query", f"SELECT * FROM {table} ORDER BY rowid LIMIT 1"), list)
+    assert next(iter(project.json("query", "SELECT * FROM context_packages ORDER BY rowid")[0])) == "id"
+
+
+def test_json_comes_back_in_the_words_that_said_it(project: Project) -> None:
+    text = '{"b":1,  "a":[1,2 ,3], "c": "\\u00e9"}'
+    project.bazinga("save-skill-output", SESSION, "lint-check", text)
+    assert project.json("query", "SELECT output_data FROM skill_outputs") == [{"output_data": text}]
+    project.json("save-event", SESSION, "verdict", text)
+    (event,) = project.json("query", "SELECT event_payload FROM orchestration_logs WHERE log_type = 'event'")
+    assert event["event_payload"] == text
+    made = project.json("create-session", "S2", "simple", "x", "--metadata", text)
+    assert made["metadata"] == text
 
 
 def test_the_assemblers_own_queries_run_as_they_are_written(project: Project) -> None:

@@ -18,6 +18,7 @@ STARTERS = {
     "cli/actions/errors/passthrough.py": "the command that a user gives `error run`",
     "cli/actions/upkeep/crowd.py": "itself, for `doctor --stress`",
     "cli/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
+    "cli/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
     "indexer/files/git.py": "git, which is not shown what a checkout configures",
 }

@@ -1,0 +1,1 @@
+"""A checkout of the predecessor switched over to this store, and back: `bazinga install` and `bazinga uninstall`."""
