@@ -8,13 +8,21 @@ stands nowhere in the redacted text (`all copies`), or less often than before (`
 """
 
 import argparse
+import json
 import math
+import re
+import sys
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from go_literals import tables
+sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tests"))
+
+from go_literals import calls, lists, tables
+from labels import PLACES
+from matching import python_pattern
 
 from ctxrank.indexer.redaction.engine import redact
 
@@ -65,7 +73,66 @@ def _bits(text: str) -> float:
     return -sum(count * math.log2(count / len(text)) for count in counts)
 
 
-SETS: dict[str, Callable[[Path], Iterator[Label]]] = {"trufflehog": trufflehog}
+def gitleaks(folder: Path) -> Iterator[Label]:
+    """What its rules are tried on: whole texts, and values behind a name, in the places where names stand."""
+    rules = tomllib.loads((folder / "config" / "gitleaks.toml").read_text(encoding="utf-8"))["rules"]
+    patterns = {rule["id"]: re.compile(python_pattern(rule["regex"])) for rule in rules if "regex" in rule}
+    places = [PLACES[name] for name in _PLACES]
+    for path in sorted(folder.glob("cmd/generate/config/rules/*.go")):
+        source = path.read_text(encoding="utf-8")
+        for function in source.split("\nfunc ")[1:]:
+            rule = re.search(r'RuleID:\s*"([^"]+)"', function)
+            pattern = patterns.get(rule[1]) if rule else None
+            whole = "package x\nfunc " + function
+            for name in ("GenerateSampleSecrets", "GenerateSampleSecret"):
+                for given in calls(whole, name):
+                    if len(given) == 2:
+                        for place in places:
+                            yield Label(path.name, _placed(place, f"{given[0]}_token", given[1]), given[1])
+            for text in lists(whole, "tps"):
+                match = pattern.search(text) if pattern else None
+                if match:
+                    secret = next((group for group in match.groups() if group), match[0])
+                    yield Label(path.name, text, secret)
+
+
+_PLACES = ("json", "python", "ini", "env", "yaml", "yaml_quoted", "csharp", "go", "rocket", "xml", "terraform", "dict")
+
+
+def _placed(place: str, name: str, value: str) -> str:
+    pascal = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+    return place.format(
+        value=value,
+        name=name,
+        camel=pascal[:1].lower() + pascal[1:],
+        pascal=pascal,
+        upper=name.upper(),
+        kebab=name.replace("_", "-"),
+        dotted=name.replace("_", "."),
+        title=name.title().replace("_", "-"),
+    )
+
+
+def credsweeper(folder: Path) -> Iterator[Label]:
+    """What it finds in its samples, each a file: the values that stand in the file as they were found."""
+    texts: dict[str, str] = {}
+    for found in json.loads((folder / "tests" / "data" / "output.json").read_text(encoding="utf-8")):
+        for line in found["line_data_list"]:
+            path = line["path"]
+            if path not in texts and (folder / path).is_file():
+                texts[path] = (folder / path).read_text(encoding="utf-8", errors="replace")
+            if path in texts and line["value"] in texts[path] and found["rule"] not in _NO_SECRETS:
+                yield Label(f"{path} {found['rule']}", texts[path], line["value"])
+
+
+# What it reports and what by itself opens nothing: names of users, hosts and buckets, numbers that are used once.
+_NO_SECRETS = ("UUID", "Salt", "Nonce", "AWS S3 Bucket", "Firebase Domain", "Tencent WeChat API App ID")
+
+SETS: dict[str, Callable[[Path], Iterator[Label]]] = {
+    "gitleaks": gitleaks,
+    "credsweeper": credsweeper,
+    "trufflehog": trufflehog,
+}
 
 
 def main() -> None:

@@ -6,9 +6,12 @@ An expression counts if it is made of literals, names of such, `+`, and a few fu
 any other is left out and counted.
 """
 
+import random
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from matching import sample
 
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"
@@ -20,6 +23,11 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "'": "'", "a"
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.)")
 _VERB = re.compile(r"%(?:%|[-+#0 ]*\d*(?:\.\d+)?[a-zA-Z])")
 _MOST_NAMES_DEEP = 20
+# What gitleaks calls its alphabets.
+_ALPHABETS = {
+    "Numeric": "[0-9]", "Hex": "[a-f0-9]", "AlphaNumeric": "[a-z0-9]", "AlphaNumericExtendedShort": "[a-z0-9_-]",
+    "AlphaNumericExtended": "[a-z0-9=_-]", "AlphaNumericExtendedLong": "[a-z0-9/=_+-]",
+}  # fmt: skip
 
 
 class Case(NamedTuple):
@@ -65,7 +73,7 @@ class Source:
             more, at = self._operand(self._skip_lines(following + 1), depth)
             text += more
 
-    def values(self, at: int) -> tuple[list[str], int, int]:
+    def values(self, at: int, depth: int = 0) -> tuple[list[str], int, int]:
         """The strings of a list up to its closing bracket, where that is, and how many of them are not known."""
         found: list[str] = []
         unknown = 0
@@ -77,7 +85,7 @@ class Source:
                 at += 1
                 continue
             try:
-                text, following = self.value(at)
+                text, following = self.value(at, depth)
                 if self.tokens[self._skip_lines(following)].text not in (",", "}", ")"):
                     raise _NotKnownError
                 found.append(text)
@@ -116,9 +124,9 @@ class Source:
         if kind != "name":
             raise _NotKnownError
         if self.tokens[at + 1].text == "." and self.tokens[at + 3].text == "(":
-            return self._call(f"{text}.{self.tokens[at + 2].text}", at + 4)
+            return self._call(f"{text}.{self.tokens[at + 2].text}", at + 4, depth + 1)
         if self.tokens[at + 1].text == "(":
-            return self._call(text, at + 2)
+            return self._call(text, at + 2, depth + 1)
         if self.tokens[at + 1].text in (".", "["):
             raise _NotKnownError
         places = self._given.get(text, [])
@@ -130,8 +138,8 @@ class Source:
                 continue
         raise _NotKnownError
 
-    def _call(self, function: str, at: int) -> tuple[str, int]:
-        given, end, unknown = self.values(at)
+    def _call(self, function: str, at: int, depth: int) -> tuple[str, int]:
+        given, end, unknown = self.values(at, depth)
         if unknown or not given:
             raise _NotKnownError
         if function == "fmt.Sprintf":
@@ -143,6 +151,10 @@ class Source:
             return change[function.rpartition(".")[2]](given[0]), end
         if function == "strings.ReplaceAll":
             return given[0].replace(given[1], given[2]), end
+        if function == "secrets.NewSecret":
+            return sample(given[0], random.Random(given[0])), end
+        if function.removeprefix("utils.") in _ALPHABETS:
+            return f"{_ALPHABETS[function.removeprefix('utils.')]}{{{given[0]}}}", end
         raise _NotKnownError
 
     def _skip_lines(self, at: int) -> int:
@@ -169,6 +181,31 @@ def tables(text: str) -> Iterator[Case]:
             if given is not None and wanted and not unknown:
                 yield Case(given, tuple(wanted))
             given = None
+
+
+def calls(text: str, function: str) -> Iterator[list[str]]:
+    """What each call of a function is given, where that is known."""
+    source = Source(text)
+    for at in range(len(source.tokens) - 2):
+        if source.tokens[at].text == function and source.tokens[at + 1].text == "(":
+            try:
+                given, _, unknown = source.values(at + 2)
+            except IndexError:
+                continue
+            if not unknown:
+                yield given
+
+
+def lists(text: str, name: str) -> Iterator[str]:
+    """The strings of each list that a name is given, and of those that are appended to it."""
+    source = Source(text)
+    tokens = source.tokens
+    for at in range(len(tokens) - 6):
+        words = [token.text for token in tokens[at : at + 6]]
+        if words[0] == name and words[1] in (":=", "=") and words[2:6] == ["[", "]", "string", "{"]:
+            yield from source.values(at + 6)[0]
+        elif words[:3] == [name, "=", "append"]:
+            yield from source.values(at + 6)[0]
 
 
 def _unescaped(text: str) -> str:
