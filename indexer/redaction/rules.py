@@ -11,6 +11,7 @@ with nothing behind it that could fail.
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.credential_formats import TOKENS
+from ctxrank.indexer.redaction.credential_marks import MARKS
 from ctxrank.indexer.redaction.guards import CODE, STAND_IN
 
 
@@ -50,6 +51,8 @@ _SEPARATOR = (
 _USER = (
     r"(?!\[REDACTED)[^\s\"'`<>\\/:@]{0,128}+:(?!\d{1,5}[/?#,])(?!\$[{(]|\$(?-i:[A-Z_])|[{(\[]|%[({]|[*]{2}|redacted@)"
 )
+# user:password@host, as it is written to say how such a URL is made.
+_NO_USER = r"(?!(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token)@)"
 _URL_PASSWORD = r"[^\s\"'`<>\\/]{1,256}@"
 _HOST = r"(?=[\w\[.%-])"
 _SLASHES = r":(?:\\?/){2}"
@@ -59,13 +62,19 @@ _PEM_BODY = r"[^-\"]{0,20000}+(?:-(?!----)[^-\"]{0,20000}+){0,200}+"
 _PEM_LINES = r"(?:(?:\s|\\[nr]){0,4}+[a-z0-9+/=]{40,100}+){1,1000}+"
 
 
-def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule]:
-    """A key block, and one that was cut off before its end."""
+# A block whose lines are strings or comments of a program: what stands between two lines is no letter.
+_PEM_BETWEEN = r"(?:[\s\"'`+,.;*#/>|(){}\[\]-]|\\{1,4}[nrt]?){0,40}+"
+_PEM_STRINGS = rf"(?:{_PEM_BETWEEN}(?:version|comment|proc-type|dek-info):[^\n\"']{{0,80}}){{0,4}}(?:{_PEM_BETWEEN}[a-z0-9+/=]{{20,100}}+){{2,1000}}+"
+
+
+def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule, Rule]:
+    """A key block, one that was cut off before its end, and one in pieces."""
     begin = rf"(?i)-----begin{kind}-----"
     end = r"(?:-----end[ a-z0-9_-]{0,60}key(?: block)?|(?<=key)|(?<=key block))-----"
     return (
         Rule(name, ("-----begin",), rf"{begin}{_PEM_BODY}{end}", label),
         Rule(name, ("-----begin",), rf"{begin}{_PEM_LINES}", label),
+        Rule(name, ("-----begin",), rf"{begin}{_PEM_STRINGS}(?:{_PEM_BETWEEN}[a-z0-9+/=]{{1,19}}+)?(?:{_PEM_BETWEEN}-?{end})?", label),
     )
 
 
@@ -97,7 +106,7 @@ _PLACES: tuple[Rule, ...] = (
         "curl-auth-user",
         tuple(f"{space}{flag}" for space in " \t\n\r" for flag in ("-u", "--user")),
         # What closes a JSON string is no open quote, and no escape is cut in two.
-        r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$\{?[A-Z_]|[{<])"
+        r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$[{(]?!?[A-Za-z_]|[{<])"
         r"(?:(?<=[\"'])(?![,:}\]\s])[^:\"'\\\n]{1,200}+:[^\"'\\\n]{1,200}+(?=\\{0,3}[\"'])"
         r"|(?<![\"'])[\w$@.-]{1,200}+:(?!/)[^\s\"'\\|;&]{1,200}+(?=[\s\"'\\|;&]|\Z))",
         ("curl", "http", "wget"),
@@ -200,14 +209,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "database-url",
         ("mongodb", "postgres", "mysql", "redis", "amqp"),
-        rf"(?i)(?P<head>(?:mongodb|postgres(?:ql)?|mysql|rediss?|amqps?)(?:\+[\w.-]{{1,20}})?{_SLASHES}){_USER}"
+        rf"(?i)(?P<head>(?:mongodb|postgres(?:ql)?|mysql|rediss?|amqps?)(?:\+[\w.-]{{1,20}})?{_SLASHES}){_NO_USER}{_USER}"
         rf"(?:{_URL_PASSWORD}{_HOST}|[^\s\"'`<>\\@]{{1,256}}@{_HOST})",
         "[REDACTED]@",
     ),
     Rule(
         "url-credentials",
         ("://", ":\\/\\/"),
-        rf"(?i)(?P<head>{_SLASHES}){_USER}{_URL_PASSWORD}{_HOST}",
+        rf"(?i)(?P<head>{_SLASHES}){_NO_USER}{_USER}{_URL_PASSWORD}{_HOST}",
         "[REDACTED]@",
     ),
     Rule(
@@ -238,7 +247,7 @@ FORMAT_RULES: tuple[Rule, ...] = (
             token.least_entropy,
             (),
         )
-        for token in TOKENS
+        for token in (*TOKENS, *MARKS)
     ),
     *_PLACES,
 )
