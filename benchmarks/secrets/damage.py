@@ -58,7 +58,7 @@ def main() -> None:
         for (source, text), after in zip(found, clean, strict=True):
             if after.rules:
                 count += 1
-                changes.append(f"{kind}\t{source}\t{{",".join(after.rules)}\t{_difference(text, after.text)}\n")
+                changes.append(f"{kind}\t{source}\t{','.join(after.rules)}\t{_difference(text, after.text)}\n")
         whole += len(found)
         damaged += count
         speed = sum(len(text) for _, text in found) / 1e6 / seconds if seconds else 0.0

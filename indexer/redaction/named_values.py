@@ -81,7 +81,9 @@ _LINK = (
     r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>>\s{0,40}+)"
     # get("name") or "value"
     r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?)(?=[\"']))"
-    rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)){_OPEN_QUOTE}"
+    rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
+    # token - value, token -> value, (token) value
+    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|–|—|→|\|)[ \t]{{1,3}}|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
 
 
@@ -132,7 +134,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
-    is_prose = bool(link["flag"]) and not _is_flag(text, place)
+    is_prose = bool(link["dash"]) or (bool(link["flag"]) and not _is_flag(text, place))
     is_password = word == "secret" or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(text, place, link["word"]):
         return None
