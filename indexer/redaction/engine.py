@@ -21,9 +21,13 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.copies import find_copies, value_of
 from ctxrank.indexer.redaction.guards import compiled, entropy, is_dense
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
+from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
+from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
+from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
+from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
-from ctxrank.indexer.redaction.named_values import find_named
+from ctxrank.indexer.redaction.named_values import find_named, places_of_names
 from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -241,19 +245,24 @@ def _around(labels: _Spans, size: int) -> _Spans:
 def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _Claims) -> None:
     if not places:
         return
-    named = find_named(text, _merged(places, NAME_ANCHORS))
+    named = find_named(text, places_of_names(text, places))
     for value in named:
-        if value.label.strip("\\\"'") == "REDACTED":
-            claims.add(*value[:2], value.label, value.rule)
+        if value.label.strip("\\\"'") == "REDACTED" and not value.is_weak:
+            claims.add(value.start, value.end, value.label, value.rule)
     _claim_rules(RULES, text, lower, places, claims)
+    for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
+        claims.add(start, end, KEY_LABEL, KEY_RULE)
     for value in named:
-        claims.add(value.start, value.end, value.label, value.rule)
+        if not value.is_weak:
+            claims.add(value.start, value.end, value.label, value.rule)
     _claim_rules(FORMAT_RULES, text, lower, places, claims)
     for vendor in [vendor for vendor in vendors() if vendor in places]:
         for secret in find_vendor_values(text, vendor, places[vendor]):
             claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
     for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
         claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
+    for value in named:
+        claims.add(value.start, value.end, value.label, value.rule)
 
 
 def _claim_rules(rules: tuple[Rule, ...], text: str, lower: str, places: dict[str, list[int]], claims: _Claims) -> None:

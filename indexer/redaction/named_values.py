@@ -7,6 +7,7 @@ its value. The value counts unless it is a stand-in or code, and a key or a toke
 """
 
 import re
+from itertools import chain
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.guards import (
@@ -31,6 +32,7 @@ class NamedValue(NamedTuple):
     end: int
     rule: str
     label: str
+    is_weak: bool = False  # so that any other rule that sees it gives it a better name
 
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
@@ -47,12 +49,12 @@ _PASSWORD_ABROAD = (
 )  # fmt: skip
 # Words that say little by themselves: the value behind one must look random.
 _WEAK = ("key", "auth", "bearer", "api", "login", "sid")
-ANCHORS: tuple[str, ...] = (
+STRONG_ANCHORS: tuple[str, ...] = (
     *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
     *_PASSWORD_ABROAD,
-    *_WEAK,
     *(f"{word}{joint}key" for word in _KEY_OF for joint in ("", "_", "-", ".", " ")),
 )
+ANCHORS = (*STRONG_ANCHORS, *_WEAK)
 
 _WORD = (
     # As bad spellers have it, too: pswd, paswword.
@@ -85,6 +87,20 @@ _LINK = (
     # token - value, token -> value, (token) value
     rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|–|—|→|\|)[ \t]{{1,3}}|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
+
+
+def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
+    """Where names may stand, in order. Keywords, authors and monkeys are left out at once: code is full of them."""
+    lists = [found for anchor in STRONG_ANCHORS if (found := places.get(anchor))]
+    for word in _WEAK:
+        if found := places.get(word):
+            size = len(word)
+            lists.append([
+                place for place in found
+                if not text[place + size : place + size + 1].isalnum()
+                and not (text[place].islower() and text[place - 1 : place].isalpha())
+            ])  # fmt: skip
+    return sorted(chain.from_iterable(lists))
 
 
 def find_named(text: str, places: list[int]) -> list[NamedValue]:
@@ -134,6 +150,8 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
+    if link["weak"] and compiled(r"(?i)token|secret|password|key").search(link["tail"]):
+        return None  # found by that word
     is_prose = bool(link["dash"]) or (bool(link["flag"]) and not _is_flag(text, place))
     is_password = word == "secret" or word.startswith(_PASSWORDS)
     if word in _PARTS_OF_WORDS and _is_in_a_word(text, place, link["word"]):
@@ -171,7 +189,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     rule, label = _named(word, before, link["tail"])
     if not quote and not link["element"] and link["kq"]:
         label = f"{link['kq']}{label}{link['kq']}"
-    return NamedValue(start, end, rule, label)
+    return NamedValue(start, end, rule, label, is_prose or bool(link["weak"]))
 
 
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)

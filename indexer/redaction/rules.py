@@ -62,19 +62,13 @@ _PEM_BODY = r"[^-\"]{0,20000}+(?:-(?!----)[^-\"]{0,20000}+){0,200}+"
 _PEM_LINES = r"(?:(?:\s|\\[nr]){0,4}+[a-z0-9+/=]{40,100}+){1,1000}+"
 
 
-# A block whose lines are strings or comments of a program: what stands between two lines is no letter.
-_PEM_BETWEEN = r"(?:[\s\"'`+,.;*#/>|(){}\[\]-]|\\{1,4}[nrt]?){0,40}+"
-_PEM_STRINGS = rf"(?:{_PEM_BETWEEN}(?:version|comment|proc-type|dek-info):[^\n\"']{{0,80}}){{0,4}}(?:{_PEM_BETWEEN}[a-z0-9+/=]{{20,100}}+){{2,1000}}+"
-
-
-def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule, Rule]:
-    """A key block, one that was cut off before its end, and one in pieces."""
+def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule]:
+    """A key block, and one that was cut off before its end."""
     begin = rf"(?i)-----begin{kind}-----"
     end = r"(?:-----end[ a-z0-9_-]{0,60}key(?: block)?|(?<=key)|(?<=key block))-----"
     return (
         Rule(name, ("-----begin",), rf"{begin}{_PEM_BODY}{end}", label),
         Rule(name, ("-----begin",), rf"{begin}{_PEM_LINES}", label),
-        Rule(name, ("-----begin",), rf"{begin}{_PEM_STRINGS}(?:{_PEM_BETWEEN}[a-z0-9+/=]{{1,19}}+)?(?:{_PEM_BETWEEN}-?{end})?", label),
     )
 
 
