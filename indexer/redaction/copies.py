@@ -19,7 +19,7 @@ _LEAST_ENTROPY = 2.5  # bits for each character: eight of which two are the same
 # A longer one is found within a word, too.
 _LONG = 20
 # A value that nothing parts from the next is copied with what parts it: JSON would lose it.
-_PARTED = r"[\s\"'`\\<>{}\[\],]|(?i:redacted)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z"
+_PARTED = r"[\s\"'`\\<>{}\[\],]|(?i:redacted)|\A-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z"
 # Of a user and a password only the second one is secret.
 _PAIR_RULES = ("database-url", "url-credentials", "curl-auth-user")
 

@@ -158,7 +158,10 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if is_version(text, start):
         return None
-    if is_stand_in(text, start) and not (link["element"] and compiled(_ENCRYPTED).match(text, start)):
+    rule, label = _named(word, before, link["tail"])
+    if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
+        return NamedValue(start, encrypted.end(), rule, label)
+    if is_stand_in(text, start):
         return None
     if link["element"]:
         body = r"[^<\s\"]"
@@ -186,15 +189,14 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     end = match.end() if whole is None else whole.end()
     if link["element"] and compiled(r"\s{0,40}</").match(text, end) is None:
         return None
-    rule, label = _named(word, before, link["tail"])
     if not quote and not link["element"] and link["kq"]:
         label = f"{link['kq']}{label}{link['kq']}"
     return NamedValue(start, end, rule, label, is_prose or bool(link["weak"]))
 
 
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
-# What Jenkins writes instead of a secret: it can be decrypted by who has the rest of its folder.
-_ENCRYPTED = r"\{[A-Za-z0-9+/=]{20,}+\}"
+# What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
+_ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
 _NOT_A_PASS = r"(?i).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask)\Z"
