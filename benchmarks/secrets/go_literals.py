@@ -50,9 +50,7 @@ class Source:
     """A file of Go, in tokens, with what its names are given."""
 
     def __init__(self, text: str) -> None:
-        self.tokens = [
-            _Token(match.lastgroup, match[0]) for match in _TOKEN.finditer(text) if match.lastgroup
-        ]
+        self.tokens = [_Token(match.lastgroup, match[0]) for match in _TOKEN.finditer(text) if match.lastgroup]
         self._given: dict[str, list[int]] = {}
         for at, token in enumerate(self.tokens[:-1]):
             if token.kind != "name":
@@ -176,7 +174,12 @@ def tables(text: str) -> Iterator[Case]:
                 given = source.value(at + 2)[0]
             except (_NotKnownError, IndexError):
                 given = None
-        elif tokens[at].text == "want" and [token.text for token in tokens[at + 2 : at + 6]] == ["[", "]", "string", "{"]:
+        elif tokens[at].text == "want" and [token.text for token in tokens[at + 2 : at + 6]] == [
+            "[",
+            "]",
+            "string",
+            "{",
+        ]:
             wanted, _, unknown = source.values(at + 6)
             if given is not None and wanted and not unknown:
                 yield Case(given, tuple(wanted))
@@ -202,9 +205,11 @@ def lists(text: str, name: str) -> Iterator[str]:
     tokens = source.tokens
     for at in range(len(tokens) - 6):
         words = [token.text for token in tokens[at : at + 6]]
-        if words[0] == name and words[1] in (":=", "=") and words[2:6] == ["[", "]", "string", "{"]:
-            yield from source.values(at + 6)[0]
-        elif words[:3] == [name, "=", "append"]:
+        if (words[0] == name and words[1] in (":=", "=") and words[2:6] == ["[", "]", "string", "{"]) or words[:3] == [
+            name,
+            "=",
+            "append",
+        ]:
             yield from source.values(at + 6)[0]
 
 

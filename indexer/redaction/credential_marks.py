@@ -119,6 +119,16 @@ MARKS: tuple[Token, ...] = (
           r"\$(?:[56]|y|apr1)\$[\w./=$,-]{20,}+|\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}"
           r"|\$argon2(?:id|i|d)\$[\w=,$+/.-]{40,}+|\{SSHA\d{0,3}\}[A-Za-z0-9+/]{20,}+={0,2}"
           r"|pbkdf2_sha(?:1|256|512)\$\d+\$[\w+/=.-]{1,60}\$[A-Za-z0-9+/=]{20,120}", 3),
+    Token("alchemy-key", "alcht_", r"alcht_[A-Za-z0-9]{30}", 3),
+    Token("bannerbear-key", "bb_pr_ bb_ma_", rf"bb_(?:pr|ma)_{_HEX}{{30}}", 2.5),
+    Token("endor-labs-key", "endr+", r"endr\+[A-Za-z0-9-]{16,40}", 3),
+    Token("rootly-token", "rootly_", rf"rootly_{_HEX}{{64}}", 2.5),
+    Token("spectralops-key", "spu-", rf"spu-{_HEX}{{32}}", 2.5),
+    Token("pganalyze-key", "pgar_ pgaw_", r"pga[rw]_[A-Za-z0-9]{27,40}", 3),
+    Token("photoroom-key", "sk_pr_", rf"sk_pr_[a-z_]{{0,20}}{_HEX}{{40}}", 3),
+    Token("teamwork-token", "tkn.v1_", r"tkn\.v1_[\w=-]{60,}+", 3.5),
+    Token("new-relic-query-key", "nriq- nrik-", r"NRI[QK]-[\w-]{25,40}", 2.5),
+    Token("asana-token", "/", r"[12]/\d{12,20}(?:/\d{12,20})?+:[0-9a-f]{32}", 2.5, 1),
     Token("slack-webhook", "hooks.slack.com/",
           r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,}+", 3),
     Token("teams-webhook", "webhook.office.com/", rf"webhook\.office\.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/{_HEX}{{32}}/{_UUID}", 3),

@@ -189,7 +189,9 @@ _MANY_CHANGES = 3
 
 
 # a=1, x+2, call(3): not what somebody typed as a password.
-_EXPRESSION = r"[\w.\[\]()]*+(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)++|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+_EXPRESSION = (
+    r"[\w.\[\]()]*+(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)++|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+)
 
 
 def is_random(value: str) -> bool:

@@ -1,7 +1,7 @@
 r"""Key blocks whose lines are strings or comments of a program: each line goes by itself, and what parts them stays.
 
-    "-----BEGIN PRIVATE KEY-----\\n" +
-    "MIIB…\\n" +                                "PRIVATE_KEY_REDACTED\\n" +
+"-----BEGIN PRIVATE KEY-----\\n" +
+"MIIB…\\n" +                                "PRIVATE_KEY_REDACTED\\n" +
 """
 
 from ctxrank.indexer.redaction.guards import compiled

@@ -30,6 +30,6 @@ def reads_like_a_word(letters: str) -> bool:
     weights = [
         _WEIGHTS[one - 97][next_one - 97]
         for one, next_one in zip(codes, codes[1:], strict=False)
-        if 97 <= one <= 122 and 97 <= next_one <= 122  # noqa: PLR2004  a to z
+        if 97 <= one <= 122 and 97 <= next_one <= 122
     ]
     return not weights or sum(map(int, weights)) >= _LEAST_MEAN * len(weights)

@@ -199,7 +199,9 @@ _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_A
 _ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
-_NOT_A_PASS = r"(?i).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask)\Z"
+_NOT_A_PASS = (
+    r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask)\Z"
+)
 
 
 def _is_in_a_word(text: str, place: int, word: str) -> bool:
@@ -230,7 +232,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
 
 
 _NO_SECRET = (
-    r"(?i).*(?:pub(?:lic)?|primary|foreign|cache|sort|partition|hash|row|map|group|object|lookup|translation|hot"
+    r"(?is).*(?:pub(?:lic)?|primary|foreign|cache|sort|partition|hash|row|map|group|object|lookup|translation|hot"
     r"|idempoten(?:cy|t)|sha\d*|md5|commit|rev|dict|json|item|list|store|react|index|parent|child|verif(?:y|ication)"
     r"|host|fingerprint|distinct|unique|trace|span|event|message|search|query|field|column|data|site|i18n)[ _.-]?\Z"
 )

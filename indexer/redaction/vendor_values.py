@@ -71,7 +71,12 @@ def _value(text: str, vendor: str, place: int) -> VendorValue | None:
         return None
     for value, pattern in _patterns(vendor):
         match = pattern.match(text, link.end())
-        if match and not compiled(_DIGEST).match(match["secret"]) and entropy(match["secret"]) >= value.least_entropy and looks_like_key(match["secret"]):
+        if (
+            match
+            and not compiled(_DIGEST).match(match["secret"])
+            and entropy(match["secret"]) >= value.least_entropy
+            and looks_like_key(match["secret"])
+        ):
             return VendorValue(*match.span("secret"), value.id)
     return None
 

@@ -1,4 +1,4 @@
-"""Count harmless texts that the redaction changes: python benchmarks/secrets/damage.py FOLDER … [--changed FILE]
+"""Count harmless texts that the redaction changes: python benchmarks/secrets/harmless.py FOLDER … [--changed FILE]
 
 Texts of fifteen kinds and more are taken from the folders, evenly from all of a kind; what tests and examples hold is
 left out, for there a password is one. Three kinds are made: lists of UUIDs, of digests, and pages with images in them.
