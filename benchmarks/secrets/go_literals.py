@@ -8,7 +8,7 @@ any other is left out and counted.
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from matching import sample
@@ -145,7 +145,9 @@ class Source:
         if function == "strings.Repeat":
             return given[0] * int(given[1]), end
         if function in ("string", "strings.TrimSpace", "strings.ToLower", "strings.ToUpper"):
-            change = {"string": str, "TrimSpace": str.strip, "ToLower": str.lower, "ToUpper": str.upper}
+            change: dict[str, Callable[[str], str]] = {
+                "string": str, "TrimSpace": str.strip, "ToLower": str.lower, "ToUpper": str.upper,
+            }  # fmt: skip
             return change[function.rpartition(".")[2]](given[0]), end
         if function == "strings.ReplaceAll":
             return given[0].replace(given[1], given[2]), end

@@ -73,7 +73,8 @@ def prepare(
 ) -> PreparedFile:
     """Redact first, then cut: a secret never straddles a passage, and nothing else sees it.
 
-    `known` are secrets that another field of the file's record shows. With a counter its tokens are counted now; otherwise they are estimated when they are put.
+    `known` are secrets that another field of the file's record shows. With a counter its tokens
+    are counted now; otherwise they are estimated when they are put.
     """
     text = redact(file.text, mode, known).text
     passages = tuple(split_passages(text, path))

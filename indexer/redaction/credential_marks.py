@@ -43,7 +43,10 @@ MARKS: tuple[Token, ...] = (
     Token("together-api-key", "tgp_v1_", r"tgp_v1_[\w-]{40,50}", 3),
     Token("mailgun-key", "key- pubkey-", rf"(?:pub)?key-{_HEX}{{32}}", 2.5),
     Token("mailchimp-key", "-us", r"[0-9A-Za-z]{32}-us\d{1,2}", 3, 32),
-    Token("bitbucket-token", "atbb atctt3 bbdc-", r"(?:ATBB[A-Za-z0-9]{24,40}|ATCTT3[\w=-]{100,}+|BBDC-[A-Za-z0-9+/]{40,50})", 3),
+    Token(
+        "bitbucket-token", "atbb atctt3 bbdc-",
+        r"(?:ATBB[A-Za-z0-9]{24,40}|ATCTT3[\w=-]{100,}+|BBDC-[A-Za-z0-9+/]{40,50})", 3,
+    ),
     Token("atlassian-token", "atatt3 atst", r"AT(?:ATT3|ST)[\w\\%=-]{100,}+", 3.5),
     Token("nats-seed", "su so sa sn sc sx", r"S[UOANCX][A-Z2-7]{56}", 3.5),
     Token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37,40}", 3.5),
@@ -54,7 +57,10 @@ MARKS: tuple[Token, ...] = (
     Token("akamai-credential", "akab-", r"akab-[a-z0-9]{16}-[a-z0-9]{16}", 3),
     Token("alibaba-short-access-key-id", "ltai", r"LTAI[A-Za-z0-9]{12,26}", 3),
     Token("aws-mws-key", "amzn.mws.", r"amzn\.mws\.[0-9a-z]{8}-(?:[0-9a-z]{4}-){3}[0-9a-z]{12}", 3),
-    Token("aws-bedrock-key", "bedrock-api-key- absk", r"(?:bedrock-api-key-[A-Za-z0-9+/=]{30,}+|ABSK[A-Za-z0-9+/]{40,}+={0,3})", 3.5),
+    Token(
+        "aws-bedrock-key", "bedrock-api-key- absk",
+        r"(?:bedrock-api-key-[A-Za-z0-9+/=]{30,}+|ABSK[A-Za-z0-9+/]{40,}+={0,3})", 3.5,
+    ),
     Token("new-relic-key", "nrbr- nrii- nrjs- nral nraa-", r"NR(?:BR|JS|AA)-[0-9a-f]{19,40}|NRII-[\w-]{20,40}", 2),
     Token("nuget-key", "oy2", r"oy2[a-z0-9]{43}", 3.5),
     Token("instagram-token", "igqv igqw igaa", r"IG(?:QV|QW|AA)[A-Za-z0-9_-]{80,}+", 3.5),
@@ -64,7 +70,10 @@ MARKS: tuple[Token, ...] = (
     Token("tavily-key", "tvly-", r"tvly-(?:dev-|prod-)?[A-Za-z0-9_-]{28,60}", 3),
     Token("vercel-token", "vcp_ vci_ vca_ vcr_ vck_", r"vc[piark]_[A-Za-z0-9]{24,70}", 3.5),
     Token("wundergraph-key", "cosmo_", rf"cosmo_{_HEX}{{32}}", 2.5),
-    Token("paypal-braintree-token", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", 3),
+    Token(
+        "paypal-braintree-token", "access_token$",
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", 3,
+    ),
     Token("twilio-key", "sk ac", r"(?:SK|AC)(?:[0-9a-f]{32}|[0-9A-F]{32})", 3),
     Token("salesforce-session", "00d", r"00D[A-Za-z0-9]{12,15}![\w.]{40,}+", 3.5),
     Token("salesforce-consumer-key", "3mvg", r"3MVG[\w.]{70,100}", 3.5),
@@ -95,7 +104,10 @@ MARKS: tuple[Token, ...] = (
     Token("launchdarkly-key", "sdk- api- mob-", rf"(?:sdk|api|mob)-{_UUID}", 2.5),
     Token("hubspot-token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}", 2.5),
     Token("honeycomb-key", "hcaik_ hcxik_ hcamk_ hcbik_", r"hc[a-z]{3}_[A-Za-z0-9]{50,70}", 3),
-    Token("sourcegraph-token", "sgp_ sgd_ slk_", rf"(?:sgp_(?:[0-9a-f]{{16}}_|local_)?|sgd_|slk_)(?:{_HEX}{{40}}|{_HEX}{{64}})", 2.5),
+    Token(
+        "sourcegraph-token", "sgp_ sgd_ slk_",
+        rf"(?:sgp_(?:[0-9a-f]{{16}}_|local_)?|sgd_|slk_)(?:{_HEX}{{40}}|{_HEX}{{64}})", 2.5,
+    ),
     Token("harness-token", "pat. sat.", r"[ps]at\.[\w-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}", 3),
     Token("octopus-key", "api-", r"API-[A-Z0-9]{25,36}", 3),
     Token("shippo-token", "shippo_live_ shippo_test_", r"shippo_(?:live|test)_[a-f0-9]{40}", 2.5),
@@ -106,7 +118,10 @@ MARKS: tuple[Token, ...] = (
     Token("trello-token", "atta", rf"ATTA{_HEX}{{64,72}}", 2.5),
     Token("deno-token", "ddp_ ddo_ ddw_", r"dd[pow]_[A-Za-z0-9]{36}", 3),
     Token("portainer-token", "ptr_", r"ptr_[A-Za-z0-9+/]{40,50}={0,2}", 3.5),
-    Token("doppler-token", "dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"dp\.(?:st(?:\.[a-z0-9_-]{2,35})?|ct|sa|scim|audit)\.[A-Za-z0-9]{40,50}", 3.5),
+    Token(
+        "doppler-token", "dp.st. dp.ct. dp.sa. dp.scim. dp.audit.",
+        r"dp\.(?:st(?:\.[a-z0-9_-]{2,35})?|ct|sa|scim|audit)\.[A-Za-z0-9]{40,50}", 3.5,
+    ),
     Token("azure-storage-key", "acdb azcv ast", r"[A-Za-z0-9+/]{76}(?:\+ASt|ACDb|AZCV)[A-Za-z0-9+/]{5}[AQgw]==", 4, 76),
     Token("azure-ai-key", "jqqj99", r"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}", 3.5, 52),
     Token("brevo-key", "xkeysib- xsmtpsib-", rf"x(?:keysib|smtpsib)-{_HEX}{{64}}-[A-Za-z0-9]{{16}}", 3),
@@ -114,7 +129,10 @@ MARKS: tuple[Token, ...] = (
     Token("weights-biases-key", "wandb_v1_", r"wandb_v1_[\w-]{60,90}", 3.5),
     Token("openrouter-key", "sk-or-v1-", rf"sk-or-v1-{_HEX}{{64}}", 2.5),
     Token("jwk-private-part", '"d"', r'"d"\s{0,4}:\s{0,4}"(?P<head>)[\w-]{40,}+(?=")', 3.5),
-    Token("key-block-base64", "ls0tls1crudjt", r"LS0tLS1CRUdJT(?!iBDRVJU|iBQVUJM|iBUUlVTV|iBYNTA5)[A-Za-z0-9+/=\\]{40,}+"),
+    Token(
+        "key-block-base64", "ls0tls1crudjt",
+        r"LS0tLS1CRUdJT(?!iBDRVJU|iBQVUJM|iBUUlVTV|iBYNTA5)[A-Za-z0-9+/=\\]{40,}+",
+    ),
     Token("password-hash", "$6$ $5$ $y$ $2a$ $2b$ $2y$ $apr1$ $argon2 {ssha pbkdf2_sha",
           r"\$(?:[56]|y|apr1)\$[\w./=$,-]{20,}+|\$2[aby]\$\d\d\$[A-Za-z0-9./]{53}"
           r"|\$argon2(?:id|i|d)\$[\w=,$+/.-]{40,}+|\{SSHA\d{0,3}\}[A-Za-z0-9+/]{20,}+={0,2}"
@@ -131,5 +149,8 @@ MARKS: tuple[Token, ...] = (
     Token("asana-token", "/", r"[12]/\d{12,20}(?:/\d{12,20})?+:[0-9a-f]{32}", 2.5, 1),
     Token("slack-webhook", "hooks.slack.com/",
           r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,}+", 3),
-    Token("teams-webhook", "webhook.office.com/", rf"webhook\.office\.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/{_HEX}{{32}}/{_UUID}", 3),
+    Token(
+        "teams-webhook", "webhook.office.com/",
+        rf"webhook\.office\.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/{_HEX}{{32}}/{_UUID}", 3,
+    ),
 )  # fmt: skip

@@ -4,9 +4,11 @@
     reads_like_a_word("qwzxkfjv")        False
 
 Each pair of letters has a weight from 0 (never seen in a word) to 9 (often), counted in the words of six letters and
-more of sources and documents in Python, Go, JavaScript and English. Of 6,000 such words that were not counted in, one in
-fifty is taken for random, of rows of eight random letters nineteen in twenty.
+more of sources and documents in Python, Go, JavaScript and English. Of 6,000 such words that were not counted in, one
+in fifty is taken for random, of rows of eight random letters nineteen in twenty.
 """
+
+from itertools import pairwise
 
 # A row for each first letter, a digit for each second one.
 _WEIGHTS = (
@@ -29,7 +31,7 @@ def reads_like_a_word(letters: str) -> bool:
     codes = letters[:_MOST_LETTERS].lower().encode("ascii", "replace")
     weights = [
         _WEIGHTS[one - 97][next_one - 97]
-        for one, next_one in zip(codes, codes[1:], strict=False)
+        for one, next_one in pairwise(codes)
         if 97 <= one <= 122 and 97 <= next_one <= 122
     ]
     return not weights or sum(map(int, weights)) >= _LEAST_MEAN * len(weights)

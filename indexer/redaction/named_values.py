@@ -85,7 +85,7 @@ _LINK = (
     r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?)(?=[\"']))"
     rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
     # token - value, token -> value, (token) value
-    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|–|—|→|\|)[ \t]{{1,3}}|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
+    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
 
 
@@ -219,7 +219,7 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     quote = link["q"]
     if link["weak"]:
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
-        return is_plain_word and is_random(value) and not _says_no_secret(link)
+        return is_plain_word and is_random(value) and not (_says_no_secret(link) or _is_digest(value, link))
     if is_prose:
         return looks_like_key(value) if quote else is_strong(value)
     if word in ("pass", "pw"):
@@ -229,6 +229,18 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
     if link["flag"] and not quote and is_password:
         return not value.isalpha() or not reads_like_a_word(value)
     return (is_password and not link["call"]) or looks_like_key(value)
+
+
+# Fewer hexadecimal digits are a number or a digest; and `"key": "<digest>"` is what something is kept under.
+_LEAST_HEX = 32
+
+
+def _is_digest(value: str, link: re.Match[str]) -> bool:
+    """Whether only hexadecimal digits stand behind a weak name, too few of them or the value of just `key` in JSON."""
+    if compiled(r"(?i)[0-9a-f]+").fullmatch(value) is None:
+        return False
+    is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
+    return bool(is_plain_name) or len(value) < _LEAST_HEX
 
 
 _NO_SECRET = (
