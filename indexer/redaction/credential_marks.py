@@ -64,7 +64,7 @@ MARKS: tuple[Token, ...] = (
     Token("new-relic-key", "nrbr- nrii- nrjs- nral nraa-", r"NR(?:BR|JS|AA)-[0-9a-f]{19,40}|NRII-[\w-]{20,40}", 2),
     Token("nuget-key", "oy2", r"oy2[a-z0-9]{43}", 3.5),
     Token("instagram-token", "igqv igqw igaa", r"IG(?:QV|QW|AA)[A-Za-z0-9_-]{80,}+", 3.5),
-    Token("facebook-token", "eaac eaab eaaa eaad eaae eaag eaam", r"EAA[A-Z][A-Za-z0-9]{60,}+", 4),
+    Token("facebook-token", "eaa", r"EAA[A-Z][A-Za-z0-9]{60,}+", 4),
     Token("llama-cloud-key", "llx-", r"llx-[\w-]{40,60}", 3.5),
     Token("sonar-token", "squ_ sqp_ sqa_ sqb_", r"sq[upab]_[A-Za-z0-9]{40}", 3),
     Token("tavily-key", "tvly-", r"tvly-(?:dev-|prod-)?[A-Za-z0-9_-]{28,60}", 3),
@@ -103,7 +103,7 @@ MARKS: tuple[Token, ...] = (
     Token("circleci-token", "ccipat_ ccipra_ cciprj_", r"CCI(?:PAT|PRA|PRJ)_[A-Za-z0-9]{15,30}_[0-9a-f]{40}", 3),
     Token("launchdarkly-key", "sdk- api- mob-", rf"(?:sdk|api|mob)-{_UUID}", 2.5),
     Token("hubspot-token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}", 2.5),
-    Token("honeycomb-key", "hcaik_ hcxik_ hcamk_ hcbik_", r"hc[a-z]{3}_[A-Za-z0-9]{50,70}", 3),
+    Token("honeycomb-key", "hcaik_ hcxik_ hcamk_ hcbik_", r"hc(?:aik|xik|amk|bik)_[A-Za-z0-9]{50,70}", 3),
     Token(
         "sourcegraph-token", "sgp_ sgd_ slk_",
         rf"(?:sgp_(?:[0-9a-f]{{16}}_|local_)?|sgd_|slk_)(?:{_HEX}{{40}}|{_HEX}{{64}})", 2.5,

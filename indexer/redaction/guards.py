@@ -205,10 +205,16 @@ def is_random(value: str) -> bool:
         return False
     if run.isalpha():
         return not reads_like_a_word(run)
+    named = sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
+    if named > len(run) * _MOST_NAMED:
+        return False
     return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
 
 
 _LEAST_WORD = 4
+# getUserByIdFromCache2: what is made of words has few letters in between.
+_HUMP = r"[A-Z]?[a-z]{3,}|[A-Z]{4,}"
+_MOST_NAMED = 0.55
 _LEAST_ENTROPY = 2.5
 
 

@@ -80,12 +80,14 @@ _LINK = (
     rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|:(?![:=])|%3d)"
     r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
     # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
-    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>>\s{0,40}+)"
+    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
     # get("name") or "value"
-    r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?)(?=[\"']))"
+    r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?"
+    r"|[ \t]?(?:\|\||\?\?)[ \t]?)(?=[\"']))"
     rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
     # token - value, token -> value, (token) value
-    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
+    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\|(?![|=])"
+    rf"|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
 
 
@@ -168,6 +170,8 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         is_value = True
     elif quote:
         body = rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
+        if is_password and (phrase := _typed_with_spaces(text, start, quote)):
+            return NamedValue(start, phrase, rule, label)
         is_value = not compiled(_NOT_QUOTED).match(text, start)
     else:
         body = PLAIN
@@ -253,6 +257,20 @@ _NO_SECRET = (
 def _says_no_secret(link: re.Match[str]) -> bool:
     """Whether what stands before `key` says that it opens nothing."""
     return compiled(_NO_SECRET).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]) is not None
+
+
+_MOST_WORDS_CHARS = 80
+
+
+def _typed_with_spaces(text: str, start: int, quote: str) -> int:
+    """Where a quoted password with spaces in it ends, or 0: none of its words is one of a sentence."""
+    end = text.find(quote, start, start + _MOST_WORDS_CHARS)
+    words = text[start:end].split() if end > 0 else []
+    if len(words) < 2 or "\n" in text[start:end] or "\\" in text[start:end]:
+        return 0
+    if not is_strong("".join(words)) or compiled(r"[\"'`<>{}\[\],:;=()]").search(text, start, end):
+        return 0
+    return 0 if any(len(word) >= 4 and word.isalpha() and reads_like_a_word(word) for word in words) else end
 
 
 _TYPE_PATH = r".*::\w*\Z"

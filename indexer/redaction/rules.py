@@ -151,6 +151,43 @@ _PLACES: tuple[Rule, ...] = (
         r"(?!rint|ort|ath|roto|arallel)[^\s\"'|;&\\-][^\s\"'|;&\\]{3,}+",
         ("mysql", "mariadb", "sshpass"),
     ),
+    # Options that are a password's with some commands only.
+    *(
+        _ours(
+            "password-flag",
+            (anchor,),
+            rf"(?P<head>[ ]{flag}'?)(?=[^\s\"'|;&\\-]){_NOT_A_SECRET}[^\s\"'|;&\\-][^\s\"'|;&\\]{{3,}}+",
+            commands,
+        )
+        for anchor, flag, commands in (
+            (" -a ", "-a[ ]", ("redis-cli",)),
+            (" -k ", "-k[ ]", ("openssl enc", "openssl aes", "openssl des")),
+            (" -p", "-P[ ]?", ("unzip",)),
+            (" -w ", "-w[ ]", ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd", "ldapwhoami")),
+            (" -u", r"-U[ ]?'?[\w./-]{1,60}%", ("smbclient", "rpcclient", "smbget", "winexe")),
+            (" /user:", r"/user:[^\s\"']{1,100}[ ]", ("net use",)),
+        )
+    ),
+    _ours(
+        "password-flag",
+        ("net use",),
+        rf"(?i)(?P<head>net use[ ]{{1,4}}(?:[a-z]:|\*)?[ ]{{0,4}}\\{{2,4}}[^\s\"']{{1,200}}[ ]){_NOT_A_SECRET}"
+        r"[^\s\"'|;&\\/-][^\s\"'|;&\\]{3,100}+(?=[ ]{1,4}/user:)",
+    ),
+    _ours(
+        "sql-password",
+        ("identified ",),
+        r"(?i)(?P<head>identified[ ]{1,3}(?:with[ ]{1,3}['\"`]?\w{1,40}['\"`]?[ ]{1,3})?(?:by|as)[ ]{1,3}"
+        rf"(?:password[ ]{{1,3}})?(?:\\{{0,3}}(?P<quote>['\"]))?){_NOT_A_SECRET}"
+        r"(?(quote)|(?=[^\s;]{0,60}?\d))[^\s'\"\\;]{4,}+",
+        ("user", "grant", "role"),
+    ),
+    _ours(
+        "secure-string",
+        ("securestring",),
+        r"(?i)(?P<head>securestring(?:[ ]{1,3}-(?:string|asplaintext|force)){0,3}[ ]{1,3}(?:\\{0,3}[\"'])?)"
+        rf"(?![$(@-]){_NOT_A_SECRET}[^\s\"'\\)]{{4,}}+",
+    ),
 )
 
 # The order is part of the meaning: of two rules that see the same text, the first one names it.
