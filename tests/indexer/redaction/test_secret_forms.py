@@ -236,7 +236,7 @@ def test_values_are_known_of_no_text_without_one_and_not_where_redaction_is_off(
 def test_a_token_with_a_mark_goes(number: int) -> None:
     mark = MARKS[number]
     rng = random.Random(mark.id)
-    pattern = re.sub(r"\\(\\?[!=].*?\\)", "", mark.pattern)  # what must, or must not, stand behind it
+    pattern = re.sub(r"\(\?[!=].*?\)", "", mark.pattern)  # what must, or must not, stand behind it
     made = (sample(pattern, rng) for _ in range(3000))
     token = next(one for one in made if re.fullmatch(pattern, one) and entropy(one) >= mark.least_entropy)
     if '(?=")' in mark.pattern:
