@@ -17,6 +17,8 @@ _NUMBER_MARKS = " ".join(
     for third in "aeimquycgk"
     for fourth in "wxyz012345"
 )
+_SK_MARKS = " ".join(f"sk{digit}" for digit in "0123456789abcdef")
+_ASANA_MARKS = " ".join(f"{first}/{second}" for first in "12" for second in "0123456789")
 
 MARKS: tuple[Token, ...] = (
     Token("discord-bot-token", _NUMBER_MARKS, rf"{_DIGITS_64}[\w-]{{18,24}}\.[\w-]{{6,7}}\.[\w-]{{27,45}}", 3.5),
@@ -48,7 +50,7 @@ MARKS: tuple[Token, ...] = (
         r"(?:ATBB[A-Za-z0-9]{24,40}|ATCTT3[\w=-]{100,}+|BBDC-[A-Za-z0-9+/]{40,50})", 3,
     ),
     Token("atlassian-token", "atatt3 atst", r"AT(?:ATT3|ST)[\w\\%=-]{100,}+", 3.5),
-    Token("nats-seed", "su so sa sn sc sx", r"S[UOANCX][A-Z2-7]{56}", 3.5),
+    Token("nats-seed", "sua soa saa sna sca sxa", r"S[UOANCX]A[A-Z2-7]{55}", 3.5),
     Token("replicate-token", "r8_", r"r8_[A-Za-z0-9]{37,40}", 3.5),
     Token("langsmith-key", "lsv2_", rf"lsv2_[a-z]{{2}}_{_HEX}{{32}}_{_HEX}{{8,12}}", 3),
     Token("langfuse-key", "sk-lf-", rf"sk-lf-{_UUID}", 3),
@@ -74,7 +76,7 @@ MARKS: tuple[Token, ...] = (
         "paypal-braintree-token", "access_token$",
         r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}", 3,
     ),
-    Token("twilio-key", "sk ac", r"(?:SK|AC)(?:[0-9a-f]{32}|[0-9A-F]{32})", 3),
+    Token("twilio-key", _SK_MARKS, r"SK(?:[0-9a-f]{32}|[0-9A-F]{32})", 3),
     Token("salesforce-session", "00d", r"00D[A-Za-z0-9]{12,15}![\w.]{40,}+", 3.5),
     Token("salesforce-consumer-key", "3mvg", r"3MVG[\w.]{70,100}", 3.5),
     Token("dropbox-long-lived-api-token", "aaaaaaaaa", r"[\w-]{11}AAAAAAAAA[\w-]{43}", 2.5, 11),
@@ -146,7 +148,7 @@ MARKS: tuple[Token, ...] = (
     Token("photoroom-key", "sk_pr_", rf"sk_pr_[a-z_]{{0,20}}{_HEX}{{40}}", 3),
     Token("teamwork-token", "tkn.v1_", r"tkn\.v1_[\w=-]{60,}+", 3.5),
     Token("new-relic-query-key", "nriq- nrik-", r"NRI[QK]-[\w-]{25,40}", 2.5),
-    Token("asana-token", "/", r"[12]/\d{12,20}(?:/\d{12,20})?+:[0-9a-f]{32}", 2.5, 1),
+    Token("asana-token", _ASANA_MARKS, r"[12]/\d{12,20}(?:/\d{12,20})?+:[0-9a-f]{32}", 2.5),
     Token("slack-webhook", "hooks.slack.com/",
           r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{40,}+", 3),
     Token(
