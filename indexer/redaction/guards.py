@@ -204,7 +204,7 @@ def is_random(value: str) -> bool:
     if words * 2 >= len(parts) or len(run) < _LEAST_STRONG or max(map(len, parts)) < _LEAST_WORD:
         return False
     if run.isalpha():
-        return not reads_like_a_word(run)
+        return len(parts) == 1 and not reads_like_a_word(run)
     named = sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
     if named > len(run) * _MOST_NAMED:
         return False

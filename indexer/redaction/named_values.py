@@ -175,7 +175,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         is_value = not compiled(_NOT_QUOTED).match(text, start)
     else:
         body = PLAIN
-        is_value = operator not in ("==", "===", "!=", "!==") and (
+        is_value = operator not in _COMPARISONS and (
             is_prose or _is_bare_value(text, start, place, operator, is_password=is_password)
         )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
@@ -203,9 +203,7 @@ _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_A
 _ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
-_NOT_A_PASS = (
-    r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask)\Z"
-)
+_NOT_A_PASS = r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask|any|each|every|some|did|has|must|can|render|shader|fast|depth)\Z"
 
 
 def _is_in_a_word(text: str, place: int, word: str) -> bool:
@@ -213,9 +211,11 @@ def _is_in_a_word(text: str, place: int, word: str) -> bool:
     before = text[max(0, place - _CHARS_BEFORE) : place]
     if not before or not before[-1].isalpha():
         return False
-    if word[0].isupper() and before[-1].islower():
-        return False
-    return not (word.isupper() and before[-1].isupper() and compiled(_NOT_A_PASS).match(before) is None)
+    is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
+    return not is_joined or (word.lower() == "pass" and compiled(_NOT_A_PASS).match(before) is not None)
+
+
+_COMPARISONS = ("==", "===", "!=", "!==")
 
 
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
@@ -226,6 +226,8 @@ def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool,
         return is_plain_word and is_random(value) and not (_says_no_secret(link) or _is_digest(value, link))
     if is_prose:
         return looks_like_key(value) if quote else is_strong(value)
+    if link["operator"] in _COMPARISONS:
+        return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
         before = link.string[link.start() - 1] if link.start() else ""
         is_named = before in tuple("_-.") or before.isalpha() or bool(quote and link["operator"])

@@ -27,7 +27,7 @@ _LINK = (
 _NOT_SECRET_NAME = (
     r"(?i).*(?:^|[_\W])(?:commit|sha\d*|md5|hash|digest|rev|revision|checksum|etag|integrity|uuid|trace|span)"
     # author and authors, a file's name (auth.js: …), a version (auth v1.2.0 h1:…)
-    r"|or(?:s|ed|ing|ity)?\b|.*\.[a-z]{1,5}\d?\Z|.*[ \t]v?\d+\.\d"
+    r"|or|.*\.[a-z]{1,5}\d?\Z|.*[ \t]v?\d+\.\d"
 )
 _DIGEST = r"(?i)(?:sha\d{1,3}|md5|h1)[-:_]"
 _DIGIT = r"(?=[^\s'\"`;]{0,80}?\d)"  # a word has none
