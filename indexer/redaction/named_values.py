@@ -203,7 +203,10 @@ _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_A
 _ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
 # These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
 _PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
-_NOT_A_PASS = r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask|any|each|every|some|did|has|must|can|render|shader|fast|depth)\Z"
+_NOT_A_PASS = (
+    r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask|any"
+    r"|each|every|some|did|has|must|can|render|shader|fast|depth)\Z"
+)
 
 
 def _is_in_a_word(text: str, place: int, word: str) -> bool:
