@@ -160,6 +160,12 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if is_version(text, start):
         return None
+    if (
+        operator == ":"
+        and text[start : start + 1] in ("+", "?")
+        and "${" in text[max(0, place - _CHARS_BEFORE) : place]
+    ):
+        return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
     if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
         return NamedValue(start, encrypted.end(), rule, label)
@@ -304,7 +310,7 @@ def _is_flag(text: str, place: int) -> bool:
 _BARE = rf"{PLAIN}++(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++)*+"
 
 # Not what follows a string that happens to end in `password=`; not a sentence.
-_NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[(.+\[]|[^\s\"'`]{0,200}+[ \t]"
+_NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
 
 _LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
 # A line that gives a name its value: of settings and of the environment, never of code that is indented.

@@ -162,7 +162,7 @@ _PLACES: tuple[Rule, ...] = (
         for anchor, flag, commands in (
             (" -a ", "-a[ ]", ("redis-cli",)),
             (" -k ", "-k[ ]", ("openssl enc", "openssl aes", "openssl des")),
-            (" -p", "-P[ ]?", ("unzip",)),
+            (" -p", "-P[ ]", ("unzip",)),
             (" -w ", "-w[ ]", ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd", "ldapwhoami")),
             (" -u", r"-U[ ]?'?[\w./-]{1,60}%", ("smbclient", "rpcclient", "smbget", "winexe")),
             (" /user:", r"/user:[^\s\"']{1,100}[ ]", ("net use",)),
