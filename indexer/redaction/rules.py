@@ -165,13 +165,14 @@ _PLACES: tuple[Rule, ...] = (
             (" -p", "-P[ ]", ("unzip",)),
             (" -w ", "-w[ ]", ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd", "ldapwhoami")),
             (" -u", r"-U[ ]?'?[\w./-]{1,60}%", ("smbclient", "rpcclient", "smbget", "winexe")),
-            (" /user:", r"/user:[^\s\"']{1,100}[ ]", ("net use",)),
+            (" /user:", r"/user:[^\s\"']{1,100}+[ ]", ("net use",)),
         )
     ),
     _ours(
         "password-flag",
         ("net use",),
-        rf"(?i)(?P<head>net use[ ]{{1,4}}(?:[a-z]:|\*)?[ ]{{0,4}}\\{{2,4}}[^\s\"']{{1,200}}[ ]){_NOT_A_SECRET}"
+        r"(?i)(?P<head>net use[ ]{1,4}+(?:[a-z]:|\*)?+[ ]{0,4}+\\{2,4}+[^\s\"'\\]{1,20}+[^\s\"']{0,180}+[ ])"
+        rf"{_NOT_A_SECRET}"
         r"[^\s\"'|;&\\/-][^\s\"'|;&\\]{3,100}+(?=[ ]{1,4}/user:)",
     ),
     _ours(
