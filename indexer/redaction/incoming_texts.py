@@ -67,7 +67,7 @@ class IncomingTexts:
         try:
             value = json.loads(text)
             texts = self.of_record((value,))
-            dumped = json.dumps(texts._redacted(value), ensure_ascii=False)
+            dumped = json.dumps(self._redacted(value), ensure_ascii=False)  # what a name says is named by it below
         except (ValueError, RecursionError):
             return self._string(text)
         whole = texts.text(dumped)
