@@ -67,7 +67,8 @@ class IncomingTexts:
         try:
             value = json.loads(text)
             texts = self.of_record((value,))
-            dumped = json.dumps(self._redacted(value), ensure_ascii=False)  # what a name says is named by it below
+            # A value that its name calls secret is taken in the whole, where it gets that name's label.
+            dumped = json.dumps(IncomingTexts(self._mode)._redacted(value), ensure_ascii=False)
         except (ValueError, RecursionError):
             return self._string(text)
         whole = texts.text(dumped)
