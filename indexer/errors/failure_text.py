@@ -10,7 +10,7 @@ from typing import Final
 
 from ctxrank.indexer.errors.parse.console import read_failure
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.redaction.engine import RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 
 NOTHING_PRINTED: Final = "Nothing was printed, so there is nothing to recognise."
 NO_TEXT: Final = "What came in is binary data and no text."
@@ -28,6 +28,7 @@ class FailureText(NamedTuple):
 
     text: str
     trouble: str = ""
+    secrets: frozenset[str] = frozenset()  # what was redacted, for the other fields of a record; never stored
 
 
 def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
@@ -39,10 +40,12 @@ def read_failure_text(data: bytes, mode: RedactionMode) -> FailureText:
     if _is_binary(data):
         return FailureText("", NO_TEXT)
     raw = data.decode("utf-8", "replace")
-    text = read_failure(redact(raw, mode).text.encode("utf-8", "replace"))
+    clean = redact(raw, mode)
+    secrets = secret_values(raw, mode) if clean.rules else frozenset[str]()
+    text = read_failure(clean.text.encode("utf-8", "replace"))
     if any(hiding in raw for hiding in _HIDING):
         text = redact(text, mode).text
-    return FailureText(text) if text.strip() else FailureText("", NOTHING_PRINTED)
+    return FailureText(text, secrets=secrets) if text.strip() else FailureText("", NOTHING_PRINTED)
 
 
 def told_failure(error_type: str, message: str, mode: RedactionMode) -> FailureText:
@@ -51,9 +54,11 @@ def told_failure(error_type: str, message: str, mode: RedactionMode) -> FailureT
 
     texts = IncomingTexts(mode)
     kind, said = texts.line(error_type), texts.text(message).strip()
+    secrets = secret_values(message, mode) if said != message.strip() else frozenset[str]()
     if not said:
         return FailureText("", "The message is empty.")
-    return FailureText(said if not kind or said.startswith(kind) else f"{kind}: {said}")
+    text = said if not kind or said.startswith(kind) else f"{kind}: {said}"
+    return FailureText(text, secrets=secrets)
 
 
 def _is_binary(data: bytes) -> bool:

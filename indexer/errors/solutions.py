@@ -45,6 +45,7 @@ class NewKnownError(NamedTuple):
     is_proposal: bool = False
     is_final: bool = False
     known_id: int | None = None
+    secrets: frozenset[str] = frozenset()  # what was redacted in the failure; never stored
 
 
 class SavedKnownError(NamedTuple):
@@ -118,7 +119,7 @@ def put_signature(change: Change, pattern_id: int, project: str, failure: str) -
 
 def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bool]:
     """The same with its values redacted and bounded, and whether the redaction changed any."""
-    texts = IncomingTexts(mode)
+    texts = IncomingTexts(mode, new.secrets).of_record((new.failure, new.solution, *new.hints))
     if not new.failure.strip():
         raise UsageError("There is no error to save.", "Give the failure's output, or --message TEXT.")
     if not new.solution.strip():

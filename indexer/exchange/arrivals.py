@@ -70,7 +70,7 @@ class Arrivals:
                 seen = Incoming(key, line.shown, digest, line)
                 if not self.run.is_pending(kind, seen):
                     continue
-                row = prepare(Fields(line.values, self.run.texts), key)
+                row = prepare(Fields(line.values, self.run.texts.of_record(line.values.values())), key)
             except UsageError as error:
                 self.skip(line.shown, kind, error.message)
                 continue

@@ -64,12 +64,19 @@ class Owner(NamedTuple):
     created_at: int
 
 
-def prepare(path: str, file: FileText, mode: RedactionMode, counter: "TokenCounter | None" = None) -> PreparedFile:
+def prepare(
+    path: str,
+    file: FileText,
+    mode: RedactionMode,
+    counter: "TokenCounter | None" = None,
+    known: frozenset[str] = frozenset(),
+) -> PreparedFile:
     """Redact first, then cut: a secret never straddles a passage, and nothing else sees it.
 
-    With a counter its tokens are counted now; otherwise they are estimated when they are put.
+    `known` are secrets that another field of the file's record shows. With a counter its tokens
+    are counted now; otherwise they are estimated when they are put.
     """
-    text = redact(file.text, mode).text
+    text = redact(file.text, mode, known).text
     passages = tuple(split_passages(text, path))
     counts: tuple[documents.TextCount, ...] = ()
     if counter is not None:

@@ -35,7 +35,7 @@ from ctxrank.indexer.text.tokens import ESTIMATE
 # Rows of one transaction: a writer that waits for it waits for milliseconds.
 _BATCH = 300
 
-_Clean = Callable[[str], str]
+_Clean = Callable[[str, IncomingTexts], str]
 
 
 class RedactedAgain(NamedTuple):
@@ -55,6 +55,7 @@ class _Texts(NamedTuple):
 
     table: Table
     columns: Mapping[str, _Clean]
+    texts: IncomingTexts
 
 
 def redact_again(
@@ -97,20 +98,21 @@ def redact_again(
 def _tables(texts: IncomingTexts) -> Iterator[_Texts]:
     """Every table with texts, but for the documents: these are counted and split again when they change."""
 
-    def json(value: str) -> str:
-        return _cleaned_json(value, texts)
+    def text(value: str, texts: IncomingTexts) -> str:
+        return texts.text(value)
 
-    def line(value: str) -> str:
+    def line(value: str, texts: IncomingTexts) -> str:
         clean = texts.text(value)
         return value if clean == value else one_line(clean)
 
-    def pairs(value: str) -> str:
+    def pairs(value: str, texts: IncomingTexts) -> str:
         return redacted_inputs(value, texts.text)
 
-    cleaned_by = {Meaning.TEXT: texts.text, Meaning.LINE: line, Meaning.JSON: json, Meaning.PAIRS: pairs}
+    cleaned_by = {Meaning.TEXT: text, Meaning.LINE: line, Meaning.JSON: _cleaned_json, Meaning.PAIRS: pairs}
     for table in tables():
         if table.redacted and table.counted_as:
-            yield _Texts(table, {column.name: cleaned_by[column.meaning] for column in table.redacted})
+            columns = {column.name: cleaned_by[column.meaning] for column in table.redacted}
+            yield _Texts(table, columns, texts)
 
 
 def _cleaned_json(value: str, texts: IncomingTexts) -> str:
@@ -152,7 +154,8 @@ def _read(primary: apsw.Connection, query: str, value: int) -> list[_Row]:
 
 def _cleaned(texts: _Texts, row: _Row) -> _Row:
     pairs = zip(texts.columns.values(), row.texts, strict=True)
-    return _Row(row.key, tuple(text if text is None else clean(text) for clean, text in pairs))
+    of_row = texts.texts.of_record(row.texts) if len(row.texts) > 1 else texts.texts
+    return _Row(row.key, tuple(text if text is None else clean(text, of_row) for clean, text in pairs))
 
 
 def _write(change: Change, texts: _Texts, row: _Row) -> None:
@@ -243,6 +246,7 @@ def _documents(primary: apsw.Connection, where: str, value: int) -> list[_Stored
 
 
 def _cleaned_document(row: _StoredDocument, texts: IncomingTexts) -> _StoredDocument:
+    texts = texts.of_record((row.title, row.body))
     body = _cleaned_json(row.body, texts) if _has_json_body(row.kind) else texts.text(row.body)
     return row._replace(title=texts.text(row.title), body=body)
 

@@ -12,7 +12,7 @@ from ctxrank.indexer.files.paths import contained_path, without_secret
 from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
-from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact, secret_values
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
 from ctxrank.indexer.store.ids import DocumentRef
@@ -106,11 +106,12 @@ def save_package(
     if shown != path:
         raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
-    prepared = artifacts.prepare(path, read, mode) if isinstance(read, FileText) else None
+    known = secret_values(checked.summary, mode)
+    prepared = artifacts.prepare(path, read, mode, known=known) if isinstance(read, FileText) else None
     notes: list[str] = []
     if not isinstance(read, FileText):
         notes.append(_why_not_indexed(store, path, read.reason))
-    summary = redact(checked.summary, mode)
+    summary = redact(checked.summary, mode, secret_values(read.text, mode) if isinstance(read, FileText) else known)
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
     with store.write() as change:

@@ -174,7 +174,7 @@ def _stored_texts(new: NewReasoning, mode: RedactionMode) -> NewReasoning:
     """The entry with its texts as the store can hold them, redacted under the mode."""
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
-    texts = IncomingTexts(mode)
+    texts = IncomingTexts(mode).of_record((new.content, new.references, new.agent, new.agent_name))
     return new._replace(
         agent=texts.agent(new.agent),
         agent_name=texts.line(new.agent_name),

@@ -117,7 +117,7 @@ def _prepared(new: NewStrategy, mode: RedactionMode) -> Strategy:
     """The strategy as it is stored: checked, redacted, named. Raises UsageError for the first bad value."""
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
-    texts = IncomingTexts(mode)
+    texts = IncomingTexts(mode).of_record((new.insight, new.project, new.name or ""))
     topic = normalise_topic(new.topic)
     project = texts.text(new.project.strip())
     if not project:

@@ -233,7 +233,13 @@ TOKENS: tuple[Token, ...] = (
     Token("typeform-api-token", "tfp_", r"(?i:tfp_)[\w.=-]{59,}+"),
     Token("vault-batch-token", "hvb.", r"hvb\.[\w-]{138,300}", 4),
     Token("vault-service-token", "hvs.", r"hvs\.[\w-]{90,120}", 3.5),
-    Token("vault-service-token", "s.", r"s\.[A-Za-z0-9]{24}", 3.5),
+    # Not an attribute, s.noDeleteOnFetch…: a digit says so, and what is called or goes on is one.
+    Token(
+        "vault-service-token",
+        "s.",
+        r"(?:(?<![\w.$)\]])|(?<=\\[nrt]))s\.(?=[A-Za-z]{0,22}+\d++[A-Za-z]++\d)[A-Za-z0-9]{24}(?![.(\[])",
+        3.5,
+    ),
 )
 
 VALUES: tuple[Value, ...] = (

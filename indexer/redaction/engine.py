@@ -18,11 +18,16 @@ from functools import cache
 from itertools import chain
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.redaction.copies import find_copies, value_of
 from ctxrank.indexer.redaction.guards import compiled, entropy, is_dense
+from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
+from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
+from ctxrank.indexer.redaction.key_pieces import RULE as KEY_RULE
+from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
-from ctxrank.indexer.redaction.named_values import find_named
+from ctxrank.indexer.redaction.named_values import find_named, places_of_names
 from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.redaction.user_rules import UserRules
 
-__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "find_rule", "redact"]
+__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "find_rule", "redact", "secret_values"]
 
 
 class Redacted(NamedTuple):
@@ -50,7 +55,22 @@ class Redacted(NamedTuple):
 _PASSES = 8
 
 
-def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redacted:
+def secret_values(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> frozenset[str]:
+    """The values that a text shows to be secret and that would be one in any other text, too: for `redact`."""
+    if mode.is_off:
+        return frozenset()
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    view = text if is_plain(text) else seen(text).text
+    lower = _lower(view)
+    claims = _Claims(view, mode.rules)
+    _claim_all(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, frozenset())
+    return frozenset(claims.values())
+
+
+def redact(
+    text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY, known: frozenset[str] = frozenset()
+) -> Redacted:
     """The text without its secrets and without terminal escapes; a second call changes nothing more.
 
     Whatever is stored, and whatever is redacted again, comes through here. Text that a person put between `<private>`
@@ -58,13 +78,14 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     What the user allows stays. What no output shows, invisible characters and stray controls, hides no secret from
     the rules, and neither do letters of full width: where there are any, the rules look at a view (views.py). What is
     no text, a byte of an argument that is not UTF-8, becomes a question mark: nothing after this could store it.
+    Values that are known from the other fields of a record go as well, wherever they stand.
     """
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
         if not is_plain(text):
-            return _redact_disguised(text, mode)
+            return _redact_disguised(text, mode, known)
     elif not mode.sees_forms and not is_plain(text):  # else the scan for anchors says so
-        return _redact_disguised(text, mode)
+        return _redact_disguised(text, mode, known)
     names: set[str] = set()
     windows: _Spans | None = None
     for _ in range(0 if mode.is_off else _PASSES):
@@ -73,9 +94,9 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
         if mode.sees_forms:
             places = _places(lower, windows)
             if not _CONTROLS.isdisjoint(places):
-                return _redact_disguised(text, mode)
+                return _redact_disguised(text, mode, known)
         claims = _Claims(text, mode.rules)
-        _claim_all(text, lower, places, mode, claims)
+        _claim_all(text, lower, places, mode, claims, known)
         before = text
         text, replaced = claims.apply(names)
         if text == before:
@@ -84,34 +105,41 @@ def redact(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Redac
     return Redacted(text, tuple(sorted(names)))
 
 
-def _redact_disguised(text: str, mode: RedactionMode) -> Redacted:
+def _redact_disguised(text: str, mode: RedactionMode, known: frozenset[str]) -> Redacted:
     """The same for a text that is not seen as it is."""
     names: set[str] = set()
     if not mode.is_off and has_escapes(text):
         # An escape is taken out whole, or else a letter behind a stray ESC is one of a secret: either may show it.
-        text = _replaced(text, seen(text), mode, names)
-        text = _replaced(text, seen_literally(text), mode, names)
+        text = _replaced(text, seen(text), mode, names, known)
+        text = _replaced(text, seen_literally(text), mode, names, known)
     text = without_escapes(text)
     for _ in range(0 if mode.is_off else _PASSES):
         before = text
-        text = _replaced(text, seen(text), mode, names)
+        text = _replaced(text, seen(text), mode, names, known)
         if mode.rules is not None:
             # What a user wrote down may be spelt so: a purged secret, or a rule for a word of full width.
-            text = _replaced(text, as_it_is(text), RedactionMode.OFF.with_rules(mode.rules), names)
+            text = _replaced(text, as_it_is(text), RedactionMode.OFF.with_rules(mode.rules), names, known)
         if text == before:
             break
     return Redacted(text, tuple(sorted(names)))
 
 
-def _replaced(text: str, view: View, mode: RedactionMode, names: set[str]) -> str:
+def _replaced(text: str, view: View, mode: RedactionMode, names: set[str], known: frozenset[str]) -> str:
     """The text with labels for what the view of it shows."""
     lower = _lower(view.text)
     claims = _Claims(view.text, mode.rules)
-    _claim_all(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims)
+    _claim_all(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, known)
     return claims.moved(text, view).apply(names)[0]
 
 
-def _claim_all(text: str, lower: str, places: dict[str, list[int]], mode: RedactionMode, claims: "_Claims") -> None:
+def _claim_all(
+    text: str,
+    lower: str,
+    places: dict[str, list[int]],
+    mode: RedactionMode,
+    claims: "_Claims",
+    known: frozenset[str],
+) -> None:
     """Claim what each part of the mode sees: what stands first names what several see."""
     rules = mode.rules
     if "private>" in lower and mode.value != "off":
@@ -128,6 +156,7 @@ def _claim_all(text: str, lower: str, places: dict[str, list[int]], mode: Redact
     if mode.sees_randomness:
         for start, end in find_random(text):
             claims.add(start, end, "[REDACTED]", "entropy")
+    claims.add_copies(known)
 
 
 # Of text that a replacement left alone, no rule sees anything new but near it: a rule looks this far ahead and back.
@@ -152,6 +181,21 @@ class _Claims:
         is_kept = self._rules is not None and rule not in _NEVER_KEPT and self._rules.allows(self._text[start:end])
         if not is_kept:
             self._claims.insert(at, (start, end, _as_json_value(self._text, start, end, label), rule))
+
+    def values(self) -> dict[str, tuple[str, str]]:
+        """What was claimed and is to go wherever it stands, with its label and the rule that took it."""
+        found: dict[str, tuple[str, str]] = {}
+        for start, end, label, rule in self._claims:
+            if rule not in _NEVER_KEPT and (value := value_of(self._text[start:end], rule)):
+                found.setdefault(value, (label.strip("\\\"'").removesuffix("@"), rule))
+        return found
+
+    def add_copies(self, known: frozenset[str]) -> None:
+        """Claim each other place of what was claimed, and each place of what is known from elsewhere."""
+        values = {**dict.fromkeys(known, ("[REDACTED]", "copy")), **self.values()}
+        if values:
+            for start, end in find_copies(self._text, values):
+                self.add(start, end, *values[self._text[start:end]])
 
     def moved(self, original: str, view: View) -> "_Claims":
         """The same claims on the text that was seen in this view."""
@@ -201,19 +245,24 @@ def _around(labels: _Spans, size: int) -> _Spans:
 def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _Claims) -> None:
     if not places:
         return
-    named = find_named(text, _merged(places, NAME_ANCHORS))
+    named = find_named(text, places_of_names(text, places))
     for value in named:
-        if value.label.strip("\\\"'") == "REDACTED":
-            claims.add(*value[:2], value.label, value.rule)
+        if value.label.strip("\\\"'") == "REDACTED" and not value.is_weak:
+            claims.add(value.start, value.end, value.label, value.rule)
     _claim_rules(RULES, text, lower, places, claims)
+    for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
+        claims.add(start, end, KEY_LABEL, KEY_RULE)
     for value in named:
-        claims.add(value.start, value.end, value.label, value.rule)
+        if not value.is_weak:
+            claims.add(value.start, value.end, value.label, value.rule)
     _claim_rules(FORMAT_RULES, text, lower, places, claims)
     for vendor in [vendor for vendor in vendors() if vendor in places]:
         for secret in find_vendor_values(text, vendor, places[vendor]):
             claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
     for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
         claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
+    for value in named:
+        claims.add(value.start, value.end, value.label, value.rule)
 
 
 def _claim_rules(rules: tuple[Rule, ...], text: str, lower: str, places: dict[str, list[int]], claims: _Claims) -> None:

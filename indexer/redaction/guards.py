@@ -13,6 +13,8 @@ from functools import cache
 from itertools import pairwise
 from math import log2
 
+from ctxrank.indexer.redaction.letters import reads_like_a_word
+
 # Where a value ends. Everything from here to the functions is matched under (?i).
 END = r"""(?=[\s"'`<>,;&)\]}|\\]|[.:?](?:\s|\Z)|\Z)"""
 PLAIN = r"""[^\s"'`<>,;&)\]}|\\]"""
@@ -29,7 +31,7 @@ _PLACEHOLDER = (
 _RESERVED_WORDS = (
     "none", "null", "nil", "true", "false", "undefined", "str", "string", "text", "bytes", "bool", "boolean", "int",
     "integer", "number", "object", "any", "required", "optional", "hidden", "masked", "omitted", "secretstr",
-    "change_?me", "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
+    "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
     "placeholder", "unset", "unknown", "empty", "missing", "invalid", "expired", "disabled", "enabled", "default",
     "inherit", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass", "basic",
     "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
@@ -76,6 +78,8 @@ STAND_IN = f"{_MARKER}|{_PLACEHOLDER}|{_WORD}|{_PATH}"
 CODE = (
     r"[&*!]?[^\W\d][\w.:>-]{0,100}+[(\[]"
     r"|[&*!]?(?:[^\W\d]{1,64}+\d{0,2}(?:[.]|::)){1,12}+[^\W\d]{1,64}+\d{0,2}" + END +
+    # a.b:a.c of a choice between two
+    r"|(?:[a-z_$]\w{0,40}+\.){1,6}+[a-z_$]\w{0,40}+[?:][a-z_$]"
     r"|[^\W\d_]{1,40}+(?:_[^\W\d_]{1,40}+){1,6}+_?\d{1,2}" + END +
     r"|[&*!]?(?!(?-i:[a-z]{20,200}+|[A-Z]{20,200}+)" + END + r")(?:[^\W\d]|[.-]){1,200}+" + END
 )  # fmt: skip
@@ -110,6 +114,14 @@ def is_stand_in(text: str, place: int) -> bool:
     return compiled("(?i)" + STAND_IN).match(text, place, place + GUARD_CHARS) is not None
 
 
+def is_version(text: str, place: int) -> bool:
+    """Whether a version is there: `1.2.0`, `^3.1`, `v0.0.0-20260807164820-c8921c73eeea`."""
+    return compiled(_VERSION).match(text, place, place + GUARD_CHARS) is not None
+
+
+_VERSION = r"[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + END
+
+
 def is_code(text: str, place: int) -> bool:
     """Whether an expression or a word is there, where no quote says that it is a value."""
     return compiled("(?i)" + CODE).match(text, place, place + GUARD_CHARS) is not None
@@ -140,22 +152,85 @@ def looks_random(word: str) -> bool:
         return False
     if not any(c.isdigit() for c in word) or not any(c.isupper() for c in word):
         return False
-    changes = 0.0
-    for one, next_one in pairwise(word):
-        if one.isalnum() and next_one.isalnum():
-            if one.isdigit() != next_one.isdigit():
-                changes += 1
-            elif one.islower() and next_one.isupper():  # every name in camel case has these: half weight
-                changes += 0.5
-    return changes / len(word) > _LEAST_CHANGES
+    return _changes(word) / len(word) > _LEAST_CHANGES
 
 
 # client_v2, server-01, a date or a version; a host; escaped bytes; my_first_token_2, words and few digits.
 _IDENTIFIER = (
     r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
-    r"|[\w-]++(?:\.[\w-]++){1,5}+:\d++|(?:\\x[0-9a-f]{2})+"
+    r"|[\w-]++(?:\.[\w-]++){1,5}+:\d++|(?:[A-Za-z_]\w*+\.){2,9}+\w++(?:[@/$]\w++)*+:?|(?:\\x[0-9a-f]{2})+"
     r"|(?:[a-z]++\d{0,2}[_.-]){1,9}+[a-z]*+\d{0,2}|(?:[A-Z]++\d{0,2}[_.-]){1,9}+[A-Z]*+\d{0,2}"
 )
+
+
+# What a person types in prose and in code has these classes of signs seldom all at once.
+_TYPED_SIGNS = frozenset("!@#$%^&*?~+=")
+_LEAST_STRONG = 8
+_LEAST_RANDOM = 16
+_WELL_MIXED = 0.15
+_UUID = r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+
+
+def is_strong(value: str) -> bool:
+    """Whether a word in prose can only be a password or a key: at least three kinds of signs, or random."""
+    if len(value) < _LEAST_STRONG or not value.isascii():
+        return False
+    digits = sum(map(str.isdigit, value))
+    has_sign = not _TYPED_SIGNS.isdisjoint(value)
+    has_letter = any(map(str.isalpha, value))
+    if digits and has_letter and has_sign and compiled(_EXPRESSION).fullmatch(value) is None:
+        return True
+    if digits > 1 and value.isalnum() and has_letter and _changes(value) >= _MANY_CHANGES:
+        return True
+    return is_random(value)
+
+
+_MANY_CHANGES = 3
+
+
+# a=1, x+2, call(3): not what somebody typed as a password.
+_EXPRESSION = (
+    r"[\w.\[\]()]*+(?:[=+*?&]{1,2}+[\w.\[\]()\"'-]*+)++|[#@$~&*+?][\w.-]*|[A-Za-z_.-]+[*?!]|[~=^]{1,2}[\d.x*-]+.*"
+)
+
+
+def is_random(value: str) -> bool:
+    """Whether a word of 16 characters or more can only have been made by a machine; digests may be, too."""
+    if len(value) < _LEAST_RANDOM or not value.isascii() or compiled(_UUID).fullmatch(value):
+        return False
+    parts = compiled(r"[\W_]+").split(value)
+    words = sum(len(part) >= _LEAST_WORD and part.isalpha() and reads_like_a_word(part) for part in parts)
+    run = "".join(parts)
+    if words * 2 >= len(parts) or len(run) < _LEAST_STRONG or max(map(len, parts)) < _LEAST_WORD:
+        return False
+    if run.isalpha():
+        return len(parts) == 1 and not reads_like_a_word(run)
+    named = sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
+    if named > len(run) * _MOST_NAMED:
+        return False
+    return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
+
+
+_LEAST_WORD = 4
+# getUserByIdFromCache2: what is made of words has few letters in between.
+_HUMP = r"[A-Z]?[a-z]{3,}|[A-Z]{4,}"
+_MOST_NAMED = 0.55
+_LEAST_ENTROPY = 2.5
+
+
+def _changes(word: str) -> float:
+    """How often letters and digits take turns; a capital behind a small letter is half a turn, as names have these."""
+    changes = 0.0
+    for one, next_one in pairwise(word):
+        if one.isalnum() and next_one.isalnum():
+            if one.isdigit() != next_one.isdigit():
+                changes += 1
+            elif one.islower() and next_one.isupper():
+                changes += 0.5
+    return changes
+
+
+_LONG = 20
 
 
 def looks_like_key(value: str) -> bool:
@@ -163,7 +238,10 @@ def looks_like_key(value: str) -> bool:
     has_digit = any("0" <= char <= "9" for char in value)
     has_letter = any(char.isalpha() for char in value)
     if not has_digit:
-        return len(value) >= 20 and value.isascii() and value.isalnum() and not (value.islower() or value.isupper())
+        if not (value.isascii() and value.isalnum()):
+            return False
+        is_mixed = not (value.islower() or value.isupper())
+        return (is_mixed and len(value) >= _LONG) or (len(value) >= _LEAST_RANDOM and not reads_like_a_word(value))
     if not has_letter:
         return len(value) >= 16 and value.isdigit()
     if len(value) < 8:

@@ -4,10 +4,12 @@ IncomingTexts(RedactionMode.PATTERN_ONLY).json('{"password": "<the secret>"}')  
 """
 
 import json
+from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
-from ctxrank.indexer.redaction.engine import RedactionMode, redact
+from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
+from ctxrank.indexer.redaction.ruleset import may_hold_secret
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
 
@@ -17,13 +19,25 @@ _WORDS_REMEMBERED = 100_000
 class IncomingTexts:
     """Redacts what comes in under one mode. Names come over and over again, so they are remembered."""
 
-    def __init__(self, mode: RedactionMode) -> None:
+    def __init__(self, mode: RedactionMode, known: frozenset[str] = frozenset()) -> None:
         self._mode = mode
+        self._known = known
         self._words: dict[str, str] = {}
+
+    def of_record(self, fields: Iterable[object]) -> "IncomingTexts":
+        """The same for the fields of one record: a value that one of them shows to be secret goes from all.
+
+        A field may be a text or what JSON says: its strings count, and what its names say of them.
+        """
+        known = frozenset[str]()
+        for text in (text for field in fields for text in _texts_in(field)):
+            if may_hold_secret(text, self._mode):
+                known |= secret_values(_storable(text), self._mode)
+        return IncomingTexts(self._mode, self._known | known) if known else self
 
     def text(self, text: str) -> str:
         """A text of any length."""
-        return redact(_storable(text), self._mode).text
+        return redact(_storable(text), self._mode, self._known).text
 
     def line(self, text: str) -> str:
         """A text that is shown on one line. Redacted before it is joined: a rule may need the line's end."""
@@ -54,13 +68,15 @@ class IncomingTexts:
             return empty
         try:
             value: object = json.loads(text, object_pairs_hook=_distinct)
-            clean = self._redacted(value)
+            texts = self.of_record((value,))
+            # A value that its name calls secret is taken in the whole, where it gets that name's label.
+            clean = IncomingTexts(self._mode)._redacted(value)
             dumped = json.dumps(clean, ensure_ascii=False)
         except (ValueError, RecursionError):
             return self._string(text)
-        whole = self.text(dumped)
+        whole = texts.text(dumped)
         # A name that is said twice has a value that the parsed one does not show.
-        if whole == dumped and clean == value and not _has_twins(value) and self.text(text) == text:
+        if whole == dumped and clean == value and not _has_twins(value) and texts.text(text) == text:
             return text
         try:
             json.loads(whole)
@@ -101,6 +117,23 @@ def _has_twins(value: object) -> bool:
     if is_list(value):
         return any(map(_has_twins, _items(value)))
     return is_dict(value) and any(_has_twins(item) for _, item in _pairs(value))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """The strings of a value, and the whole of one that has names."""
+    if isinstance(value, str):
+        yield value
+    elif is_list(value):
+        for item in _items(value):
+            yield from _texts_in(item)
+    elif is_dict(value):
+        yield json.dumps(value, ensure_ascii=False)
+        for name, item in _pairs(value):
+            yield str(name)
+            if not is_dict(item):  # the whole has said what its names say
+                yield from _texts_in(item)
+            else:
+                yield from (text for _, inner in _pairs(item) for text in _texts_in(inner))
 
 
 def _items(value: object) -> list[object]:

@@ -7,6 +7,7 @@ its value. The value counts unless it is a stand-in or code, and a key or a toke
 """
 
 import re
+from itertools import chain
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.guards import (
@@ -15,9 +16,13 @@ from ctxrank.indexer.redaction.guards import (
     are_many,
     compiled,
     is_code,
+    is_random,
     is_stand_in,
+    is_strong,
+    is_version,
     looks_like_key,
 )
+from ctxrank.indexer.redaction.letters import reads_like_a_word
 
 
 class NamedValue(NamedTuple):
@@ -27,6 +32,7 @@ class NamedValue(NamedTuple):
     end: int
     rule: str
     label: str
+    is_weak: bool = False  # so that any other rule that sees it gives it a better name
 
 
 # What a key can be for: `api_key`, `api-key`, `API key`, `app.api.key`, `apikey`.
@@ -36,14 +42,24 @@ _KEY_OF = (
     "shared", "webhook", "ssh", "hmac", "jwt", "aes", "admin", "subscription", "security", "project", "host",
     "function", "root",
 )  # fmt: skip
-ANCHORS: tuple[str, ...] = (
-    *("pass", "pwd", "secret", "token", "credential", "creds", "_auth"),
+# "Password" as other languages have it.
+_PASSWORD_ABROAD = (
+    "kennwort", "contraseña", "contrasena", "mot de passe", "motdepasse", "senha", "пароль", "密码", "密碼",
+    "パスワード", "비밀번호", "패스워드", "암호", "비번",
+)  # fmt: skip
+# Words that say little by themselves: the value behind one must look random.
+_WEAK = ("key", "auth", "bearer", "api", "login", "sid")
+STRONG_ANCHORS: tuple[str, ...] = (
+    *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
+    *_PASSWORD_ABROAD,
     *(f"{word}{joint}key" for word in _KEY_OF for joint in ("", "_", "-", ".", " ")),
 )
+ANCHORS = (*STRONG_ANCHORS, *_WEAK)
 
 _WORD = (
-    r"(?P<word>pass(?:w(?:or)?d|phrase|wort|code)?|pwd|secret|token|credentials?|creds|_auth"
-    rf"|(?:{'|'.join(_KEY_OF)})[ _.-]?key)"
+    # As bad spellers have it, too: pswd, paswword.
+    rf"(?P<word>pass(?:phrase|wort|code)|pa?s{{0,2}}wo?r?d|pass|pw|{'|'.join(_PASSWORD_ABROAD)}"
+    rf"|secret|token|credentials?|creds|_auth|(?:{'|'.join(_KEY_OF)})[ _.-]?key|(?P<weak>{'|'.join(_WEAK)}))"
 )
 # What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
 _TAIL = (
@@ -52,7 +68,7 @@ _TAIL = (
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
-_OPEN_QUOTE = r"(?:[bru@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]))?"
+_OPEN_QUOTE = r"(?:[bru@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
 # `: str`, ` string` and ` { get; set; }` between a name and its `=`.
 _TYPE = (
     r"(?:[ \t]?:[ \t]?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
@@ -61,12 +77,32 @@ _TYPE = (
 _LINK = (
     rf"(?i){_WORD}{_TAIL}{_KEY_QUOTE}"
     # name = value; settings["name"] = value
-    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:=|=>|[?|]\|?=|={{1,3}}(?![=>~])|:(?![:=]))"
+    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|:(?![:=])|%3d)"
     r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
     # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
-    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>>)|(?P<call>(?:\(|,[ \t]?)(?=[\"']))"
-    rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-]))){_OPEN_QUOTE}"
+    r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
+    # get("name") or "value"
+    r"|(?P<call>(?:\(|,[ \t]?|(?<=[\"'])[\])]{1,2}[ \t]?(?:or|\|\||\?\?|\?:)[ \t]?"
+    r"|[ \t]?(?:\|\||\?\?)[ \t]?)(?=[\"']))"
+    rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
+    # token - value, token -> value, (token) value
+    rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\|(?![|=])"
+    rf"|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
+
+
+def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
+    """Where names may stand, in order. Keywords, authors and monkeys are left out at once: code is full of them."""
+    lists = [found for anchor in STRONG_ANCHORS if (found := places.get(anchor))]
+    for word in _WEAK:
+        if found := places.get(word):
+            size = len(word)
+            lists.append([
+                place for place in found
+                if not text[place + size : place + size + 1].isalnum()
+                and not (text[place].islower() and text[place - 1 : place].isalpha())
+            ])  # fmt: skip
+    return sorted(chain.from_iterable(lists))
 
 
 def find_named(text: str, places: list[int]) -> list[NamedValue]:
@@ -116,16 +152,23 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
-    if link["flag"] and not _is_flag(text, place):
+    if link["weak"] and compiled(r"(?i)token|secret|password|key").search(link["tail"]):
+        return None  # found by that word
+    is_prose = bool(link["dash"]) or (bool(link["flag"]) and not _is_flag(text, place))
+    is_password = word == "secret" or word.startswith(_PASSWORDS)
+    if word in _PARTS_OF_WORDS and _is_in_a_word(text, place, link["word"]):
         return None
-    is_password = word.startswith(("passw", "passp", "passc", "pwd")) or word == "secret"
-    if word == "pass":
-        # A name of its own (DB_PASS, smtpPass, "pass") and not a word's end, a verdict or a statement.
-        is_password = (
-            before in tuple("_-.") or (link["word"] == "Pass" and before.islower()) or bool(quote and operator)
-        )
-        if not is_password or (before.isalpha() and link["word"] != "Pass"):
-            return None
+    if is_version(text, start):
+        return None
+    if (
+        operator == ":"
+        and text[start : start + 1] in ("+", "?")
+        and "${" in text[max(0, place - _CHARS_BEFORE) : place]
+    ):
+        return None  # ${DB_PASSWORD:+is-set} asks whether there is one
+    rule, label = _named(word, before, link["tail"])
+    if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
+        return NamedValue(start, encrypted.end(), rule, label)
     if is_stand_in(text, start):
         return None
     if link["element"]:
@@ -133,10 +176,14 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         is_value = True
     elif quote:
         body = rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
+        if is_password and (phrase := _typed_with_spaces(text, start, quote)):
+            return NamedValue(start, phrase, rule, label)
         is_value = not compiled(_NOT_QUOTED).match(text, start)
     else:
         body = PLAIN
-        is_value = operator not in ("==", "===") and _is_bare_value(text, start, operator, is_password)
+        is_value = operator not in _COMPARISONS and (
+            is_prose or _is_bare_value(text, start, place, operator, is_password=is_password)
+        )
     # The verdict sees a beginning alone: of a long run that is rejected at many places, no more is read each time.
     match = compiled(body + _VERDICT).match(text, start) if is_value else None
     if match is None:
@@ -146,20 +193,95 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         return None
     if not is_password and word.replace("_", "") in value.lower().replace("_", ""):
         return None
-    if link["flag"] and not quote and is_password:
-        is_value = not value.isalpha()
-    else:
-        is_value = (is_password and not link["call"]) or looks_like_key(value)
-    if not is_value:
+    if not _is_secret(value, link, word, is_password=is_password, is_prose=is_prose):
         return None
     whole = compiled(_BARE if body is PLAIN else body + "*+").match(text, start)
     end = match.end() if whole is None else whole.end()
-    if link["element"] and not text.startswith("</", end):
+    if link["element"] and compiled(r"\s{0,40}</").match(text, end) is None:
         return None
-    rule, label = _named(word, before, link["tail"])
     if not quote and not link["element"] and link["kq"]:
         label = f"{link['kq']}{label}{link['kq']}"
-    return NamedValue(start, end, rule, label)
+    return NamedValue(start, end, rule, label, is_prose or bool(link["weak"]))
+
+
+_PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
+# What Jenkins writes instead of a secret, and what people write beside it: it can be decrypted by who has its folder.
+_ENCRYPTED = r"\{(?:[\w-]{1,40} ){0,3}+[^\s{}<\"'`\\]{8,}+\}(?=\s{0,40}</)"
+# These stand within other words: bypass, compass, monkey, author, rapid, inside, chosenhand.
+_PARTS_OF_WORDS = ("pass", "pw", "senha", *_WEAK)
+_NOT_A_PASS = (
+    r"(?is).*(?:by|com|tres|sur|over|under|en|im|multi|single|two|second|first|last|high|low|band|all|no|mon|ask|any"
+    r"|each|every|some|did|has|must|can|render|shader|fast|depth)\Z"
+)
+
+
+def _is_in_a_word(text: str, place: int, word: str) -> bool:
+    """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
+    before = text[max(0, place - _CHARS_BEFORE) : place]
+    if not before or not before[-1].isalpha():
+        return False
+    is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
+    return not is_joined or (word.lower() == "pass" and compiled(_NOT_A_PASS).match(before) is not None)
+
+
+_COMPARISONS = ("==", "===", "!=", "!==")
+
+
+def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
+    """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
+    quote = link["q"]
+    if link["weak"]:
+        is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
+        return is_plain_word and is_random(value) and not (_says_no_secret(link) or _is_digest(value, link))
+    if is_prose:
+        return looks_like_key(value) if quote else is_strong(value)
+    if link["operator"] in _COMPARISONS:
+        return looks_like_key(value) or is_strong(value)
+    if word in ("pass", "pw"):
+        before = link.string[link.start() - 1] if link.start() else ""
+        is_named = before in tuple("_-.") or before.isalpha() or bool(quote and link["operator"])
+        return is_strong(value) or looks_like_key(value) or (is_named and word == "pass" and not link["call"])
+    if link["flag"] and not quote and is_password:
+        return not value.isalpha() or not reads_like_a_word(value)
+    return (is_password and not link["call"]) or looks_like_key(value)
+
+
+# Fewer hexadecimal digits are a number or a digest; and `"key": "<digest>"` is what something is kept under.
+_LEAST_HEX = 32
+
+
+def _is_digest(value: str, link: re.Match[str]) -> bool:
+    """Whether only hexadecimal digits stand behind a weak name, too few of them or the value of just `key` in JSON."""
+    if compiled(r"(?i)[0-9a-f]+").fullmatch(value) is None:
+        return False
+    is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
+    return bool(is_plain_name) or len(value) < _LEAST_HEX
+
+
+_NO_SECRET = (
+    r"(?is).*(?:pub(?:lic)?|primary|foreign|cache|sort|partition|hash|row|map|group|object|lookup|translation|hot"
+    r"|idempoten(?:cy|t)|sha\d*|md5|commit|rev|dict|json|item|list|store|react|index|parent|child|verif(?:y|ication)"
+    r"|host|fingerprint|distinct|unique|trace|span|event|message|search|query|field|column|data|site|i18n)[ _.-]?\Z"
+)
+
+
+def _says_no_secret(link: re.Match[str]) -> bool:
+    """Whether what stands before `key` says that it opens nothing."""
+    return compiled(_NO_SECRET).match(link.string[max(0, link.start() - _CHARS_BEFORE) : link.start()]) is not None
+
+
+_MOST_WORDS_CHARS = 80
+
+
+def _typed_with_spaces(text: str, start: int, quote: str) -> int:
+    """Where a quoted password with spaces in it ends, or 0: none of its words is one of a sentence."""
+    end = text.find(quote, start, start + _MOST_WORDS_CHARS)
+    words = text[start:end].split() if end > 0 else []
+    if len(words) < 2 or "\n" in text[start:end] or "\\" in text[start:end]:
+        return 0
+    if not is_strong("".join(words)) or compiled(r"[\"'`<>{}\[\],:;=()]").search(text, start, end):
+        return 0
+    return 0 if any(len(word) >= 4 and word.isalpha() and reads_like_a_word(word) for word in words) else end
 
 
 _TYPE_PATH = r".*::\w*\Z"
@@ -185,16 +307,29 @@ def _is_flag(text: str, place: int) -> bool:
 
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
-_BARE = rf"{PLAIN}++(?:(?:[,;&)\]}}|](?![\w.-]{{1,40}}[=:])|\\\\?(?![nrtbfu])){PLAIN}++)*+"
+_BARE = rf"{PLAIN}++(?:(?:[,;&)\]}}|>](?![\w.-]{{1,40}}[=:])|<(?![/\w!])|\\\\?(?![nrtbfu])){PLAIN}++)*+"
 
 # Not what follows a string that happens to end in `password=`; not a sentence.
-_NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[(.+\[]|[^\s\"'`]{0,200}+[ \t]"
+_NOT_QUOTED = r"[,;:)\]}]|\+(?i:[a-z_])\w{0,60}[().+,;\[]|[^\s\"'`]{0,200}+[ \t]"
+
+_LETTERS_ONLY = r"[A-Za-z]{6,64}+(?=[\s\"'\\,;&)}\]]|\.?\Z)"
+# A line that gives a name its value: of settings and of the environment, never of code that is indented.
+_LINE_START = r"(?s)(?:\A|.*\n)(?:export |ENV |set )?[\w.-]*\Z"
+_REST_OF_LINE = r"(?![\w.]{1,80}[(\[])[^\s\"'`()<>{}$,;]{4,200}+(?=\r?\n|\Z)"
+_HYPHENED = r"(?i)[a-z]{1,20}+(?:-[a-z]{1,20}+){1,8}+(?=[\s&\"'\\]|\Z)"
 
 
-def _is_bare_value(text: str, start: int, operator: str | None, is_password: bool) -> bool:
-    """Without quotes, letters alone count only as in `PASSWORD=word`, with nothing behind them."""
+def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, is_password: bool) -> bool:
+    """Whether what has no quotes is a value: letters alone are one in `PASSWORD=word`, or if they are no word."""
     is_tight = operator == "=" and is_password and text[start - 1] == "="
-    if is_tight and compiled(r"[^\W\d_]{4,}+(?:[\s&\"'\\]|\Z)").match(text, start):
+    if is_tight:
+        if compiled(r"[^\W\d_]{4,}+(?:[\s&\"'\\]|\Z)").match(text, start) or compiled(_HYPHENED).match(text, start):
+            return True
+        before = text[max(0, place - _CHARS_BEFORE) : place]
+        if (place < _CHARS_BEFORE or "\n" in before) and compiled(_LINE_START).match(before):
+            return compiled(_REST_OF_LINE).match(text, start) is not None or not is_code(text, start)
+    letters = compiled(_LETTERS_ONLY).match(text, start)
+    if letters and not reads_like_a_word(letters[0]):
         return True
     return compiled(r"[^\s\"'`\\]{4}").match(text, start) is not None and not is_code(text, start)
 

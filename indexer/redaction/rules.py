@@ -11,6 +11,7 @@ with nothing behind it that could fail.
 
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.credential_formats import TOKENS
+from ctxrank.indexer.redaction.credential_marks import MARKS
 from ctxrank.indexer.redaction.guards import CODE, STAND_IN
 
 
@@ -50,6 +51,8 @@ _SEPARATOR = (
 _USER = (
     r"(?!\[REDACTED)[^\s\"'`<>\\/:@]{0,128}+:(?!\d{1,5}[/?#,])(?!\$[{(]|\$(?-i:[A-Z_])|[{(\[]|%[({]|[*]{2}|redacted@)"
 )
+# user:password@host, as it is written to say how such a URL is made.
+_NO_USER = r"(?!(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token)@)"
 _URL_PASSWORD = r"[^\s\"'`<>\\/]{1,256}@"
 _HOST = r"(?=[\w\[.%-])"
 _SLASHES = r":(?:\\?/){2}"
@@ -97,7 +100,7 @@ _PLACES: tuple[Rule, ...] = (
         "curl-auth-user",
         tuple(f"{space}{flag}" for space in " \t\n\r" for flag in ("-u", "--user")),
         # What closes a JSON string is no open quote, and no escape is cut in two.
-        r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$\{?[A-Z_]|[{<])"
+        r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$[{(]?!?[A-Za-z_]|[{<])"
         r"(?:(?<=[\"'])(?![,:}\]\s])[^:\"'\\\n]{1,200}+:[^\"'\\\n]{1,200}+(?=\\{0,3}[\"'])"
         r"|(?<![\"'])[\w$@.-]{1,200}+:(?!/)[^\s\"'\\|;&]{1,200}+(?=[\s\"'\\|;&]|\Z))",
         ("curl", "http", "wget"),
@@ -147,6 +150,44 @@ _PLACES: tuple[Rule, ...] = (
         rf"(?P<head>[ ]-p'?)(?=[^\s\"'|;&\\-]){_NOT_A_SECRET}"
         r"(?!rint|ort|ath|roto|arallel)[^\s\"'|;&\\-][^\s\"'|;&\\]{3,}+",
         ("mysql", "mariadb", "sshpass"),
+    ),
+    # Options that are a password's with some commands only.
+    *(
+        _ours(
+            "password-flag",
+            (anchor,),
+            rf"(?P<head>[ ]{flag}'?)(?=[^\s\"'|;&\\-]){_NOT_A_SECRET}[^\s\"'|;&\\-][^\s\"'|;&\\]{{3,}}+",
+            commands,
+        )
+        for anchor, flag, commands in (
+            (" -a ", "-a[ ]", ("redis-cli",)),
+            (" -k ", "-k[ ]", ("openssl enc", "openssl aes", "openssl des")),
+            (" -p", "-P[ ]", ("unzip",)),
+            (" -w ", "-w[ ]", ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd", "ldapwhoami")),
+            (" -u", r"-U[ ]?'?[\w./-]{1,60}%", ("smbclient", "rpcclient", "smbget", "winexe")),
+            (" /user:", r"/user:[^\s\"']{1,100}+[ ]", ("net use",)),
+        )
+    ),
+    _ours(
+        "password-flag",
+        ("net use",),
+        r"(?i)(?P<head>net use[ ]{1,4}+(?:[a-z]:|\*)?+[ ]{0,4}+\\{2,4}+[^\s\"'\\]{1,20}+[^\s\"']{0,180}+[ ])"
+        rf"{_NOT_A_SECRET}"
+        r"[^\s\"'|;&\\/-][^\s\"'|;&\\]{3,100}+(?=[ ]{1,4}/user:)",
+    ),
+    _ours(
+        "sql-password",
+        ("identified ",),
+        r"(?i)(?P<head>identified[ ]{1,3}(?:with[ ]{1,3}['\"`]?\w{1,40}['\"`]?[ ]{1,3})?(?:by|as)[ ]{1,3}"
+        rf"(?:password[ ]{{1,3}})?(?:\\{{0,3}}(?P<quote>['\"]))?){_NOT_A_SECRET}"
+        r"(?(quote)|(?=[^\s;]{0,60}?\d))[^\s'\"\\;]{4,}+",
+        ("user", "grant", "role"),
+    ),
+    _ours(
+        "secure-string",
+        ("securestring",),
+        r"(?i)(?P<head>securestring(?:[ ]{1,3}-(?:string|asplaintext|force)){0,3}[ ]{1,3}(?:\\{0,3}[\"'])?)"
+        rf"(?![$(@-]){_NOT_A_SECRET}[^\s\"'\\)]{{4,}}+",
     ),
 )
 
@@ -200,14 +241,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "database-url",
         ("mongodb", "postgres", "mysql", "redis", "amqp"),
-        rf"(?i)(?P<head>(?:mongodb|postgres(?:ql)?|mysql|rediss?|amqps?)(?:\+[\w.-]{{1,20}})?{_SLASHES}){_USER}"
+        rf"(?i)(?P<head>(?:mongodb|postgres(?:ql)?|mysql|rediss?|amqps?)(?:\+[\w.-]{{1,20}})?{_SLASHES}){_NO_USER}{_USER}"
         rf"(?:{_URL_PASSWORD}{_HOST}|[^\s\"'`<>\\@]{{1,256}}@{_HOST})",
         "[REDACTED]@",
     ),
     Rule(
         "url-credentials",
         ("://", ":\\/\\/"),
-        rf"(?i)(?P<head>{_SLASHES}){_USER}{_URL_PASSWORD}{_HOST}",
+        rf"(?i)(?P<head>{_SLASHES}){_NO_USER}{_USER}{_URL_PASSWORD}{_HOST}",
         "[REDACTED]@",
     ),
     Rule(
@@ -238,7 +279,7 @@ FORMAT_RULES: tuple[Rule, ...] = (
             token.least_entropy,
             (),
         )
-        for token in TOKENS
+        for token in (*TOKENS, *MARKS)
     ),
     *_PLACES,
 )

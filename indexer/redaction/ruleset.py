@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
 
 # Grows by one when a rule changes what is found; a store redacts again what an older one let through.
-RULESET_VERSION: int = 4
+RULESET_VERSION: int = 5
 
 
 class RedactionMode:
@@ -99,12 +99,16 @@ REDACTION_MODES = (RedactionMode.PATTERN_ONLY, RedactionMode.ENTROPY, RedactionM
 
 # What is written near a secret of few characters. Every other secret is a word of many, which no sentence has.
 _NEAR_SECRETS = (
-    "pass", "pwd", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer", "sql",
-    "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----",
+    "pas", "pw", "psw", "pss", "secret", "token", "key", "private", "cred", "auth", "access", "api", "client", "bearer",
+    "sql", "maria", "login", "curl", "wget", "http", ":/", ":\\", "-----", "sid", "redis", "openssl", "ldap", "zip",
+    "smb", "rpcclient", "winexe", "/user:", "identified", "kennwort", "contrase", "senha", "пароль", "密码", "密碼",
+    "パスワード", "비밀번호", "패스워드", "암호", "비번",
 )  # fmt: skip
 _SIGNS = ("=", ":", '"', "'", "<", ">", "||", "--", " -p")
 _MARKS = ("<private>", "xox", "xapp-")
 _SHORTEST_WORD = 14
+# In prose, behind one of those names, a shorter one with a digit in it may be a secret.
+_SHORTEST_VALUE = 8
 
 
 def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> bool:
@@ -125,6 +129,9 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
     # A comma parts a name from its value, too; but then the value has a digit.
     is_signed = any(sign in text for sign in _SIGNS) or ("," in text and any(char.isdigit() for char in text))
+    is_signed = is_signed or any(
+        len(word) >= _SHORTEST_VALUE and any(char.isdigit() for char in word) for word in text.split()
+    )
     if is_signed and any(name in lower for name in _NEAR_SECRETS):
         return True
     if any(mark in lower for mark in _MARKS) or ("machine" in lower and "login" in lower):

@@ -26,7 +26,10 @@ _LINK = (
 )
 _NOT_SECRET_NAME = (
     r"(?i).*(?:^|[_\W])(?:commit|sha\d*|md5|hash|digest|rev|revision|checksum|etag|integrity|uuid|trace|span)"
+    # author and authors, a file's name (auth.js: …), a version (auth v1.2.0 h1:…)
+    r"|or|.*\.[a-z]{1,5}\d?\Z|.*[ \t]v?\d+\.\d"
 )
+_DIGEST = r"(?i)(?:sha\d{1,3}|md5|h1)[-:_]"
 _DIGIT = r"(?=[^\s'\"`;]{0,80}?\d)"  # a word has none
 _END = r"(?:(?=[`'\"\s;,)\]}<&]|\\[nrt\"']|\Z))"
 
@@ -68,7 +71,12 @@ def _value(text: str, vendor: str, place: int) -> VendorValue | None:
         return None
     for value, pattern in _patterns(vendor):
         match = pattern.match(text, link.end())
-        if match and entropy(match["secret"]) >= value.least_entropy and looks_like_key(match["secret"]):
+        if (
+            match
+            and not compiled(_DIGEST).match(match["secret"])
+            and entropy(match["secret"]) >= value.least_entropy
+            and looks_like_key(match["secret"])
+        ):
             return VendorValue(*match.span("secret"), value.id)
     return None
 

@@ -55,7 +55,9 @@ def save(
         answer = recognise(store.primary, failure.text, Asked(place, now_us(), lang, mode=mode))
         # The matcher knows which other values make no other error.
         known = next((fix.match.pattern_id for fix in answer.fixes if fix.match.grade == "template"), None)
-        new = NewKnownError(failure.text, solution, place, lang, hints, is_final=is_final, known_id=known)
+        new = NewKnownError(
+            failure.text, solution, place, lang, hints, is_final=is_final, known_id=known, secrets=failure.secrets
+        )
         saved = save_error(store, new, mode=mode)
     notes: list[str] = []
     if saved.is_redacted:

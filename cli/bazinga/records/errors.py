@@ -105,7 +105,8 @@ def _redacted(new: NewError, mode: RedactionMode) -> tuple[NewError, bool]:
     """
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  writing only
 
-    plain, clean = (_texts(new, IncomingTexts(which)) for which in (RedactionMode.OFF, mode))
+    fields = (new.message, new.solution, *new.context_hints, *new.stack_pattern)
+    plain, clean = (_texts(new, IncomingTexts(which).of_record(fields)) for which in (RedactionMode.OFF, mode))
     return clean, clean != plain
 
 

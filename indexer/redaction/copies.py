@@ -1,0 +1,53 @@
+"""Each other place of a value that a rule took: who knows one, knows all.
+
+    find_copies("curl -H k9… # the old key was k9…", {"k9…": …})
+
+A value counts if nothing else is called so: 8 characters or more, and made by a machine or typed as a password is.
+"""
+
+from collections.abc import Collection, Iterator
+
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.redaction.guards import compiled, entropy, is_stand_in, is_strong, looks_like_key
+
+if TYPE_CHECKING:
+    import ahocorasick_rs
+
+_LEAST_CHARS = 8
+_MOST_CHARS = 1024
+_LEAST_ENTROPY = 2.5  # bits for each character: eight of which two are the same have 2.75
+# A longer one is found within a word, too.
+_LONG = 20
+# A value that nothing parts from the next is copied with what parts it: JSON would lose it.
+_PARTED = r"[\s\"'`\\<>{}\[\],]|(?i:redacted)|\A-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z"
+# Of a user and a password only the second one is secret.
+_PAIR_RULES = ("database-url", "url-credentials", "curl-auth-user")
+
+
+def value_of(claimed: str, rule: str) -> str:
+    """The value to be looked for elsewhere, of a part of a text that a rule claimed; '' if there is none."""
+    value = claimed
+    if rule in _PAIR_RULES:
+        value = claimed.removesuffix("@").partition(":")[2]
+    if not _LEAST_CHARS <= len(value) <= _MOST_CHARS or compiled(_PARTED).search(value):
+        return ""
+    if not (looks_like_key(value) or is_strong(value)) or is_stand_in(value, 0):
+        return ""
+    return value if entropy(value) >= _LEAST_ENTROPY else ""
+
+
+def find_copies(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
+    """Where the values stand, in order; a short one as a word of its own."""
+    for _, start, end in _finder(values).find_matches_as_indexes(text):
+        if end - start >= _LONG or not (_goes_on(text, start - 1) or _goes_on(text, end)):
+            yield start, end
+
+
+def _goes_on(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isalnum()
+
+
+def _finder(values: Collection[str]) -> "ahocorasick_rs.AhoCorasick":
+    import ahocorasick_rs  # noqa: PLC0415  start-up: only where a secret was found
+
+    return ahocorasick_rs.AhoCorasick(sorted(values), matchkind=ahocorasick_rs.MatchKind.LeftmostLongest)

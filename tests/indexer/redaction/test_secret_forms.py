@@ -1,0 +1,287 @@
+"""Forms in which secrets stand, the values made when a test runs: what teams had rules for, and what commands take.
+
+Of each form so many values in a hundred go; what a sentence, code or a digest says stays.
+"""
+
+import json
+import random
+import re
+import string
+from collections.abc import Callable
+
+import pytest
+from matching import sample
+from tables import each_row
+
+from ctxrank.indexer.redaction.copies import find_copies, value_of
+from ctxrank.indexer.redaction.credential_marks import MARKS
+from ctxrank.indexer.redaction.engine import redact, secret_values
+from ctxrank.indexer.redaction.guards import entropy, is_random, is_strong
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.key_pieces import find_key_pieces
+from ctxrank.indexer.redaction.letters import reads_like_a_word
+from ctxrank.indexer.redaction.ruleset import RedactionMode, may_hold_secret
+
+_ALNUM = string.ascii_letters + string.digits
+_LEAST_SHARE = 0.95
+_VALUES = 200
+
+
+def _made(seed: str, length: int, letters: str = _ALNUM) -> str:
+    return "".join(random.Random(seed).choices(letters, k=length))
+
+
+def _lower(length: int) -> Callable[[str], str]:
+    return lambda seed: _made(seed, length, string.ascii_lowercase)
+
+
+def _mixed(length: int) -> Callable[[str], str]:
+    return lambda seed: _made(seed, length)
+
+
+_WORDS = ("correct", "horse", "battery", "tiger")
+_PEM_HEAD = "-" * 5 + "BEGIN {}PRIVATE KEY" + "-" * 5
+
+# The sixteen forms of what was stored, then the five and the rule of entropy of what was shown.
+_FORMS: list[tuple[str, Callable[[str], str]]] = [
+    ('api_key="{}"', _lower(22)),
+    ("apikey: {}", _mixed(24)),
+    ("password={}", _lower(8)),
+    ("password: {}", _lower(8)),
+    ("passwd = '{}'", _lower(8)),
+    ('pwd="{}"', _mixed(8)),
+    ("secret={}", _lower(10)),
+    ("secret: {}", _mixed(20)),
+    ("token={}", _lower(24)),
+    ("token: {}", lambda seed: _made(seed, 24, _ALNUM + "_-.") + "7"),
+    ("sk-" + "ant-{}", _mixed(24)),
+    ("sk-{}", _mixed(24)),
+    ("gh" + "p_{}", _mixed(36)),
+    ("gh" + "o_{}", _mixed(36)),
+    ("github" + "_pat_{}", _mixed(30)),
+    ("AK" + "IA{}", lambda seed: _made(seed, 16, string.ascii_uppercase + string.digits)),
+    ("aws_secret_access_key={}", lambda seed: _made(seed, 40, _ALNUM + "/+")),
+    (_PEM_HEAD.format("RSA ") + "\n{}\n" + _PEM_HEAD.format("RSA ").replace("BEGIN", "END"), _mixed(64)),
+    (_PEM_HEAD.format("OPENSSH ") + "\n{}\n" + _PEM_HEAD.format("OPENSSH ").replace("BEGIN", "END"), _mixed(64)),
+    ("xox" + "b-{}", _mixed(20)),
+    ("pk" + "_test_{}", _mixed(24)),
+    ("sk" + "_live_{}", _mixed(24)),
+    ("Authorization: Bearer {}", _mixed(24)),
+    ('{{"bearer": "{}"}}', _mixed(24)),
+    ('access_token="{}"', _mixed(24)),
+    ("auth-token: {}", _mixed(24)),
+    ("aws_access_key_id={}", lambda seed: _made(seed, 20, string.ascii_uppercase + string.digits)),
+    ("password {}", lambda seed: _made(seed, 8) + "7!"),
+    ('private_key = "{}"', _mixed(24)),
+    ("mongodb://me:{}@h/db", _mixed(12)),
+    ("use api_key {} for", _mixed(24)),
+    ("deploy key is {}", _mixed(24)),
+    ("DB_PASSWORD={}", lambda seed: "-".join(random.Random(seed).choices(_WORDS, k=4))),
+    ("spring.datasource.password={}", lambda seed: "_".join(_made(seed, 3, "abcde"))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("form", "make"), _FORMS, ids=[form.partition("{")[0] + str(n) for n, (form, _) in enumerate(_FORMS)]
+)
+def test_what_teams_had_rules_for_is_found_as_often(form: str, make: Callable[[str], str]) -> None:
+    values = [make(f"{form} {number}") for number in range(_VALUES)]
+    gone = sum(value not in redact(form.format(value)).text for value in values)
+    assert gone >= _LEAST_SHARE * _VALUES
+    assert all(may_hold_secret(form.format(value)) for value in values)
+
+
+def test_the_word_that_every_template_has_is_no_secret_in_prose_but_as_a_setting() -> None:
+    assert redact("password=change" + "me").text == "password=REDACTED"
+    assert redact("password: changeme").text == "password: changeme"
+
+
+@each_row("word", [
+    "required", "optional", "field", "hidden", "missing", "monkey", "string", "reset", "expired", "encrypted", "hashed",
+    "plaintext", "authentication", "strength", "length", "manager", "prompt", "disabled",
+])  # fmt: skip
+def test_a_word_behind_password_and_a_colon_stays(word: str) -> None:
+    for text in (f"password: {word}", f"password: {word}.", f"Password: {word} field", f"{{ password: {word} }}"):
+        assert redact(text).text == text
+
+
+@each_row(
+    "form",
+    [
+        "CREATE USER a@b IDENTIFIED BY '{}';",
+        "ALTER USER 'r'@'l' IDENTIFIED WITH mysql_native_password BY '{}';",
+        "CREATE ROLE a WITH LOGIN PASSWORD '{}'",
+        'x = os.environ.get("X_PASSWORD") or "{}"',
+        'const t = process.env.API_TOKEN || "{}"',
+        "user: admin pass: {}",
+        "ID: admin PW: {}",
+        "New-User -Name x -Password '{}'",
+        "redis-cli -h h -a {} ping",
+        "net use Z: share /user:me {}",
+        "ConvertTo-SecureString '{}' -AsPlainText -Force",
+        "smbclient //s/x -U me%{}",
+        "ldapsearch -D cn=x -w {} -b y",
+        "openssl enc -aes256 -k {}",
+        "unzip -P {} a.zip",
+        "[DEBUG] Using Key={}",
+        "<entry><name>password</name><value>{}</value></entry>",
+        "<token>\n  {}\n</token>",
+        "#define PASSWORD \"{}\"",
+        "MYSQLPASS: {}",
+        "contraseña: {}",
+        "비밀번호: {}",
+        "pswd={}",
+        "token -> {}",
+        "| api key | {} |",
+        "next?a=1%26token%3D{}%26b=2",
+        "password=&quot;{}&quot;",
+    ],
+)  # fmt: skip
+def test_a_value_goes_where_a_command_or_a_place_says_what_it_is(form: str) -> None:
+    value = "Xk4" + _made("place", 13)
+    text = form.format(value)
+    clean = redact(text).text
+    assert value not in clean and clean.startswith(form.partition("{}")[0])
+    assert may_hold_secret(text)
+
+
+def test_a_labelled_value_goes_to_its_end() -> None:
+    value = "m{{h}o)" + "p${e]nob(xx>-_$#"
+    assert redact(f"password = {value}\nnext").text == "password = REDACTED\nnext"
+    assert redact(f'password = "{value}"').text == 'password = "REDACTED"'
+    spaced = "Xk4! " + "mQz9 rT"
+    assert redact(f"password = '{spaced}'").text == "password = 'REDACTED'"
+    assert redact("password = 'Enter the 2nd one!'").text == "password = 'Enter the 2nd one!'"
+
+
+def test_what_jenkins_keeps_in_braces_goes_with_them() -> None:
+    value = _made("jenkins", 32)
+    assert redact(f"<secret>{{shop AQAA {value}}}</secret>").text == "<secret>REDACTED</secret>"
+
+
+@each_row("text", [
+    "s.noDeleteOnFetchRejection = true",
+    "s.noDeleteOnFetchRejection",
+    "if (s.base64EncodedStringValue1) {}",
+    "// proto://username:password@hostname.com:user/repo",
+    "// proto://:password@hostname.com:user/repo",
+    '"pbkdf2-password": "1.2.1",',
+    "cloud.google.com/go/auth v0.20.0 h1:" + "kXTssoVb4azsVDoUiF8KvxAqrsQcQtB53DcSgta74CA=",
+    "JsonToken.java: md5-" + "d970915ec541c1569aa0957df691464d",
+    "Author: XploitMonk0x01 <a@example.org>",
+    "Bad activity token: android.os.BinderProxy@2bd79ce",
+    "GIT_ASKPASS: 'echo',",
+    'curl -u "${git_user}:${GITHUB_TOKEN}" "${url}"',
+    'a.password===""?r.password=r.url.password:r.url.password=r.password',
+    '{"key": "' + "44b78559bf1bcf56" + '", "title": "Locks"}',
+    "cache key: " + "9e107d9d372bb6826bd81d3542a419d6",
+    "ciod: LOGIN chdir(/home/me1/UMT2K/umt2k/ckpt_umt2k_src/TEST) failed",
+    "token expired, author unknown, keyword missing, monkey business",
+    "the index by index, ndex and syntax",
+])  # fmt: skip
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert redact(text).text == text
+
+
+def test_every_copy_of_a_value_goes() -> None:
+    value = "k9" + _made("copy", 18)
+    text = f'token = \'{value}\' # {value}, and ({value}) again\n{{"note": "{value}"}}'
+    clean = redact(text)
+    assert value not in clean.text and clean.text.count("REDACTED") == 4
+    assert redact(clean.text).text == clean.text
+
+
+def test_the_password_of_a_url_goes_elsewhere_too() -> None:
+    password = "p7" + _made("url", 10)
+    clean = redact(f"postgres://me:{password}@db/x was refused: {password}\nuser me").text
+    assert password not in clean and clean.endswith("user me")
+
+
+@each_row("value", ["changeme", "monkey12", "password", "12345678", "aaaaaaaaaaaa1", "short1", "user_name_2"])
+def test_what_many_things_are_called_is_no_value_to_look_for(value: str) -> None:
+    assert value_of(value, "password") == ""
+    assert redact(f'password = "{value}"; other = {value}').text.endswith(f"other = {value}")
+
+
+def test_a_short_copy_is_a_word_and_a_long_one_may_stand_within_one() -> None:
+    """Paper: `ab12cd34` in `xab12cd34` is another word; twenty characters are found anywhere."""
+    short, long_one = "ab12" + "cd34", "ab12cd34" + "ef56gh78ij90"
+    assert list(find_copies(f"{short} x{short} ({short})", [short])) == [(0, 8), (20, 28)]
+    assert list(find_copies(f"x{long_one}y", [long_one])) == [(1, 21)]
+
+
+def test_a_copy_behind_what_no_output_shows_goes_too() -> None:
+    value = "k9" + _made("hidden", 18)
+    hidden = f"{value[:5]}\u200b{value[5:]}"
+    assert redact(f"token = '{value}' and {hidden}").text == "token = 'REDACTED' and REDACTED"
+
+
+def test_what_one_field_shows_goes_from_the_others() -> None:
+    value = "k9" + _made("field", 18)
+    texts = IncomingTexts(RedactionMode.PATTERN_ONLY).of_record((f"api_key: {value}", f"the call with {value} failed"))
+    assert texts.text(f"the call with {value} failed") == "the call with [REDACTED] failed"
+    document = json.dumps({"note": f"see {value}", "config": {"client_secret": value}, "list": [f"a {value}"]})
+    clean = json.loads(IncomingTexts(RedactionMode.PATTERN_ONLY).json(document, empty="null"))
+    assert value not in json.dumps(clean) and clean["note"].startswith("see ")
+
+
+def test_values_are_known_of_no_text_without_one_and_not_where_redaction_is_off() -> None:
+    value = "k9" + _made("off", 18)
+    assert secret_values(f"token={value}") == {value}
+    assert secret_values(f"token={value}", RedactionMode.OFF) == frozenset()
+    assert secret_values("nothing here") == frozenset()
+
+
+@each_row("number", range(len(MARKS)))
+def test_a_token_with_a_mark_goes(number: int) -> None:
+    mark = MARKS[number]
+    rng = random.Random(mark.id)
+    pattern = re.sub(r"\(\?[!=].*?\)", "", mark.pattern)  # what must, or must not, stand behind it
+    made = (sample(pattern, rng) for _ in range(3000))
+    token = next(one for one in made if re.fullmatch(pattern, one) and entropy(one) >= mark.least_entropy)
+    if '(?=")' in mark.pattern:
+        token += '"'
+    for place in ("see {} there", "a\\n{}\\nb"):
+        text = place.format(token)
+        clean = redact(text).text
+        assert token not in clean and clean != text
+        assert may_hold_secret(text)
+
+
+def test_a_key_in_pieces_loses_each_of_its_lines() -> None:
+    lines = [_made(f"line {number}", 64) for number in range(3)]
+    begin = _PEM_HEAD.format("")
+    text = f'k = "{begin}\\n"\n' + "".join(f'  + "{line}\\n"\n' for line in lines) + '  + "end";'
+    clean = redact(text).text
+    assert not any(line in clean for line in lines)
+    assert clean.startswith('k = "') and clean.endswith('+ "end";')
+    commented = f"# {begin}\n" + "".join(f"# {line}\n" for line in lines)
+    assert not any(line in redact(commented).text for line in lines)
+    assert find_key_pieces("no key", []) == []
+    listed = json.dumps([begin, *lines, "x"])
+    assert json.loads(redact(listed).text)[-1] == "x" and not any(line in redact(listed).text for line in lines)
+
+
+def test_letters_read_like_a_word_or_do_not() -> None:
+    words = ["monkey", "required", "authentication", "getPasswordHash", "encrypted", "localhost"]
+    assert all(map(reads_like_a_word, words))
+    random_ones = [_made(f"r{number}", 8, string.ascii_lowercase) for number in range(1000)]
+    assert sum(map(reads_like_a_word, random_ones)) < 80
+    assert reads_like_a_word("é") and reads_like_a_word("a")
+
+
+@each_row("value, strong", [
+    ("Xk4!mQz9", True), ("dipPr10Gg!", True), ("a1b2c3d4", True), ("x=1", False), ("func(a1)=2", False),
+    ("Python3", False), ("OAuth2Provider", False), ("short!1", False),
+])  # fmt: skip
+def test_a_strong_word_has_three_kinds_of_signs_or_is_random(value: str, strong: bool) -> None:
+    assert is_strong(value) == strong
+
+
+@each_row("value, is_one", [
+    ("my_long_variable_name_2", False), ("123e4567-e89b-12d3-a456-426614174000", False), ("short1a", False),
+    ("getUserByIdFromCache2", False), ("1234567890123456789", False),
+])  # fmt: skip
+def test_names_numbers_and_uuids_are_not_random(value: str, is_one: bool) -> None:
+    assert is_random(value) == is_one
+    assert is_random(_made("random", 24))
