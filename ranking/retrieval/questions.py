@@ -29,7 +29,7 @@ _MADE = frozenset(("implemented", "defined"))
 
 def asks_for_prose(query: Query) -> bool:
     """Whether a sentence asks how something is done or what it is."""
-    typed = [term.text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'") for term in query.terms]
+    typed = [term.text.lower().replace("\u2019", "'") for term in query.terms]
     words = [word.strip(_MARKS) for word in typed]
     if _asks_for_code(words):
         return False
