@@ -62,6 +62,8 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
             return bool(line.strip()) and not re.match(r"(?:error|warning)(?:\[|:)", line)
         case "same prefix":
             return line[:5] == first[:5]
+        case "E lines":
+            return line == "E" or line.startswith("E  ")
         case "stack":
             return (
                 not line.strip()

@@ -11,7 +11,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 Family = Literal["trace", "compiler", "test", "tool", "text"]
 # What of the following lines belongs to the error: nothing, what is indented, what comes before an empty line …
-Owns = Literal["nothing", "indented", "paragraph", "rust block", "same prefix", "stack"]
+Owns = Literal["nothing", "indented", "paragraph", "rust block", "same prefix", "E lines", "stack"]
 
 # How much a unit explains; the smallest leads.
 CAUSE: Final = 0  # an exception, a compiler's diagnostic, a failed assertion
@@ -120,8 +120,8 @@ _COMPILERS = (
 
 _PROGRAMS = (
     Notation(
-        ("E  ",), r"E   +(?:" + _TYPE + r": )?(?P<message>\S.*)$",
-        "test", "pytest", CAUSE, "what pytest found wrong", "same prefix",
+        ("E  ",), r"E   +(?!\[ *\d+%\]$)(?:" + _TYPE + r": )?(?P<message>\S.*)$",
+        "test", "pytest", CAUSE, "what pytest found wrong", "E lines",
     ),
     Notation(
         ("panicked at '",),

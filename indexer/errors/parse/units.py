@@ -9,10 +9,11 @@ follows, and is kept as detail. Output that announces nothing is one unit: its l
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
-from ctxrank.indexer.errors.parse.frames import Frame, frame_of, rust_frame_of
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_of, own_frames, rust_frame_of
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
+from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, TOOL, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
@@ -61,7 +62,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     lines = clean(text).split("\n")
-    units = _without_summaries(_units(lines), lines) or _fallback(lines)
+    units = _leading(_without_summaries(_placed(_units(lines), lines), lines)) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     kept: list[ErrorUnit] = []
@@ -74,6 +75,60 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
         if len(kept) == MAX_UNITS:
             break
     return tuple(kept)
+
+
+def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """Without warnings and consequences where something worse is announced: they explain nothing of it."""
+    worst = min((unit.rank for unit in units), default=TEXT)
+    return [unit for unit in units if unit.rank <= max(worst, TOOL)]
+
+
+def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units, those inside a test runner's report with the test as their place."""
+    tests = failed_tests(lines)
+    kept = [unit for unit in units if not any(_is_part_of_report(unit, test) for test in tests)]
+    placed = [
+        _at_test(unit, next((test for test in tests if test.start <= unit.line < test.end), None), lines)
+        for unit in kept
+    ]
+    for test in tests:
+        if test.message and not any(test.start <= unit.line < test.end for unit in kept):
+            placed.append(_failure_of(test, lines))
+    if placed or not tests:
+        return placed
+    return [_failure_of(test._replace(message=test.name), lines) for test in tests]
+
+
+def _is_part_of_report(unit: ErrorUnit, test: FailedTest) -> bool:
+    """Whether this unit is a test's name or a place, and not what went wrong."""
+    return test.start <= unit.line < test.end and (unit.rank > CAUSE or unit.line == test.start)
+
+
+def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> ErrorUnit:
+    own = own_frames(unit.frames)
+    if test is None:
+        if unit.tool != "pytest" or own or (frame := summary_place(lines, unit.message)) is None:
+            return unit
+        line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
+        return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
+    if own and own[-1].function not in NAMELESS and unit.tool != "pytest":
+        return unit
+    frames = test.frames
+    if own and own[-1].file:
+        # The runner calls a function without a name: its name is the test's.
+        frames = (own[-1]._replace(function=test.name),)
+    return unit._replace(
+        frames=frames, error_type=unit.error_type or test.error_type, family="test" if not own else unit.family,
+        text=_bounded(lines[test.start : test.end]),
+    )  # fmt: skip
+
+
+def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
+    """What a test's report says where nothing in it announces an error."""
+    return ErrorUnit(
+        "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames,
+        text=_bounded(lines[test.start : test.end]), line=test.message_line, rank=CAUSE, why="a failed test",
+    )  # fmt: skip
 
 
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
@@ -214,7 +269,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         if frame is not None:
             frames.append(frame)
         elif line.strip():
-            detail.append(_PREFIX.sub("", line) if notation.owns == "same prefix" else line)
+            detail.append(_PREFIX.sub("", line) if notation.owns in ("same prefix", "E lines") else line)
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
