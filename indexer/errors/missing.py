@@ -12,8 +12,7 @@ import re
 from typing import Final
 
 _QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
-_BARE = r"(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+)"
-_EITHER = r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
+_EITHER = r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
 
 
 def _either(name: str) -> str:
@@ -40,8 +39,9 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     ),
     (("unresolved import", "unlinked crate", "undeclared crate"),
      rf"(?:unresolved import|unlinked crate|undeclared crate or module) {_either('a')}"),
+    (("could not find",), r"could not find `(?P<a>[^`]+)` in"),
     (("package",), rf"\bpackage {_either('a')} (?:does not exist|is not in|was not found|not found)"),
-    (("provides package",), rf"no required module provides package {_either('a')}"),
+    (("provides package", "providing package"), rf"(?:provides|providing) package {_either('a')}"),
     (("main class",), rf"load main class {_either('a')}"),
     (("package named", "crate named"), rf"(?:package|crate) named {_either('a')}"),
     (("undefined reference", "ndefined symbol", "unresolved external"),
@@ -59,12 +59,11 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("distribution found for",), rf"distribution found for {_either('a')}"),
     (("satisfies the requirement",), rf"satisfies the requirement {_either('a')}"),
     (("locate package",), rf"[Uu]nable to locate package {_either('a')}"),
+    (("nvironment variable",), rf"{_QUOTED.format('a')}. environment variable|nvironment variable:? (?P<b>[A-Z][A-Z0-9_]+)"),
     (("issing script",), rf"[Mm]issing script:? {_either('a')}"),
     (("in this registry", "in the npm registry"), rf"{_either('a')}['\"]? is not in (?:this|the npm) registry"),
-    (("equested:",), rf"request to {_either('a')} failed"),
     (("esolve host",), rf"[Rr]esolve host:? {_either('a')}"),
     (("unbound variable", "parameter not set", "parameter null"), r"(?P<a>\w+): (?:unbound variable|parameter n)"),
-    (("nvironment variable",), rf"[Ee]nvironment variable {_either('a')}"),
     (("fixture",), rf"fixture {_QUOTED.format('a')}.? not found"),
     (("pathspec", "unknown revision", "ambiguous argument", "bad revision", "invalid reference"),
      rf"(?:pathspec|argument|bad revision|invalid reference:) {_either('a')}"),
@@ -73,23 +72,25 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("Could NOT find",), rf"Could NOT find {_either('a')}"),
     (("nknown", "nrecognized", "nvalid option", "o such option", "not recognized"),
      r"(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid|[Nn]o such) (?:\w+ )?(?:command|flag|option|argument|subcommand|target"
-     rf"|task|package|shorthand flag)s?:? {_either('a')}|{_either('b')}.? is not (?:recognized|a \w+ command)"),
+     rf"|task|package|shorthand flag)s?:? (?:docker )?{_either('a')}|{_either('b')}.? is not (?:recognized|a \w+ command)"),
     (("ot built by this project", "is not built"), rf"target {_either('a')}"),
     (("ource file",), rf"(?:find|load) source file:?\s+{_either('a')}"),
     (("feature",), rf"(?:contain|have) (?:this|these|the) features?:? {_either('a')}"),
     (("executable file not found",), rf"{_QUOTED.format('a')}.?: executable file not found"),
     (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),
+    (("o such file", "annot find the file", "annot find the path"),
+     rf"(?i:no such file or directory)(?::|,| --)(?: [a-z]+)? {_either('a')}"
+     r"|(?P<b>[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(|: | )(?i:no such file or directory)"
+     rf"|{_QUOTED.format('c')}[^'\"]?: (?i:no such file)"),
     (("an't open", "annot open", "ot open", "an't cd to", "annot create", "ould not read", "ould not load"),
      rf"(?:(?:can't|cannot|could not|Cannot|Could not|Can't) (?:open|cd to|read|load)(?: perl script| file)?) "
      rf"{_either('a')}|annot create (?P<b>[^\s:]+): (?:Directory nonexistent|No such)"),
-    (("o such file", "annot find the file", "annot find the path"),
-     rf"(?i:no such file or directory)(?::|,| --)(?: \w+)? {_either('a')}"
-     r"|(?P<b>[^\s:'\"`()]+)['\"`\u2019]?(?: \(|: | )(?i:no such file or directory)"
-     rf"|{_QUOTED.format('c')}[^'\"]?: (?i:no such file)"),
     (("ot found",),
      r"(?P<a>[\w./+@-]+): (?:command )?not found|(?:command )not found: (?P<b>\S+)"
      rf"|{_QUOTED.format('c')}.? (?:was |is |could )?not (?:be )?found"),
     (("ermission denied",), rf"[Pp]ermission denied: {_QUOTED.format('a')}"),
+    (("syntax error",), r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)"),
+    (("request to",), r"request to (?P<a>\S+) failed"),
     (("constraint failed",), r"constraint failed: (?P<a>[\w.]+)"),
     (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
     (("Unknown CMake",), rf"CMake command {_either('a')}"),

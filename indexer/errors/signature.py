@@ -47,7 +47,7 @@ _LANGUAGE_OF_SUFFIX = {
 }  # fmt: skip
 # A code that names a diagnostic (E0308, TS2322, ORA-00942, clippy::x, -Wx); others name a condition (ENOENT, HTTP 404).
 _DIAGNOSTIC = re.compile(
-    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
+    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|(?=.*\d)[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
 )
 # Switches that turn on a group of diagnostics: two messages under one of them have nothing in common.
 _GROUPS = frozenset(

@@ -31,6 +31,9 @@ _SLOTS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"| declared (?:and|but) not used| redeclared | already declared| defined and not used| undefined\b"
         r"| used as value| cannot be (?:dereferenced|applied)| has private access)",
     ),
+    (("declared and not used: ", "imported and not used: "), rf"(?:declared|imported) and not used: (?P<a>{_NAME})"),
+    (("does not implement",), rf": (?P<a>{_NAME}) does not implement (?P<b>{_NAME})(?: \(missing method (?P<c>{_NAME}))?"),
+    (("[: ",), rf"^\[: (?P<a>{_NAME})(?=: )"),
     # Go describes an operand in parentheses, and names types bare.
     (
         ("of type ", "of struct type ", "of interface type "),

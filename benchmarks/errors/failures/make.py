@@ -39,7 +39,7 @@ class Setting(NamedTuple):
 _SETTINGS = {
     "A": Setting("/home/ana/shop", 0, {"f": "cart", "a": "count", "b": "total", "c": "price", "T": "Basket",
                                        "U": "Invoice", "n": "3"}),
-    "B": Setting("/srv/build/worker", 7, {"f": "ledger", "a": "limit", "b": "offset", "c": "weight", "T": "Parcel",
+    "B": Setting("/srv/build/worker", 7, {"f": "ledger", "a": "level", "b": "offset", "c": "weight", "T": "Parcel",
                                           "U": "Receipt", "n": "11"}),
     "C": Setting("/home/kim/desk", 3, {"f": "roster", "a": "speed", "b": "depth", "c": "width", "T": "Vessel",
                                        "U": "Harbour", "n": "27"}),
@@ -161,7 +161,7 @@ def _neutral(text: str, folder: str, instead: str, environment: dict[str, str]) 
         (folder, instead), (environment["PACKAGES"], f"{owner}/packages"), (environment["HOME"], owner),
         (sys.prefix, "/usr"), (tempfile.gettempdir(), "/tmp"),
     ):  # fmt: skip
-        text = text.replace(path, neutral)
+        text = re.sub(rf"(?<![\w.-]){re.escape(path)}", neutral, text)
     return text
 
 

@@ -30,6 +30,7 @@ _PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
 _NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
 _JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
 _GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
+_GO_CALL = re.compile(r"(?:created by )?([\w./-]+(?:\.\(\*?\w+\))?[\w.]*)(?:\(|$| in goroutine)")
 _RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
 _C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
 _RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
@@ -79,6 +80,22 @@ def frame_of(line: str) -> Frame | None:
             named = match.groupdict()
             return _frame(named.get("file") or "", named.get("function") or "")
     return None
+
+
+def frame_at(file: str, function: str) -> Frame:
+    """The frame of a call that was printed in a notation of its own."""
+    return _frame(file, function)
+
+
+def go_frame_of(line: str, frame: Frame) -> Frame:
+    """The frame with its function, which Go prints on the line above."""
+    match = _GO_CALL.match(line)
+    if match is None:
+        return frame
+    return frame._replace(
+        function=match[1].rpartition("/")[2][:_MAX_NAME],
+        is_ours=frame.is_ours and match[1] != "panic" and _FOREIGN_FUNCTION.match(match[1]) is None,
+    )
 
 
 def rust_frame_of(line: str) -> Frame | None:

@@ -10,7 +10,7 @@ than the message. One entry of RUNNERS for each way to write it.
 import re
 from typing import Final
 
-from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_of
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
 from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_LINES = 400  # of one test's report
@@ -52,7 +52,8 @@ RUNNERS: Final = (
     ),
     Runner(
         "mocha", (") ",), r"\s{2}\d+\) (?P<name>\S.*)$",
-        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$", "", "",
+        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$",
+        r"\s{5,8}(?P<message>(?:Uncaught )?\w*(?:Error|Exception)\b.*)$", "",
     ),
     Runner(
         "rspec", ("Failure/Error:",), r"\s+Failure/Error: (?P<name>\S.*)$",
@@ -64,14 +65,19 @@ RUNNERS: Final = (
     ),
     Runner(
         "junit", ("JUnit ",), r"\s+JUnit (?:Jupiter|Vintage):(?P<name>\S.*)$",
-        r"\s+[\w.$/]+\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$", "", r"(?:Test run finished|\[)",
+        r"\s+(?:[\w.]+/)?(?P<function>[\w.$]+)\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$",
+        r"\s+=> (?P<message>\S.*)$", r"(?:Test run finished|\[)",
+    ),
+    Runner(
+        "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
+        r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
     ),
     Runner(
         "unittest", ("FAIL: ", "ERROR: "), r"(?:FAIL|ERROR): (?P<name>\w+) \((?P<group>[\w.]+)\)$",
         "", "", r"(?:Ran \d+ test|={20,})",
     ),
 )  # fmt: skip
-_KIND = re.compile(r"(\w+(?:Error|Exception)): (?=\S)")
+_KIND = re.compile(r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)")
 _SHOWN_LINE = re.compile(r">\s+(\S.*)$")
 _SHOWN_FUNCTION = re.compile(r"(?:async )?\s*def (\w+)\(")
 _SUMMARY = re.compile(r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$")
@@ -144,7 +150,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
             message, message_line = next(filter(None, match.groups()), "")[:_MAX_MESSAGE], at
         if runner.place and (match := re.match(runner.place, line)):
             groups = match.groupdict()
-            frame = frame_of(line) or Frame(file_name(groups["file"]), "")
+            frame = frame_of(line) or frame_at(groups["file"] or "", groups.get("function") or "")
             function = groups.get("function") or (shown_function if runner.tool == "pytest" else "")
             code = shown_line
             if groups.get("function") and at + 1 < limit:

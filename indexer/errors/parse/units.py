@@ -9,11 +9,12 @@ follows, and is kept as detail. Output that announces nothing is one unit: its l
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
-from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_of, own_frames, rust_frame_of
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_of, go_frame_of, own_frames, rust_frame_of
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, TOOL, WARNING
+from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
+from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
@@ -37,6 +38,8 @@ _FACT = re.compile(
     r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
     r"|This is probably not|A complete log|There is likely"
 )
+_SYMBOL = re.compile(r"\s+symbol:\s+(\S.*)$")  # javac: what was not found is said below
+_POINTER = re.compile(r"\s*[|\s]*[\^~]")
 _CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
 
 
@@ -61,7 +64,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
-    lines = clean(text).split("\n")
+    lines = unwrapped(clean(text).split("\n"))
     units = _leading(_without_summaries(_placed(_units(lines), lines), lines)) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
@@ -78,9 +81,9 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
 
 
 def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """Without warnings and consequences where something worse is announced: they explain nothing of it."""
+    """Without warnings where something worse is announced: they explain nothing of it."""
     worst = min((unit.rank for unit in units), default=TEXT)
-    return [unit for unit in units if unit.rank <= max(worst, TOOL)]
+    return [unit for unit in units if unit.rank < WARNING or worst >= WARNING]
 
 
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
@@ -266,6 +269,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         if not belongs(line, notation.owns, lines[start]):
             break
         frame = frame_of(line) or (rust_frame_of(line) if tool == "rust" else None)
+        if frame is not None and tool == "go":
+            frame = go_frame_of(lines[end - 1], frame)
         if frame is not None:
             frames.append(frame)
         elif line.strip():
@@ -274,6 +279,10 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
+    if tool == "cmake" and not headline.message:
+        message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
+    if tool == "javac" and (symbol := next(filter(None, map(_SYMBOL.match, detail)), None)) is not None:
+        message += f": {symbol[1]}"
     if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
         # The first lines of its report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
@@ -321,6 +330,8 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
         said = _PREFIX.sub("", lines[at])
+        if _POINTER.match(said):
+            continue
         if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
             return [_plain(lines, at, "the last line that speaks of failure")]
     return []
