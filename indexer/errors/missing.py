@@ -117,7 +117,7 @@ def missing_name(message: str, error_type: str = "") -> str:
 
 def _normal(name: str) -> str:
     """Without a version, a sentence's end, and the folders of a path that begins at a root."""
-    name = name.rstrip(".,;:")
+    name = name.rstrip(".,;:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
     return _VERSION.sub("", name)

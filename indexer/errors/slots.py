@@ -67,7 +67,7 @@ _SLOTS: tuple[tuple[tuple[str, ...], str], ...] = (
          "requirement", "named", "step", "job", "target", "task", "goal", "plugin", "bean"),
         rf"\b{_NOUN} (?P<a>{_NAME})"
         r"(?= (?:is (?:already|public|not|private|defined|ambiguous|abstract)|in (?:class|method|interface"
-        r"|package|module)|might|does not exist|cannot be|has (?:already|private)|was not|could not"
+        r"|package|module)|might|does not exist|cannot be|has (?:already|private|\d+)|was not|could not"
         r"|not found|failed)|[.;]?$|, )",
     ),
     (

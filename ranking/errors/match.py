@@ -108,7 +108,7 @@ class MatchAnswer(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A known error that nothing rules out. `margin` is the distance to the best of the others, if there are any.
+    """A known error that nothing rules out. `margin` is the distance to the best of the others; None without any.
 
     `rivals` are others with the same template: what its message alone says, it says of them, too.
     """
@@ -116,7 +116,7 @@ class Candidate(NamedTuple):
     known: KnownError
     likeness: Likeness
     score: float
-    margin: float = 1.0
+    margin: float | None = None
     rivals: int = 0
 
 
@@ -322,7 +322,7 @@ def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate
         != (mine.instance, mine.details, mine.frames)
     ]
     return candidate._replace(
-        margin=max(0.0, candidate.score - others[0].score) if others else 1.0,
+        margin=max(0.0, candidate.score - others[0].score) if others else None,
         rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
     )
 
