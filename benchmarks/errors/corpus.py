@@ -82,10 +82,12 @@ def make_sized_round(rows: list[Row], size: int, others: int, seed: int) -> Roun
     for row in rows:
         groups[row.group].append(row)
     # A group with one member alone can be stored, but not asked for.
-    names = sorted(groups, key=lambda name: (len(groups[name]) < 2, _share(f"{seed}:{size}:{name}")))  # noqa: PLR2004
+    names = sorted(groups, key=lambda name: (len(groups[name]) < 2, _share(f"{seed}:{size}:{name}")))
     # A fifth of the groups stays unknown even where there are fewer than are to be stored.
     chosen = names[: min(size, round(len(names) * (1 - UNKNOWN_SHARE)))]
-    left = sorted((row for name in names[len(chosen) :] for row in groups[name]), key=lambda row: _share(f"{seed}:{row.id}"))
+    left = sorted(
+        (row for name in names[len(chosen) :] for row in groups[name]), key=lambda row: _share(f"{seed}:{row.id}")
+    )
     stored: list[Row] = []
     known: list[Row] = []
     for name in chosen:

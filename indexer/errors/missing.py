@@ -12,7 +12,9 @@ import re
 from typing import Final
 
 _QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
-_EITHER = r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
+_EITHER = (
+    r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
+)
 
 
 def _either(name: str) -> str:
@@ -59,7 +61,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("distribution found for",), rf"distribution found for {_either('a')}"),
     (("satisfies the requirement",), rf"satisfies the requirement {_either('a')}"),
     (("locate package",), rf"[Uu]nable to locate package {_either('a')}"),
-    (("nvironment variable",), rf"{_QUOTED.format('a')}. environment variable|nvironment variable:? (?P<b>[A-Z][A-Z0-9_]+)"),
+    (("nvironment variable",), rf"{_QUOTED.format('a')}. environment variable"
+     r"|nvironment variable:? (?P<b>[A-Z][A-Z0-9_]+)"),
     (("issing script",), rf"[Mm]issing script:? {_either('a')}"),
     (("in this registry", "in the npm registry"), rf"{_either('a')}['\"]? is not in (?:this|the npm) registry"),
     (("esolve host",), rf"[Rr]esolve host:? {_either('a')}"),
@@ -72,7 +75,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("Could NOT find",), rf"Could NOT find {_either('a')}"),
     (("nknown", "nrecognized", "nvalid option", "o such option", "not recognized"),
      r"(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid|[Nn]o such) (?:\w+ )?(?:command|flag|option|argument|subcommand|target"
-     rf"|task|package|shorthand flag)s?:? (?:docker )?{_either('a')}|{_either('b')}.? is not (?:recognized|a \w+ command)"),
+     rf"|task|package|shorthand flag)s?:? (?:docker )?{_either('a')}"
+     rf"|{_either('b')}.? is not (?:recognized|a \w+ command)"),
     (("ot built by this project", "is not built"), rf"target {_either('a')}"),
     (("ource file",), rf"(?:find|load) source file:?\s+{_either('a')}"),
     (("feature",), rf"(?:contain|have) (?:this|these|the) features?:? {_either('a')}"),
@@ -97,8 +101,8 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 )  # fmt: skip
 # Names inside code: another one is another occurrence of the same error.
 _OF_CODE: Final = re.compile(
-    r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label|variable|field"
-    r"|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
+    r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
+    r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
 )
 _VERSION: Final = re.compile(r"(?<=.)(?:[=<>~!^]=*|@).*$")
 

@@ -19,7 +19,8 @@ from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 
-# 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, a missing name counts
+# 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
+# has a name.
 NORMALISER_VERSION: Final = 5
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8

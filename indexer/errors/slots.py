@@ -32,7 +32,8 @@ _SLOTS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"| used as value| cannot be (?:dereferenced|applied)| has private access)",
     ),
     (("declared and not used: ", "imported and not used: "), rf"(?:declared|imported) and not used: (?P<a>{_NAME})"),
-    (("does not implement",), rf": (?P<a>{_NAME}) does not implement (?P<b>{_NAME})(?: \(missing method (?P<c>{_NAME}))?"),
+    (("does not implement",), rf": (?P<a>{_NAME}) does not implement (?P<b>{_NAME})"
+     rf"(?: \(missing method (?P<c>{_NAME}))?"),
     (("[: ",), rf"^\[: (?P<a>{_NAME})(?=: )"),
     # Go describes an operand in parentheses, and names types bare.
     (

@@ -4,7 +4,7 @@
     confidence  = (n·recognition + c) / (n + c + r)        and does its record bear that out?
 
     x   the evidence (`Evidence`), each between 0 and 1
-    w   WEIGHTS of the family, fitted on all groups by benchmarks/errors/cross_validate.py --fit
+    w   WEIGHTS of the family, fitted by benchmarks/errors/sizes.py --fit on stores of 1, 10 and 1,000 patterns
     c   times the pattern was confirmed after a match      r   times it was refuted
     n   PRIOR_STRENGTH: how many observations the recognition counts for
 
@@ -24,7 +24,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 CalibrationFamily = Literal["message", "trace"]
 
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
-# in benchmarks/errors/cross_validate.py. It lies in a wide gap: 0.91 and 0.935 answer nearly the same.
+# in benchmarks/errors/cross_validate.py.
 LEAST_RECOGNITION: Final = 0.945
 PRIOR_STRENGTH: Final = 4.0
 _Z = 1.0  # of the bound: one standard error
@@ -35,7 +35,11 @@ _TIE = 0.06  # a margin below this is none
 
 
 class Evidence(NamedTuple):
-    """What a recognition is calibrated on. `margin` is the distance to the next different pattern."""
+    """What a recognition is calibrated on.
+
+    `margin` is the distance to the next different pattern, 0 without any: that something else is near, however far
+    below, speaks against a match, and that nothing is says little, because a store of one pattern knows of nothing else.
+    """
 
     is_template: float
     unsupported: float  # notes stand below both, and none agrees; or below one, and the values do not agree either

@@ -237,11 +237,13 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return "other words and other values"
     if same_line or likeness.same_code:
         return ""
+    if likeness.is_template and asked.missing and not _is_local(asked):
+        return ""  # the same thing is missing, wherever it is asked for
     if not (asked.is_traced and known.is_traced):
         if "test" in (asked.family, known.family) and likeness.content < _LEAST_SPECIFIC and not asked.missing:
             return "no place says that it is the same test"
         return ""
-    if likeness.frames == 1:
+    if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     if likeness.is_instance and asked.values and (asked.error_type in _CAUSED_OUTSIDE or not _is_local(asked)):
         return ""

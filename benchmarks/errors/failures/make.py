@@ -1,9 +1,9 @@
 """Make real failures with the tools at hand: python benchmarks/errors/failures/make.py seen|unseen [--packages FOLDER]
 
 Every case of seen/*.toml or unseen/*.toml fails three times: A; B, the same cause in another folder, with other names
-and lines; and C, a near miss: nearly the same, and another cause. What the tools print is written to HALF.jsonl.gz beside
-this file, with neutral paths. FOLDER holds what package registries have: node_modules and JUnit's archives. A tool
-that is not there is left out, which is said.
+and lines; and C, a near miss: nearly the same, and another cause. What the tools print is written to HALF.jsonl.gz
+beside this file, with neutral paths. FOLDER holds what package registries have: node_modules and JUnit's archives. A
+tool that is not there is left out, which is said.
 """
 
 import argparse
@@ -91,7 +91,9 @@ def cases(half: str, packages: str, only: str | None) -> Iterator[Case]:
             described = tomllib.load(file)
         missing = [needed for needed in described["needs"] if shutil.which(needed) is None]
         missing += [
-            part for part in described.get("packages", ()) if not os.path.exists(os.path.join(packages or "/none", part))
+            part
+            for part in described.get("packages", ())
+            if not os.path.exists(os.path.join(packages or "/none", part))
         ]
         if missing:
             print(f"{tool}: left out, not here: {', '.join(missing)}", file=sys.stderr)
@@ -109,7 +111,9 @@ def cases(half: str, packages: str, only: str | None) -> Iterator[Case]:
 def _kept(one: dict[str, dict[str, str]], near: dict[str, dict[str, str]]) -> dict[str, str]:
     """Files that every variant of a project has, where C does not bring its own."""
     manifests = ("go.mod", "Cargo.toml", "CMakeLists.txt", "package.json", "Makefile")
-    return {name: text for name, text in one["files"].items() if name in manifests and name not in near.get("files", {})}
+    return {
+        name: text for name, text in one["files"].items() if name in manifests and name not in near.get("files", {})
+    }
 
 
 def _made(case: Case, variant: str, packages: str) -> str:

@@ -119,7 +119,7 @@ def file_name(path: str) -> str:
 def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     """The frames of the project, outermost first, without helpers that assert; all of them where none is.
 
-    In Java the trace says whose code is the project's: the package of the outermost call that no server or runner makes.
+    In Java the trace says whose code is the project's: the package of the outermost call that no server makes.
     """
     own = tuple(frame for frame in frames if frame.is_ours) or frames
     own = tuple(frame for frame in own if _ASSERTS.search(frame.function) is None) or own

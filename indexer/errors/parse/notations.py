@@ -117,7 +117,8 @@ _COMPILERS = (
     ),
     Notation(
         ("undefined reference", "multiple definition", "cannot find -l"),
-        r"(?:(?P<place>\S+): )?(?:\S+: )?(?:in function .*?: ?)?(?P<message>undefined reference to .*|multiple definition of .*"
+        r"(?:(?P<place>\S+): )?(?:\S+: )?(?:in function .*?: ?)?(?P<message>undefined reference to .*"
+        r"|multiple definition of .*"
         r"|cannot find -l.*)$", "compiler", "ld", CAUSE, "the linker's message",
     ),
 )  # fmt: skip
@@ -236,6 +237,12 @@ _TOOLS = (
     Notation(
         ("rror: ", "fatal: "), r"[\w./+-]{1,60}: (?:" + _ERROR + r"|fatal): (?P<message>.*)$",
         "tool", "", TOOL, _CANNOT, "indented",
+    ),
+    Notation(
+        ("nknown ", "nrecognized ", "nvalid "),
+        r"(?P<message>(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid) (?:\w+ )?"
+        r"(?:flag|option|command|subcommand|argument)\b.*)$",
+        "tool", "", TOOL, _CANNOT,
     ),
     Notation(
         ("EADDRINUSE", "is locked", "in use", "refused", "imed out", "not found"),

@@ -147,7 +147,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
             elif match := _SHOWN_FUNCTION.match(line.strip()):
                 shown_function = match[1]
         if not message and runner.message and (match := re.match(runner.message, line)):
-            message, message_line = next(filter(None, match.groups()), "")[:_MAX_MESSAGE], at
+            message, message_line = _first_group(match)[:_MAX_MESSAGE], at
         if runner.place and (match := re.match(runner.place, line)):
             groups = match.groupdict()
             frame = frame_of(line) or frame_at(groups["file"] or "", groups.get("function") or "")
@@ -171,6 +171,10 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     if kind := _KIND.match(message):
         error_type, message = kind[1], message[kind.end() :]
     return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line)
+
+
+def _first_group(match: re.Match[str]) -> str:
+    return next((str(group) for group in match.groups() if group), "")
 
 
 def _test_name(lines: list[str], start: int, runner: Runner, name: str) -> str:

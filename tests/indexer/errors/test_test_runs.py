@@ -7,13 +7,15 @@ from ctxrank.indexer.errors.signature import sign
 
 REPORTS = {
     "pytest": (
-        "F                                    [100%]\n=== FAILURES ===\n_______ test_cart _______\n\n    def test_cart():\n"
+        "F                                    [100%]\n=== FAILURES ===\n_______ test_cart _______\n"
+        "\n    def test_cart():\n"
         ">       assert status() == 200\nE       assert 404 == 200\n\ntest_cart.py:7: AssertionError\n",
         "assert 404 == 200", "test_cart.py:test_cart",
     ),
     "pytest, an error in a fixture, in short": (
         "E                                    [100%]\n=== ERRORS ===\n____ ERROR at setup of test_rows ____\n\n"
-        "    @pytest.fixture\n    def db():\n>       raise RuntimeError('no server')\nE       RuntimeError: no server\n\n"
+        "    @pytest.fixture\n    def db():\n>       raise RuntimeError('no server')\n"
+        "E       RuntimeError: no server\n\n"
         "test_db.py:6: RuntimeError\n",
         "no server", "test_db.py:db",
     ),
@@ -39,25 +41,30 @@ REPORTS = {
         "assignment to entry in nil map", "stock.go:main.fill",
     ),
     "cargo": (
-        "thread 'tests::total' (123) panicked at src/lib.rs:12:50:\nassertion `left == right` failed\n  left: 3\n right: 2\n",
+        "thread 'tests::total' (123) panicked at src/lib.rs:12:50:\n"
+        "assertion `left == right` failed\n  left: 3\n right: 2\n",
         "assertion `left == right` failed", "lib.rs:tests::total",
     ),
     "cargo, no panic": (
-        "failures:\n\n---- refuses stdout ----\nnote: test did not panic as expected at src/lib.rs:3:4\n\nfailures:\n    refuses\n",
+        "failures:\n\n---- refuses stdout ----\n"
+        "note: test did not panic as expected at src/lib.rs:3:4\n\nfailures:\n    refuses\n",
         "test did not panic as expected", "lib.rs:refuses",
     ),
     "jest": (
-        "FAIL ./cart.test.js\n  \u25cf cart \u203a adds up\n\n    expect(received).toBe(expected) // Object.is equality\n\n"
+        "FAIL ./cart.test.js\n  \u25cf cart \u203a adds up\n\n"
+        "    expect(received).toBe(expected) // Object.is equality\n\n"
         "    Expected: 2\n    Received: 3\n\n      at Object.toBe (cart.test.js:3:13)\n",
         "expect(received).toBe(expected) // Object.is equality", "cart.test.js:cart \u203a adds up",
     ),
     "mocha": (
-        "  1) cart\n       adds up:\n\n      AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n3 !== 2\n\n"
+        "  1) cart\n       adds up:\n\n"
+        "      AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n3 !== 2\n\n"
         "      + expected - actual\n\n      at Context.<anonymous> (cart.js:5:12)\n",
         "Expected values to be strictly equal:", "cart.js:cart > adds up",
     ),
     "vitest": (
-        " FAIL  cart.test.mjs > adds up\nAssertionError: expected 3 to be 2 // Object.is equality\n \u276f cart.test.mjs:4:13\n",
+        " FAIL  cart.test.mjs > adds up\nAssertionError: expected 3 to be 2 // Object.is equality\n"
+        " \u276f cart.test.mjs:4:13\n",
         "expected 3 to be 2 // Object.is equality", "cart.test.mjs:adds up",
     ),
     "junit 4": (
@@ -78,7 +85,8 @@ REPORTS = {
         "expected: 2", "cart_spec.rb:expect(cart.total).to eq(2)",
     ),
     "dotnet": (
-        "  Failed Shop.CartTests.Total [12 ms]\n  Error Message:\n   Assert.Equal() Failure: Values differ\n  Stack Trace:\n"
+        "  Failed Shop.CartTests.Total [12 ms]\n  Error Message:\n"
+        "   Assert.Equal() Failure: Values differ\n  Stack Trace:\n"
         "     at Shop.CartTests.Total() in /srv/a/CartTests.cs:line 12\n",
         "Assert.Equal() Failure: Values differ", "CartTests.cs:Shop.CartTests.Total",
     ),
@@ -110,7 +118,8 @@ def test_whose_code_it_is_the_trace_says() -> None:
 
 def test_a_tool_inside_another_one_speaks_for_itself() -> None:
     inside = [
-        "  \u2570\u2500> [3 lines of output]\n      gcc -c x.c\n      x.c:1:10: fatal error: Python.h: No such file or directory\n"
+        "  \u2570\u2500> [3 lines of output]\n      gcc -c x.c\n"
+        "      x.c:1:10: fatal error: Python.h: No such file or directory\n"
         "      [end of output]\n  error: metadata-generation-failed\n",
         "#9 0.412 x.c:1:10: fatal error: Python.h: No such file or directory\n"
         'ERROR: process "/bin/sh -c make" did not complete successfully: exit code: 2\n',
