@@ -38,7 +38,7 @@ class Evidence(NamedTuple):
     """What a recognition is calibrated on.
 
     `margin` is the distance to the next different pattern, 0 without any: that something else is near, however far
-    below, speaks against a match, and that nothing is says little, because a store of one pattern knows of nothing else.
+    below, speaks against a match; that nothing is says little, because a store of one pattern knows of nothing else.
     """
 
     is_template: float

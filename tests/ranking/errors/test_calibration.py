@@ -22,7 +22,8 @@ SHARE = st.floats(0, 1)
 
 
 def found(
-    *, is_template: bool = True, same_code: bool = False, margin: float | None = 1.0, content: float = 6.0, rivals: int = 0,
+    *, is_template: bool = True, same_code: bool = False, margin: float | None = 1.0, content: float = 6.0,
+    rivals: int = 0,
     are_notes_apart: bool = False, have_both_notes: bool = False, values: float | None = None,
 ) -> Evidence:  # fmt: skip
     return evidence(
