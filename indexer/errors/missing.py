@@ -99,19 +99,20 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
     (("Unknown CMake",), rf"CMake command {_either('a')}"),
 )  # fmt: skip
+_SIGNS_OF_CODE: Final = ("find", "found", "resolve", "in this scope")
 # Names inside code: another one is another occurrence of the same error.
-_OF_CODE: Final = re.compile(
+_OF_CODE: Final = (
     r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
     r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
 )
-_VERSION: Final = re.compile(r"(?<=.)(?:[=<>~!^]=*|@).*$")
+_VERSION: Final = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
 def missing_name(message: str, error_type: str = "") -> str:
     """The name of what is missing; '' where nothing is, or it is not named."""
     if error_type in _NAMED_BY_TYPE:
         return _normal(message.strip().strip("'\""))
-    if _OF_CODE.search(message) is not None:
+    if any(sign in message for sign in _SIGNS_OF_CODE) and re.search(_OF_CODE, message) is not None:
         return ""
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
@@ -124,4 +125,4 @@ def _normal(name: str) -> str:
     name = name.rstrip(".,;:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
-    return _VERSION.sub("", name)
+    return re.sub(_VERSION, "", name) if any(sign in name for sign in "=<>~!^@") else name

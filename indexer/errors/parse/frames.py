@@ -30,7 +30,7 @@ _PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
 _NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
 _JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
 _GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
-_GO_CALL = re.compile(r"(?:created by )?([\w./-]+(?:\.\(\*?\w+\))?[\w.]*)(?:\(|$| in goroutine)")
+_GO_CALL = r"(?:created by )?([\w./-]+(?:\.\(\*?\w+\))?[\w.]*)(?:\(|$| in goroutine)"
 _RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
 _C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
 _RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
@@ -50,9 +50,9 @@ NAMELESS = frozenset(
     )
 )  # fmt: skip
 # A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
-_CALLED_ON = re.compile(r"(?:async )?(?:Object|Context|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$")
+_CALLED_ON = r"(?:async )?(?:Object|Context|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
 # A helper that asserts says as little of the place as the library it calls.
-_ASSERTS = re.compile(r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$")
+_ASSERTS = r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$"
 _DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
 
 # Whose code it is, by where it lies.
@@ -67,8 +67,8 @@ _FOREIGN_FUNCTION = re.compile(
     r"|std|core|alloc|rust_begin_unwind|_start|__libc\w*|runtime|testing|github\.com/stretchr/testify)(?:[.:/]|$)"
 )
 # Their code calls, and is called by, that of others: theirs is the project only where nobody else's is in the trace.
-_FRAMEWORK = re.compile(r"^org\.(?:apache|springframework|hibernate|eclipse)\.|^io\.netty\.|^com\.google\.")
-_SURROUNDS = re.compile(r"\.(?:maven\.surefire|catalina|coyote|tomcat|jetty|servlet|web\.filter|reflect)\.")
+_FRAMEWORK = r"^org\.(?:apache|springframework|hibernate|eclipse)\.|^io\.netty\.|^com\.google\."
+_SURROUNDS = r"\.(?:maven\.surefire|catalina|coyote|tomcat|jetty|servlet|web\.filter|reflect)\."
 
 
 def frame_of(line: str) -> Frame | None:
@@ -89,7 +89,7 @@ def frame_at(file: str, function: str) -> Frame:
 
 def go_frame_of(line: str, frame: Frame) -> Frame:
     """The frame with its function, which Go prints on the line above."""
-    match = _GO_CALL.match(line)
+    match = re.match(_GO_CALL, line)
     if match is None:
         return frame
     return frame._replace(
@@ -106,7 +106,7 @@ def rust_frame_of(line: str) -> Frame | None:
 
 def _frame(file: str, function: str) -> Frame:
     is_foreign = _FOREIGN_FILE.search(file) is not None or _FOREIGN_FUNCTION.match(function) is not None
-    if (match := _CALLED_ON.match(function)) is not None:
+    if "." in function and (match := re.match(_CALLED_ON, function)) is not None:
         function = match[1] or ""
     return Frame(file_name(file), function.strip()[:_MAX_NAME], "", not is_foreign)
 
@@ -122,9 +122,13 @@ def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
     In Java the trace says whose code is the project's: the package of the outermost call that no server makes.
     """
     own = tuple(frame for frame in frames if frame.is_ours) or frames
-    own = tuple(frame for frame in own if _ASSERTS.search(frame.function) is None) or own
-    root = next((_package(frame) for frame in own if not _SURROUNDS.search(frame.function) and _package(frame)), "")
+    own = tuple(frame for frame in own if not _asserts(frame)) or own
+    root = next((_package(frame) for frame in own if not re.search(_SURROUNDS, frame.function) and _package(frame)), "")
     return tuple(frame for frame in own if _package(frame) == root) if root else own
+
+
+def _asserts(frame: Frame) -> bool:
+    return ("assert" in frame.function or "expect" in frame.function) and bool(re.search(_ASSERTS, frame.function))
 
 
 def _package(frame: Frame) -> str:
@@ -132,5 +136,5 @@ def _package(frame: Frame) -> str:
     if not frame.file.endswith((".java", ".kt", ".scala")):
         return ""
     parts = frame.function.split(".")[:-2]
-    kept = _DEFAULT_PACKAGE + (_FRAMEWORK.match(frame.function) is not None)
+    kept = _DEFAULT_PACKAGE + (re.match(_FRAMEWORK, frame.function) is not None)
     return ".".join(parts[:kept])

@@ -13,6 +13,7 @@ from typing import Final
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
 from ctxrank.indexer.light_typing import NamedTuple
 
+_MAX_TESTS = 200
 _MAX_LINES = 400  # of one test's report
 _MAX_MESSAGE = 600
 
@@ -77,10 +78,11 @@ RUNNERS: Final = (
         "", "", r"(?:Ran \d+ test|={20,})",
     ),
 )  # fmt: skip
-_KIND = re.compile(r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)")
-_SHOWN_LINE = re.compile(r">\s+(\S.*)$")
-_SHOWN_FUNCTION = re.compile(r"(?:async )?\s*def (\w+)\(")
-_SUMMARY = re.compile(r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$")
+# Compiled when a report is read: most output is none.
+_KIND = r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)"
+_SHOWN_LINE = r">\s+(\S.*)$"
+_SHOWN_FUNCTION = r"(?:async )?\s*def (\w+)\("
+_SUMMARY = r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$"
 
 
 class FailedTest(NamedTuple):
@@ -109,7 +111,7 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
                 headings.append((at, runner, match))
                 break
     found: list[FailedTest] = []
-    for number, (at, runner, match) in enumerate(headings):
+    for number, (at, runner, match) in enumerate(headings[:_MAX_TESTS]):
         limit = headings[number + 1][0] if number + 1 < len(headings) else len(lines)
         found.append(_failed_test(lines, at, min(limit, at + _MAX_LINES), runner, match))
     return found
@@ -118,7 +120,7 @@ def failed_tests(lines: list[str]) -> list[FailedTest]:
 def summary_place(lines: list[str], message: str) -> Frame | None:
     """The test whose line in pytest's summary has this message: the place where the report itself shows none."""
     for line in reversed(lines):
-        if (match := _SUMMARY.match(line)) and message and message.startswith(_said(match["message"] or "")):
+        if (match := re.match(_SUMMARY, line)) and message and message.startswith(_said(match["message"] or "")):
             return Frame(file_name(match["file"]), match["name"] or "")
     return None
 
@@ -142,9 +144,9 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
         if runner.end and re.match(runner.end, line):
             break
         if runner.tool == "pytest":
-            if match := _SHOWN_LINE.match(line):
+            if match := re.match(_SHOWN_LINE, line):
                 shown_line = match[1]
-            elif match := _SHOWN_FUNCTION.match(line.strip()):
+            elif match := re.match(_SHOWN_FUNCTION, line.strip()):
                 shown_function = match[1]
         if not message and runner.message and (match := re.match(runner.message, line)):
             message, message_line = _first_group(match)[:_MAX_MESSAGE], at
@@ -168,7 +170,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     calls = _of_project(frames)
     if calls and calls[-1].function in NAMELESS:
         calls[-1] = calls[-1]._replace(function=name)
-    if kind := _KIND.match(message):
+    if kind := re.match(_KIND, message):
         error_type, message = kind[1], message[kind.end() :]
     return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line)
 

@@ -6,6 +6,7 @@ Tools announce an error in one line (headlines.py) or as a stack of calls. What 
 follows, and is kept as detail. Output that announces nothing is one unit: its last line that is not empty.
 """
 
+import bisect
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
@@ -38,8 +39,7 @@ _FACT = re.compile(
     r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
     r"|This is probably not|A complete log|There is likely"
 )
-_SYMBOL = re.compile(r"\s+symbol:\s+(\S.*)$")  # javac: what was not found is said below
-_POINTER = re.compile(r"\s*[|\s]*[\^~]")
+_SYMBOL = r"\s+symbol:\s+(\S.*)$"  # javac: what was not found is said below
 _CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
 
 
@@ -89,22 +89,30 @@ def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units, those inside a test runner's report with the test as their place."""
     tests = failed_tests(lines)
-    kept = [unit for unit in units if not any(_is_part_of_report(unit, test) for test in tests)]
-    placed = [
-        _at_test(unit, next((test for test in tests if test.start <= unit.line < test.end), None), lines)
-        for unit in kept
-    ]
+    kept = [unit for unit in units if not _is_part_of_report(unit, _test_of(unit, tests))]
+    placed = [_at_test(unit, _test_of(unit, tests), lines) for unit in kept]
+    told = {test.start for unit in kept if (test := _test_of(unit, tests)) is not None}
     for test in tests:
-        if test.message and not any(test.start <= unit.line < test.end for unit in kept):
+        if test.message and test.start not in told:
             placed.append(_failure_of(test, lines))
     if placed or not tests:
         return placed
     return [_failure_of(test._replace(message=test.name), lines) for test in tests]
 
 
-def _is_part_of_report(unit: ErrorUnit, test: FailedTest) -> bool:
+def _test_of(unit: ErrorUnit, tests: list[FailedTest]) -> FailedTest | None:
+    """The test whose report this unit stands in."""
+    at = bisect.bisect_right(tests, unit.line, key=_start_of) - 1
+    return tests[at] if at >= 0 and unit.line < tests[at].end else None
+
+
+def _start_of(test: FailedTest) -> int:
+    return test.start
+
+
+def _is_part_of_report(unit: ErrorUnit, test: FailedTest | None) -> bool:
     """Whether this unit is a test's name or a place, and not what went wrong."""
-    return test.start <= unit.line < test.end and (unit.rank > CAUSE or unit.line == test.start)
+    return test is not None and (unit.rank > CAUSE or unit.line == test.start)
 
 
 def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> ErrorUnit:
@@ -281,7 +289,10 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     message = headline.message or (detail[0].strip() if detail else "")
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
-    if tool == "javac" and (symbol := next(filter(None, map(_SYMBOL.match, detail)), None)) is not None:
+    if (
+        tool == "javac"
+        and (symbol := next(filter(None, (re.match(_SYMBOL, line) for line in detail)), None)) is not None
+    ):
         message += f": {symbol[1]}"
     if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
         # The first lines of its report are facts, what the failed script printed follows.
@@ -330,7 +341,7 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
         said = _PREFIX.sub("", lines[at])
-        if _POINTER.match(said):
+        if said.lstrip("| ").startswith(("^", "~")):
             continue
         if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
             return [_plain(lines, at, "the last line that speaks of failure")]

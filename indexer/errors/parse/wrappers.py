@@ -10,9 +10,9 @@ import re
 from typing import Final
 
 # docker build; a build server's time; Maven's and Gradle's level before a compiler's own line is part of notations.
-_PREFIX: Final = re.compile(r"#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z ")
-_BEGINS: Final = re.compile(r"\s*\u2570\u2500> \[\d+ lines of output\]$")
-_ENDS: Final = re.compile(r"\s*\[end of output\]$")
+_PREFIX: Final = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
+_BEGINS: Final = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
+_ENDS: Final = r"\s*\[end of output\]$"
 
 
 def unwrapped(lines: list[str]) -> list[str]:
@@ -20,13 +20,13 @@ def unwrapped(lines: list[str]) -> list[str]:
     found: list[str] = []
     margin = -1  # of what pip has indented; below 0 outside of it, 0 where its first line is still to come
     for line in lines:
-        if _BEGINS.match(line):
+        if "\u2570\u2500>" in line and re.match(_BEGINS, line):
             margin = 0
-        elif margin >= 0 and _ENDS.match(line):
+        elif margin >= 0 and re.match(_ENDS, line):
             margin = -1
         elif margin == 0 and line.strip():
             margin = len(line) - len(line.lstrip())
         if margin > 0 and not line[:margin].strip():
             line = line[margin:]
-        found.append(_PREFIX.sub("", line, count=1) if line[:1] in "#2" and _PREFIX.match(line) else line)
+        found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
     return found
