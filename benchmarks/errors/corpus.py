@@ -76,6 +76,27 @@ def make_round(rows: list[Row], seed: int) -> Round:
     return Round(stored, known, unknown)
 
 
+def make_sized_round(rows: list[Row], size: int, others: int, seed: int) -> Round:
+    """A round with so many groups stored, and so many texts of other groups asked."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.group].append(row)
+    # A group with one member alone can be stored, but not asked for.
+    names = sorted(groups, key=lambda name: (len(groups[name]) < 2, _share(f"{seed}:{size}:{name}")))
+    # A fifth of the groups stays unknown even where there are fewer than are to be stored.
+    chosen = names[: min(size, round(len(names) * (1 - UNKNOWN_SHARE)))]
+    left = sorted(
+        (row for name in names[len(chosen) :] for row in groups[name]), key=lambda row: _share(f"{seed}:{row.id}")
+    )
+    stored: list[Row] = []
+    known: list[Row] = []
+    for name in chosen:
+        first, *rest = sorted(groups[name], key=lambda row: _share(f"{seed}:stored:{row.id}"))
+        stored.append(first)
+        known += rest
+    return Round(stored, known, left[:others])
+
+
 def text_of(row: Row, field: Field) -> str:
     """The text that is stored or asked in this trial."""
     return row.text if field == "text" else row.text_nocode

@@ -34,6 +34,10 @@ class Ours:
         matches = match_errors(self.opened.primary, signatures, project=PROJECT).matches
         return Answer(self._groups[matches[0].pattern_id], matches[0].confidence) if matches else None
 
+    def group_of(self, pattern_id: int) -> str:
+        """The group that a stored pattern was given."""
+        return self._groups[pattern_id]
+
     def best(self, text: str) -> "Best | None":
         """What would be answered if nothing were too uncertain: what calibration is fitted on."""
         considered = consider(self.opened.primary, signed(text), Whose(PROJECT))

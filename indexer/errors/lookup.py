@@ -189,6 +189,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
+            found.get("missing", ""),
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)
 
@@ -204,6 +205,7 @@ def _features(signature: Signature) -> str:
             "details": signature.details,
             "notes": signature.notes,
             "message": signature.message,
+            "missing": signature.missing,
         },
         ensure_ascii=False,
     )

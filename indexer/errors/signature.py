@@ -13,12 +13,15 @@ import re
 from typing import Final
 
 from ctxrank.indexer.errors.masks import Masked, level, masked
+from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 
-NORMALISER_VERSION: Final = 4  # 2: notes; 3: summaries are no errors; 4: advice and references are no notes
+# 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
+# has a name.
+NORMALISER_VERSION: Final = 5
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -45,8 +48,15 @@ _LANGUAGE_OF_SUFFIX = {
 }  # fmt: skip
 # A code that names a diagnostic (E0308, TS2322, ORA-00942, clippy::x, -Wx); others name a condition (ENOENT, HTTP 404).
 _DIAGNOSTIC = re.compile(
-    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
+    r"[A-Z]{1,6}-?\d{3,5}[A-Z]?$|\d{4} \(\w{5}\)$|Msg \d+$|(?=.*\d)[0-9A-Z]{5}$|ERR_\w+$|[\w@-]+(?:::|/)[\w/:-]+$"
 )
+# Switches that turn on a group of diagnostics: two messages under one of them have nothing in common.
+_GROUPS = frozenset(
+    (
+        "all", "extra", "error", "pedantic", "pedantic_errors", "everything", "permissive", "fpermissive", "default",
+        "warnings", "clippy::all", "clippy::pedantic", "clippy::nursery", "clippy::style", "clippy::restriction",
+    )
+)  # fmt: skip
 _LINT = re.compile(r"`-[DWF] ([a-z][\w:-]+)`|#\[(?:warn|deny|forbid)\(([\w:]+)\)\]|\[-W(?:error=)?([\w+-]+)\]")
 # What a tool advises depends on the place: one error has several, and several errors share one.
 _ADVICE = re.compile(r"(?:[\s|0-9]*[|\s_^~+-]*[\^~+-])?\s*(?:= )?(?:help|hint|HINT): ")
@@ -74,6 +84,7 @@ class Signature(NamedTuple):
     template: str
     instance: str
     message: str  # as it came
+    missing: str = ""  # the name of what is missing, where the message says so
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -94,7 +105,8 @@ class Signature(NamedTuple):
 def sign(unit: ErrorUnit) -> Signature:
     """The signature of one error; a pure function of the unit."""
     template = masked(unit.message)
-    codes = tuple(dict.fromkeys(_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code)))
+    named = (_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code))
+    codes = tuple(dict.fromkeys(code for code in named if code not in _GROUPS))
     conditions = tuple(dict.fromkeys(code for code in unit.codes if not _is_diagnostic(code)))
     frames = own_frames(unit.frames)[-_FRAMES_KEPT:]
     identity = (unit.error_type, *codes, template.text)
@@ -105,7 +117,7 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message,
+        unit.message, missing_name(unit.message, unit.error_type),
     )  # fmt: skip
 
 
@@ -135,7 +147,7 @@ def _is_diagnostic(code: str) -> bool:
 def _code_name(code: str) -> str:
     """One spelling for one code: lints are written with - and with _, with -W and -Werror=."""
     if code[:1].islower() or code.startswith("-"):
-        return code.removeprefix("-Werror=").removeprefix("-W").replace("-", "_")
+        return code.removeprefix("-Werror=").removeprefix("-W").removeprefix("-").replace("-", "_")
     return code
 
 

@@ -31,6 +31,10 @@ _SLOTS: tuple[tuple[tuple[str, ...], str], ...] = (
         r"| declared (?:and|but) not used| redeclared | already declared| defined and not used| undefined\b"
         r"| used as value| cannot be (?:dereferenced|applied)| has private access)",
     ),
+    (("declared and not used: ", "imported and not used: "), rf"(?:declared|imported) and not used: (?P<a>{_NAME})"),
+    (("does not implement",), rf": (?P<a>{_NAME}) does not implement (?P<b>{_NAME})"
+     rf"(?: \(missing method (?P<c>{_NAME}))?"),
+    (("[: ",), rf"^\[: (?P<a>{_NAME})(?=: )"),
     # Go describes an operand in parentheses, and names types bare.
     (
         ("of type ", "of struct type ", "of interface type "),
@@ -64,7 +68,7 @@ _SLOTS: tuple[tuple[tuple[str, ...], str], ...] = (
          "requirement", "named", "step", "job", "target", "task", "goal", "plugin", "bean"),
         rf"\b{_NOUN} (?P<a>{_NAME})"
         r"(?= (?:is (?:already|public|not|private|defined|ambiguous|abstract)|in (?:class|method|interface"
-        r"|package|module)|might|does not exist|cannot be|has (?:already|private)|was not|could not"
+        r"|package|module)|might|does not exist|cannot be|has (?:already|private|\d+)|was not|could not"
         r"|not found|failed)|[.;]?$|, )",
     ),
     (

@@ -4,7 +4,7 @@
     confidence  = (n·recognition + c) / (n + c + r)        and does its record bear that out?
 
     x   the evidence (`Evidence`), each between 0 and 1
-    w   WEIGHTS of the family, fitted on all groups by benchmarks/errors/cross_validate.py --fit
+    w   WEIGHTS of the family, fitted by benchmarks/errors/sizes.py --fit on stores of 1, 10 and 1,000 patterns
     c   times the pattern was confirmed after a match      r   times it was refuted
     n   PRIOR_STRENGTH: how many observations the recognition counts for
 
@@ -24,8 +24,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 CalibrationFamily = Literal["message", "trace"]
 
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
-# in benchmarks/errors/cross_validate.py. It lies in a wide gap: 0.91 and 0.935 answer nearly the same.
-LEAST_RECOGNITION: Final = 0.93
+# in benchmarks/errors/cross_validate.py.
+LEAST_RECOGNITION: Final = 0.945
 PRIOR_STRENGTH: Final = 4.0
 _Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
@@ -35,7 +35,11 @@ _TIE = 0.06  # a margin below this is none
 
 
 class Evidence(NamedTuple):
-    """What a recognition is calibrated on. `margin` is the distance to the next different pattern."""
+    """What a recognition is calibrated on.
+
+    `margin` is the distance to the next different pattern, 0 without any: that something else is near, however far
+    below, speaks against a match; that nothing is says little, because a store of one pattern knows of nothing else.
+    """
 
     is_template: float
     unsupported: float  # notes stand below both, and none agrees; or below one, and the values do not agree either
@@ -50,29 +54,32 @@ class Evidence(NamedTuple):
 
 
 # Order: constant, then the fields of Evidence. Too few matches at the same place of the code were wrong to fit
-# anything: the constants of "trace" say 0.97 for the same line and 0.93 for the same function.
+# anything: the constants of "trace" say 0.98 for the same line and 0.95 for the same function.
 WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
-    "message": (1.45, 1.01, -2.67, -0.30, -0.02, 0.47, 3.51, 0.00, 2.15, -1.29, -1.22),
-    "trace": (2.60, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00, 0.00),
+    "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, -0.33, -2.15, -1.87),
+    "trace": (2.95, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00, 0.00),
 }
 
 
 def evidence(
     *, is_template: bool, content: float, are_notes_apart: bool, have_both_notes: bool, values: float | None,
-    other_kind: bool, changed: bool, same_code: bool, same_line: bool, margin: float, rivals: int,
+    other_kind: bool, changed: bool, same_code: bool, same_line: bool, margin: float | None, rivals: int,
 ) -> Evidence:  # fmt: skip
-    """The evidence from a comparison; `values` is None where there is none to compare."""
+    """The evidence from a comparison; `values` and `margin` are None where there is nothing to compare with.
+
+    That no other pattern is near says something only where there are others: a store of one pattern knows of none.
+    """
     unsupported = are_notes_apart and (have_both_notes or values != 1.0)
     return Evidence(
         float(is_template), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
-        float(changed), float(same_code), float(same_line), min(margin, _FULL_MARGIN) / _FULL_MARGIN,
+        float(changed), float(same_code), float(same_line), min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
         float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )  # fmt: skip
 
 
-def is_tie(margin: float) -> bool:
+def is_tie(margin: float | None) -> bool:
     """Whether another pattern fits as well."""
-    return margin < _TIE
+    return margin is not None and margin < _TIE
 
 
 def recognition(family: CalibrationFamily, found: Evidence) -> float:

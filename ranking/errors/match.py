@@ -53,6 +53,16 @@ _RAISED_ANYWHERE_TEXT = """
     ArithmeticError AssertionError AttributeError BaseException Error Exception IndentationError IndexError KeyError
     LookupError NameError NotImplementedError OverflowError RecursionError RuntimeError StopIteration SyntaxError
     TabError TypeError UnboundLocalError ValueError ZeroDivisionError
+    RangeError ReferenceError JSONDecodeError EvalError
+    AssertionFailedError ComparisonFailure MultipleFailuresError TestFailedException
+    ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException ClassCastException
+    ConcurrentModificationException EmptyStackException IllegalArgumentException IllegalStateException
+    IndexOutOfBoundsException InputMismatchException NegativeArraySizeException NoSuchElementException
+    NullPointerException NumberFormatException RuntimeException StringIndexOutOfBoundsException
+    UnsupportedOperationException UndeclaredThrowableException StackOverflowError DateTimeParseException
+    ArgumentException ArgumentNullException ArgumentOutOfRangeException FormatException IndexOutOfRangeException
+    InvalidCastException InvalidOperationException KeyNotFoundException NullReferenceException NotSupportedException
+    NoMethodError ArgumentError FrozenError
 """
 _RAISED_ANYWHERE: Final = frozenset(_RAISED_ANYWHERE_TEXT.split())
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
@@ -64,12 +74,6 @@ _CAUSED_OUTSIDE_TEXT = """
     SSLError ProxyError UnsupportedClassVersionError OutOfMemoryError
 """
 _CAUSED_OUTSIDE: Final = frozenset(_CAUSED_OUTSIDE_TEXT.split())
-# Without the name these say nothing: what helps with one missing module does not help with another.
-_NAMES_WHAT_IS_MISSING_TEXT = """
-    ModuleNotFoundError ImportError ClassNotFoundException NoClassDefFoundError
-"""
-_NAMES_WHAT_IS_MISSING: Final = frozenset(_NAMES_WHAT_IS_MISSING_TEXT.split())
-_MISSING = ("no module named <v>", "cannot find module <v>", "cannot find package <v>")
 # The interpreter words these itself, and differently from version to version.
 _WORDED_BY_INTERPRETER_TEXT = """
     SyntaxError IndentationError TabError NameError UnboundLocalError TypeError AttributeError ImportError
@@ -104,7 +108,7 @@ class MatchAnswer(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A known error that nothing rules out. `margin` is the distance to the best of the others, if there are any.
+    """A known error that nothing rules out. `margin` is the distance to the best of the others; None without any.
 
     `rivals` are others with the same template: what its message alone says, it says of them, too.
     """
@@ -112,7 +116,7 @@ class Candidate(NamedTuple):
     known: KnownError
     likeness: Likeness
     score: float
-    margin: float = 1.0
+    margin: float | None = None
     rivals: int = 0
 
 
@@ -216,9 +220,8 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
     least_text_changed = _LEAST_TEXT_ADDED if likeness.is_added_to else _LEAST_TEXT_WITH_NOTE
     if likeness.vetoes:
         return likeness.vetoes[0]
-    names_what_is_missing = asked.error_type in _NAMES_WHAT_IS_MISSING or asked.headline in _MISSING
-    if names_what_is_missing and asked.values[:1] != known.values[:1] and not (likeness.same_code or same_line):
-        return f"another name: {''.join(asked.values[:1])}, not {''.join(known.values[:1])}"
+    if asked.missing and known.missing and asked.missing != known.missing:
+        return f"the same kind of error, but another name: {asked.missing}, not {known.missing}"
     if (
         likeness.changed_word
         and not likeness.same_code
@@ -232,9 +235,15 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return "too little in common"
     if likeness.has_values and not likeness.values and not _is_supported(likeness):
         return "other words and other values"
-    if not (asked.is_traced and known.is_traced) or same_line or likeness.same_code:
+    if same_line or likeness.same_code:
         return ""
-    if likeness.frames == 1:
+    if likeness.is_template and asked.missing and not _is_local(asked):
+        return ""  # the same thing is missing, wherever it is asked for
+    if not (asked.is_traced and known.is_traced):
+        if "test" in (asked.family, known.family) and likeness.content < _LEAST_SPECIFIC and not asked.missing:
+            return "no place says that it is the same test"
+        return ""
+    if likeness.frames == 1 or (likeness.is_instance and asked.frames == known.frames):
         return ""
     if likeness.is_instance and asked.values and (asked.error_type in _CAUSED_OUTSIDE or not _is_local(asked)):
         return ""
@@ -259,7 +268,11 @@ def _is_local(asked: Signature) -> bool:
 
     Measured for Python alone: of 4,925 pairs of equal messages at different places not one had the same cause.
     """
-    return asked.family == "test" or (asked.language == "python" and asked.error_type in _RAISED_ANYWHERE)
+    if asked.missing and asked.error_type not in _RAISED_ANYWHERE:
+        return False
+    if asked.family == "test" or (asked.family == "trace" and not asked.error_type):
+        return True  # a panic has no type
+    return asked.error_type in _RAISED_ANYWHERE
 
 
 def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
@@ -311,7 +324,7 @@ def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate
         != (mine.instance, mine.details, mine.frames)
     ]
     return candidate._replace(
-        margin=max(0.0, candidate.score - others[0].score) if others else 1.0,
+        margin=max(0.0, candidate.score - others[0].score) if others else None,
         rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
     )
 

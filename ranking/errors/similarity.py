@@ -11,7 +11,7 @@ name is not.
 import functools
 from typing import Final
 
-from ctxrank.indexer.errors.parse.frames import Frame
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
@@ -25,7 +25,6 @@ WORD_WEIGHT: Final = 1.0
 LEAST_SHARE: Final = 0.5
 _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
-_NAMELESS = frozenset(("", "<module>", "Object.<anonymous>", "<anonymous>", "main.main", "<lambda>", "run", "next"))
 _NEGATIONS = frozenset(
     ("not", "no", "never", "cannot", "without", "doesnot", "isnot", "non", "unless", "only", "already")
 )
@@ -131,7 +130,7 @@ def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
     if one.code and other.code:
         return 2 if one.code == other.code else 1
     # Without the code, the top level of a file or a function without a name is too large a place.
-    return -1 if one.function in _NAMELESS else 1
+    return -1 if one.function in NAMELESS else 1
 
 
 class Alignment(NamedTuple):

@@ -30,6 +30,7 @@ _PYTHON = r'\s*File "([^"]+)", line \d+(?:, in (.+))?$'
 _NODE = r"\s+at (?:async )?(?:(?P<function>[^()\n]+?) \()?(?P<file>(?:[A-Za-z]:)?[^():\n]+):\d+(?::\d+)?\)?$"
 _JAVA = r"\s+at (?:[\w.$-]+/)?(?P<function>[\w.$<>]+)\((?P<file>[^():]+)(?::\d+)?\)"
 _GO_FILE = r"\s+(?P<file>[^\s:]+\.go):\d+(?: \+0x[0-9a-f]+)?$"
+_GO_CALL = r"(?:created by )?([\w./-]+(?:\.\(\*?\w+\))?[\w.]*)(?:\(|$| in goroutine)"
 _RUST = r"\s+\d+:\s+(?:0x[0-9a-f]+ - )?(?P<function>[\w:<>{}$. ]+?)(?:::h[0-9a-f]{16})?$"
 _C = r"\s*#\d+\s+(?:0x[0-9a-f]+ in )?(?P<function>[\w:~<>]+).*?(?: at |\s)(?P<file>[\w./-]+\.\w+):\d+"
 _RUBY_PHP = r"\s+(?:from |#\d+ )?(?P<file>[\w./-]+\.(?:rb|php))[:(]\d+\)?:?(?:in [`'](?P<function>[^`']+)')?"
@@ -41,6 +42,19 @@ _NOTATIONS = (
     (("#",), _C), ((".rb", ".php"), _RUBY_PHP),
 )  # fmt: skip
 
+# Functions that have no name of their own.
+NAMELESS = frozenset(
+    (
+        "", "<module>", "Object.<anonymous>", "<anonymous>", "Context.<anonymous>", "Suite.<anonymous>", "main.main",
+        "<lambda>", "run", "next",
+    )
+)  # fmt: skip
+# A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
+_CALLED_ON = r"(?:async )?(?:Object|Context|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
+# A helper that asserts says as little of the place as the library it calls.
+_ASSERTS = r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$"
+_DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
+
 # Whose code it is, by where it lies.
 _FOREIGN_FILE = re.compile(
     r"(?:site|dist)-packages|[/\\]lib(?:64)?[/\\]python\d|PYTHON_LIB|^<(?!stdin|string)|node_modules|^node:|^internal/"
@@ -48,9 +62,13 @@ _FOREIGN_FILE = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN_FUNCTION = re.compile(
-    r"^(?:java|javax|jdk|sun|com\.sun|kotlin|scala|org\.(?:junit|apache|springframework|hibernate|gradle|eclipse)|System"
-    r"|Microsoft|std|core|alloc|rust_begin_unwind|_start|__libc\w*|runtime|testing)(?:[.:/]|$)"
+    r"^(?:java|javax|jdk|sun|com\.sun|kotlin|scala|org\.(?:junit|hamcrest|assertj|opentest4j|testng|mockito|codehaus"
+    r"\.groovy\.runtime|gradle)|junit\.framework|com\.google\.common\.truth|System|Microsoft|Xunit|NUnit|FluentAssertions"
+    r"|std|core|alloc|rust_begin_unwind|_start|__libc\w*|runtime|testing|github\.com/stretchr/testify)(?:[.:/]|$)"
 )
+# Their code calls, and is called by, that of others: theirs is the project only where nobody else's is in the trace.
+_FRAMEWORK = r"^org\.(?:apache|springframework|hibernate|eclipse)\.|^io\.netty\.|^com\.google\."
+_SURROUNDS = r"\.(?:maven\.surefire|catalina|coyote|tomcat|jetty|servlet|web\.filter|reflect)\."
 
 
 def frame_of(line: str) -> Frame | None:
@@ -64,6 +82,22 @@ def frame_of(line: str) -> Frame | None:
     return None
 
 
+def frame_at(file: str, function: str) -> Frame:
+    """The frame of a call that was printed in a notation of its own."""
+    return _frame(file, function)
+
+
+def go_frame_of(line: str, frame: Frame) -> Frame:
+    """The frame with its function, which Go prints on the line above."""
+    match = re.match(_GO_CALL, line)
+    if match is None:
+        return frame
+    return frame._replace(
+        function=match[1].rpartition("/")[2][:_MAX_NAME],
+        is_ours=frame.is_ours and match[1] != "panic" and _FOREIGN_FUNCTION.match(match[1]) is None,
+    )
+
+
 def rust_frame_of(line: str) -> Frame | None:
     """A line of a Rust backtrace; apart, because numbered lines are common elsewhere."""
     match = re.match(_RUST, line)
@@ -72,10 +106,35 @@ def rust_frame_of(line: str) -> Frame | None:
 
 def _frame(file: str, function: str) -> Frame:
     is_foreign = _FOREIGN_FILE.search(file) is not None or _FOREIGN_FUNCTION.match(function) is not None
-    name = re.split(r"[/\\]", file)[-1]
-    return Frame(name[:_MAX_NAME], function.strip()[:_MAX_NAME], "", not is_foreign)
+    if "." in function and (match := re.match(_CALLED_ON, function)) is not None:
+        function = match[1] or ""
+    return Frame(file_name(file), function.strip()[:_MAX_NAME], "", not is_foreign)
+
+
+def file_name(path: str) -> str:
+    """A path's last part."""
+    return re.split(r"[/\\]", path)[-1][:_MAX_NAME]
 
 
 def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
-    """The frames of the project, outermost first; all of them where none is."""
-    return tuple(frame for frame in frames if frame.is_ours) or frames
+    """The frames of the project, outermost first, without helpers that assert; all of them where none is.
+
+    In Java the trace says whose code is the project's: the package of the outermost call that no server makes.
+    """
+    own = tuple(frame for frame in frames if frame.is_ours) or frames
+    own = tuple(frame for frame in own if not _asserts(frame)) or own
+    root = next((_package(frame) for frame in own if not re.search(_SURROUNDS, frame.function) and _package(frame)), "")
+    return tuple(frame for frame in own if _package(frame) == root) if root else own
+
+
+def _asserts(frame: Frame) -> bool:
+    return ("assert" in frame.function or "expect" in frame.function) and bool(re.search(_ASSERTS, frame.function))
+
+
+def _package(frame: Frame) -> str:
+    """The part of a Java function's package that says whose it is; '' where it is in none."""
+    if not frame.file.endswith((".java", ".kt", ".scala")):
+        return ""
+    parts = frame.function.split(".")[:-2]
+    kept = _DEFAULT_PACKAGE + (re.match(_FRAMEWORK, frame.function) is not None)
+    return ".".join(parts[:kept])

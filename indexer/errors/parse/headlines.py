@@ -12,7 +12,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SIGNAL = re.compile(
     r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
     r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|unrecognized|missing|ORA-|^E  |ERR!|\*\*\* |Msg \d|[a-z](?:Error|Exit|Interrupt|Failure)",
+    r"|unrecognized|missing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
+    r"|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,
 )
 # What announces an error comes early; expressions are not run over more than this.
@@ -62,6 +63,10 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
             return bool(line.strip()) and not re.match(r"(?:error|warning)(?:\[|:)", line)
         case "same prefix":
             return line[:5] == first[:5]
+        case "indented or empty":
+            return not line.strip() or line.startswith("  ")
+        case "E lines":
+            return line == "E" or line.startswith("E  ")
         case "stack":
             return (
                 not line.strip()

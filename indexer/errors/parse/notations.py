@@ -11,7 +11,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 
 Family = Literal["trace", "compiler", "test", "tool", "text"]
 # What of the following lines belongs to the error: nothing, what is indented, what comes before an empty line …
-Owns = Literal["nothing", "indented", "paragraph", "rust block", "same prefix", "stack"]
+Owns = Literal["nothing", "indented", "paragraph", "rust block", "same prefix", "E lines", "indented or empty", "stack"]
 
 # How much a unit explains; the smallest leads.
 CAUSE: Final = 0  # an exception, a compiler's diagnostic, a failed assertion
@@ -42,6 +42,10 @@ _TYPE = r"(?P<type>(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Failure|
 _CANNOT = "a tool says what it could not do"
 
 _CONSEQUENCES = (
+    Notation(
+        ("compilation", "erge failed"), r"(?P<message>BEGIN failed--compilation aborted.*|Execution of \S+ aborted.*"
+        r"|Automatic merge failed.*)$", "tool", "", CONSEQUENCE, "a summary of failures elsewhere",
+    ),
     Notation(
         ("abort", "could not", "uild", "ommand", "rocess", "Some errors", "For more", "recipe", "linker", "compile",
          "Compil", "Found", "errors generated", "error generated", "returned a non-zero", "test"),
@@ -113,15 +117,16 @@ _COMPILERS = (
     ),
     Notation(
         ("undefined reference", "multiple definition", "cannot find -l"),
-        r"(?:(?P<place>\S+): )?(?:in function .*?: ?)?(?P<message>undefined reference to .*|multiple definition of .*"
+        r"(?:(?P<place>\S+): )?(?:\S+: )?(?:in function .*?: ?)?(?P<message>undefined reference to .*"
+        r"|multiple definition of .*"
         r"|cannot find -l.*)$", "compiler", "ld", CAUSE, "the linker's message",
     ),
 )  # fmt: skip
 
 _PROGRAMS = (
     Notation(
-        ("E  ",), r"E   +(?:" + _TYPE + r": )?(?P<message>\S.*)$",
-        "test", "pytest", CAUSE, "what pytest found wrong", "same prefix",
+        ("E  ",), r"E   +(?!\[ *\d+%\]$)(?:" + _TYPE + r": )?(?P<message>\S.*)$",
+        "test", "pytest", CAUSE, "what pytest found wrong", "E lines",
     ),
     Notation(
         ("panicked at '",),
@@ -179,7 +184,7 @@ _TOOLS = (
         "tool", "sql", TOOL, "the database's message", "paragraph",
     ),
     Notation(
-        ("CONFLICT", "Automatic merge"), r"(?P<message>CONFLICT \(.*|Automatic merge failed.*)$",
+        ("CONFLICT",), r"(?P<message>CONFLICT \(.*)$",
         "tool", "git", TOOL, "a merge stopped",
     ),
     Notation(
@@ -189,6 +194,23 @@ _TOOLS = (
         ("docker: ", "failed to", "from daemon"),
         r"(?:docker: |ERROR: |failed to solve: |failed to build: |Error response from daemon: )+(?P<message>.*)$",
         "tool", "docker", TOOL, _CANNOT,
+    ),
+    Notation(
+        ("CMake Error",), r"CMake Error(?: at (?P<place>[^\s:]+:\d+) \(\w+\))?:\s*(?P<message>.*)$",
+        "tool", "cmake", TOOL, _CANNOT, "indented or empty",
+    ),
+    Notation(
+        (" line ",), r"(?P<message>[^\s\"].*?) at (?P<place>\S+ line \d+)(?:\.|, near .*)$",
+        "tool", "perl", TOOL, "what Perl died of",
+    ),
+    Notation(
+        ("arse error", "untime error", "Error: near line", "Error: in prepare", "Error: stepping"),
+        r"(?:(?:Parse|Runtime) error(?: near line \d+)?|Error: (?:near line \d+|in prepare|stepping))[:,] "
+        r"(?P<message>.*?)(?: \(\d+\))?$", "tool", "sql", TOOL, "the database's message",
+    ),
+    Notation(
+        (": line ", ".sh: "), r"(?P<place>[^\s:]+(?:: line \d+|\.sh: \d+)): (?P<message>\S.*)$",
+        "tool", "shell", TOOL, "the shell's message",
     ),
     Notation(
         ("sh: ",), r"(?:-|/\S+/)?(?:ba|z|da|k|c|fi)?sh: (?:line \d+: |\d+: )?(?P<message>.*)$",
@@ -215,6 +237,12 @@ _TOOLS = (
     Notation(
         ("rror: ", "fatal: "), r"[\w./+-]{1,60}: (?:" + _ERROR + r"|fatal): (?P<message>.*)$",
         "tool", "", TOOL, _CANNOT, "indented",
+    ),
+    Notation(
+        ("nknown ", "nrecognized ", "nvalid "),
+        r"(?P<message>(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid) (?:\w+ )?"
+        r"(?:flag|option|command|subcommand|argument)\b.*)$",
+        "tool", "", TOOL, _CANNOT,
     ),
     Notation(
         ("EADDRINUSE", "is locked", "in use", "refused", "imed out", "not found"),

@@ -12,12 +12,28 @@ import re
 # The quick test that most messages fail.
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
+    "did not run", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
 _CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"
 # Before the summary stand a bracketed level or the name of who speaks.
 _BEFORE = r"(?:\[\w+\] ?|#{1,2}\[error\]|>+ |=+ ?|error:? |failed |elifecycle +|\w[\w.+-]*(?:\[\d+\])?: )*"
 _SAID = (
+    # What ran the tool that failed.
+    r"(?:metadata-generation-failed|subprocess-exited-with-error)",
+    r"(?:preparing|getting|building|installing|running) .* did not run successfully\.?",
+    r"encountered error while generating package metadata\.?",
+    r"failed (?:building wheel for|to build) \S+",
+    r"(?:could not|failed to) build (?:installable )?wheels for .*",
+    r"automatic merge failed.*",
+    r"begin failed--compilation aborted.*",
+    r"execution of \S+ aborted due to compilation errors\.?",
+    r"configuring incomplete, errors occurred!?",
+    r"\S+: (?:exit|failed with exit code) \d+.*pid=\d+",
+    r"- (?:exit code|hook id|duration): .*",
+    r".*\bhook .* failed",
+    r"build step .* marked build as failure",
+    r"err_pnpm_recursive\w*.*|recursive_run_first_fail.*",
     r"\*\*\* (?:\[[^\]]*\] )?error \d+(?: in .*| \(ignored\))?",
     r"\*\*\* waiting for unfinished jobs\.*",
     r"recipe for target .* failed",

@@ -6,13 +6,16 @@ Tools announce an error in one line (headlines.py) or as a stack of calls. What 
 follows, and is kept as detail. Output that announces nothing is one unit: its last line that is not empty.
 """
 
+import bisect
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
-from ctxrank.indexer.errors.parse.frames import Frame, frame_of, rust_frame_of
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_of, go_frame_of, own_frames, rust_frame_of
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
 from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
+from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
@@ -36,6 +39,7 @@ _FACT = re.compile(
     r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
     r"|This is probably not|A complete log|There is likely"
 )
+_SYMBOL = r"\s+symbol:\s+(\S.*)$"  # javac: what was not found is said below
 _CARET = re.compile(r"[\s~^|]*\^[\s~^|-]*$")
 
 
@@ -60,8 +64,8 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
-    lines = clean(text).split("\n")
-    units = _without_summaries(_units(lines), lines) or _fallback(lines)
+    lines = unwrapped(clean(text).split("\n"))
+    units = _leading(_without_summaries(_placed(_units(lines), lines), lines)) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     kept: list[ErrorUnit] = []
@@ -74,6 +78,68 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
         if len(kept) == MAX_UNITS:
             break
     return tuple(kept)
+
+
+def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """Without warnings where something worse is announced: they explain nothing of it."""
+    worst = min((unit.rank for unit in units), default=TEXT)
+    return [unit for unit in units if unit.rank < WARNING or worst >= WARNING]
+
+
+def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
+    """The units, those inside a test runner's report with the test as their place."""
+    tests = failed_tests(lines)
+    kept = [unit for unit in units if not _is_part_of_report(unit, _test_of(unit, tests))]
+    placed = [_at_test(unit, _test_of(unit, tests), lines) for unit in kept]
+    told = {test.start for unit in kept if (test := _test_of(unit, tests)) is not None}
+    for test in tests:
+        if test.message and test.start not in told:
+            placed.append(_failure_of(test, lines))
+    if placed or not tests:
+        return placed
+    return [_failure_of(test._replace(message=test.name), lines) for test in tests]
+
+
+def _test_of(unit: ErrorUnit, tests: list[FailedTest]) -> FailedTest | None:
+    """The test whose report this unit stands in."""
+    at = bisect.bisect_right(tests, unit.line, key=_start_of) - 1
+    return tests[at] if at >= 0 and unit.line < tests[at].end else None
+
+
+def _start_of(test: FailedTest) -> int:
+    return test.start
+
+
+def _is_part_of_report(unit: ErrorUnit, test: FailedTest | None) -> bool:
+    """Whether this unit is a test's name or a place, and not what went wrong."""
+    return test is not None and (unit.rank > CAUSE or unit.line == test.start)
+
+
+def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> ErrorUnit:
+    own = own_frames(unit.frames)
+    if test is None:
+        if unit.tool != "pytest" or own or (frame := summary_place(lines, unit.message)) is None:
+            return unit
+        line = f"FAILED {frame.file}::{frame.function} - {unit.message}"
+        return unit._replace(frames=(frame,), text=f"{unit.text}\n{line}" if unit.rank == CAUSE else unit.text)
+    if own and own[-1].function not in NAMELESS and unit.tool != "pytest":
+        return unit
+    frames = test.frames
+    if own and own[-1].file:
+        # The runner calls a function without a name: its name is the test's.
+        frames = (own[-1]._replace(function=test.name),)
+    return unit._replace(
+        frames=frames, error_type=unit.error_type or test.error_type, family="test" if not own else unit.family,
+        text=_bounded(lines[test.start : test.end]),
+    )  # fmt: skip
+
+
+def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
+    """What a test's report says where nothing in it announces an error."""
+    return ErrorUnit(
+        "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames,
+        text=_bounded(lines[test.start : test.end]), line=test.message_line, rank=CAUSE, why="a failed test",
+    )  # fmt: skip
 
 
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
@@ -211,14 +277,23 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         if not belongs(line, notation.owns, lines[start]):
             break
         frame = frame_of(line) or (rust_frame_of(line) if tool == "rust" else None)
+        if frame is not None and tool == "go":
+            frame = go_frame_of(lines[end - 1], frame)
         if frame is not None:
             frames.append(frame)
         elif line.strip():
-            detail.append(_PREFIX.sub("", line) if notation.owns == "same prefix" else line)
+            detail.append(_PREFIX.sub("", line) if notation.owns in ("same prefix", "E lines") else line)
         end += 1
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
+    if tool == "cmake" and not headline.message:
+        message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
+    if (
+        tool == "javac"
+        and (symbol := next(filter(None, (re.match(_SYMBOL, line) for line in detail)), None)) is not None
+    ):
+        message += f": {symbol[1]}"
     if tool == "npm" and (not message or is_summary(message) or _FACT.match(message)):
         # The first lines of its report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
@@ -266,6 +341,8 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
         said = _PREFIX.sub("", lines[at])
+        if said.lstrip("| ").startswith(("^", "~")):
+            continue
         if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
             return [_plain(lines, at, "the last line that speaks of failure")]
     return []

@@ -71,7 +71,10 @@ OUTPUTS = {
         "FAILED tests/test_shop.py::test_total - AssertionError: assert 2 == 3\n",
         ("pytest", "AssertionError", "", "assert 2 == 3"),
     ),
-    "go test": ("--- FAIL: TestTotal (0.00s)\n    shop_test.go:9: got 2, want 3\nFAIL\n", ("go", "", "", "TestTotal")),
+    "go test": (
+        "--- FAIL: TestTotal (0.00s)\n    shop_test.go:9: got 2, want 3\nFAIL\n",
+        ("go", "", "", "got 2, want 3"),
+    ),
     "panic": (
         "thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds: the len is 3 but the index is 9\n",
         ("rust", "", "", "index out of bounds: the len is 3 but the index is 9"),

@@ -1,0 +1,197 @@
+"""Where in a test runner's report each failed test begins, what it is called, and where and in what words it failed.
+
+    failed_tests(["___ test_cart ___", ">  assert a == 200", "E  assert 404 == 200", "test_cart.py:7: AssertionError"])
+        ->  one FailedTest: test_cart, with the frame test_cart.py:test_cart
+
+A message of a test (`assert 404 == 200`) says nothing without its place, and runners write the place on other lines
+than the message. One entry of RUNNERS for each way to write it.
+"""
+
+import re
+from typing import Final
+
+from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
+from ctxrank.indexer.light_typing import NamedTuple
+
+_MAX_TESTS = 200
+_MAX_LINES = 400  # of one test's report
+_MAX_MESSAGE = 600
+
+
+class Runner(NamedTuple):
+    """How a runner reports a failed test. Named groups: name and file of the test, file of a place, message."""
+
+    tool: str
+    signs: tuple[str, ...]  # one of which a heading holds
+    heading: str
+    place: str = ""  # below the heading: where the failure is; the last of the project counts
+    message: str = ""  # below the heading, where what it says is announced by nothing else
+    end: str = ""  # what ends the report of a test, other than the next heading
+
+
+RUNNERS: Final = (
+    Runner(
+        "pytest", ("___ ",),
+        r"_{2,} (?:ERROR at (?:setup|teardown|call) of |ERROR collecting )?(?P<name>\S.*?) _{2,}$",
+        r"(?P<file>[^\s:]+\.py):\d+: (?:in (?P<function>\S+)|(?P<type>[A-Z]\w*)?\s*$)",
+        "", r"={5,} .*={5,}$",
+    ),
+    Runner(
+        "go", ("--- FAIL: ",), r"\s*--- FAIL: (?P<name>\S+) \(",
+        r"\s+(?P<file>[\w.-]+\.go):\d+:", r"\s+(?:[\w.-]+\.go:\d+: (?P<message>\S.*)|Error:\s+(?P<detail>\S.*))$",
+        r"(?:FAIL|ok|---|===|panic:)\b",
+    ),
+    Runner(
+        "jest", ("\u25cf ",), r"\s*\u25cf (?P<name>(?!Console)\S.*)$",
+        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$", r"\s{4}(?P<message>[^\s\u25cf>|].*)$",
+        r"(?:Test Suites|Tests|PASS|FAIL)\b",
+    ),
+    Runner(
+        "vitest", (" FAIL ", "FAIL "), r"\s*FAIL\s+(?:\|\w+\| )?(?P<file>\S+\.[cm]?[jt]sx?) > (?P<name>\S.*)$",
+        r"\s*\u276f (?:\S+ )?(?P<file>\S+\.[cm]?[jt]sx?):\d+:\d+$",
+        r"(?P<message>(?:\w*(?:Error|Exception)): .*)$", "\\s*(?:Test Files|Tests) |\u23af{8,}$",
+    ),
+    Runner(
+        "mocha", (") ",), r"\s{2}\d+\) (?P<name>\S.*)$",
+        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$",
+        r"\s{5,8}(?P<message>(?:Uncaught )?\w*(?:Error|Exception)\b.*)$", "",
+    ),
+    Runner(
+        "rspec", ("Failure/Error:",), r"\s+Failure/Error: (?P<name>\S.*)$",
+        r"\s+# (?P<file>\S+\.rb):\d+:in", r"\s+(?P<message>(?:expected|got|\w+Error)\b.*)$", r"Finished in ",
+    ),
+    Runner(
+        "dotnet", ("  Failed ", "  X "), r"\s{2}(?:Failed|X) (?P<name>\S+)(?: \[.*\])?$",
+        r"\s+at .* in (?P<file>.+):line \d+$", r"\s{3}(?P<message>(?!at |Stack)\S.*)$", r"(?:Failed!|Total tests)",
+    ),
+    Runner(
+        "junit", ("JUnit ",), r"\s+JUnit (?:Jupiter|Vintage):(?P<name>\S.*)$",
+        r"\s+(?:[\w.]+/)?(?P<function>[\w.$]+)\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$",
+        r"\s+=> (?P<message>\S.*)$", r"(?:Test run finished|\[)",
+    ),
+    Runner(
+        "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
+        r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
+    ),
+    Runner(
+        "unittest", ("FAIL: ", "ERROR: "), r"(?:FAIL|ERROR): (?P<name>\w+) \((?P<group>[\w.]+)\)$",
+        "", "", r"(?:Ran \d+ test|={20,})",
+    ),
+)  # fmt: skip
+# Compiled when a report is read: most output is none.
+_KIND = r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)"
+_SHOWN_LINE = r">\s+(\S.*)$"
+_SHOWN_FUNCTION = r"(?:async )?\s*def (\w+)\("
+_SUMMARY = r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$"
+
+
+class FailedTest(NamedTuple):
+    """The lines that report one failed test, and its place."""
+
+    runner: Runner
+    start: int
+    end: int  # the line after the last
+    name: str
+    frames: tuple[Frame, ...]  # from the test to where it failed
+    error_type: str = ""
+    message: str = ""
+    message_line: int = 0
+
+
+def failed_tests(lines: list[str]) -> list[FailedTest]:
+    """The failed tests that a report names, in order; none for output that is no test runner's."""
+    text = "\n".join(lines)
+    runners = [runner for runner in RUNNERS if any(sign in text for sign in runner.signs)]
+    if not runners:
+        return []
+    headings: list[tuple[int, Runner, re.Match[str]]] = []
+    for at, line in enumerate(lines):
+        for runner in runners:
+            if any(sign in line for sign in runner.signs) and (match := re.match(runner.heading, line)):
+                headings.append((at, runner, match))
+                break
+    found: list[FailedTest] = []
+    for number, (at, runner, match) in enumerate(headings[:_MAX_TESTS]):
+        limit = headings[number + 1][0] if number + 1 < len(headings) else len(lines)
+        found.append(_failed_test(lines, at, min(limit, at + _MAX_LINES), runner, match))
+    return found
+
+
+def summary_place(lines: list[str], message: str) -> Frame | None:
+    """The test whose line in pytest's summary has this message: the place where the report itself shows none."""
+    for line in reversed(lines):
+        if (match := re.match(_SUMMARY, line)) and message and message.startswith(_said(match["message"] or "")):
+            return Frame(file_name(match["file"]), match["name"] or "")
+    return None
+
+
+def _said(message: str) -> str:
+    """A summary's message as far as it is not cut off, without its exception."""
+    said = message.removesuffix("...")
+    kind, colon, rest = said.partition(": ")
+    return rest if colon and kind.isidentifier() else said
+
+
+def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, heading: re.Match[str]) -> FailedTest:
+    named = heading.groupdict()
+    name = _test_name(lines, start, runner, named["name"])
+    frames: list[Frame] = []
+    message, error_type, message_line = "", "", start
+    shown_line = shown_function = ""
+    at = start + 1
+    while at < limit:
+        line = lines[at]
+        if runner.end and re.match(runner.end, line):
+            break
+        if runner.tool == "pytest":
+            if match := re.match(_SHOWN_LINE, line):
+                shown_line = match[1]
+            elif match := re.match(_SHOWN_FUNCTION, line.strip()):
+                shown_function = match[1]
+        if not message and runner.message and (match := re.match(runner.message, line)):
+            message, message_line = _first_group(match)[:_MAX_MESSAGE], at
+        if runner.place and (match := re.match(runner.place, line)):
+            groups = match.groupdict()
+            frame = frame_of(line) or frame_at(groups["file"] or "", groups.get("function") or "")
+            function = groups.get("function") or (shown_function if runner.tool == "pytest" else "")
+            code = shown_line
+            if groups.get("function") and at + 1 < limit:
+                code = lines[at + 1].strip()
+            if runner.tool == "pytest":
+                frames.append(frame._replace(function=function, code=code))
+            else:
+                frames.insert(0, frame)  # printed from the innermost call outwards
+            error_type = groups.get("type") or error_type
+            shown_line = shown_function = ""
+        at += 1
+    file = file_name(named.get("file") or "") or next((one.file for one in frames if one.is_ours), "")
+    group = named.get("group")
+    test = Frame(file or (f"{group}" if group else ""), name)
+    calls = _of_project(frames)
+    if calls and calls[-1].function in NAMELESS:
+        calls[-1] = calls[-1]._replace(function=name)
+    if kind := re.match(_KIND, message):
+        error_type, message = kind[1], message[kind.end() :]
+    return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line)
+
+
+def _first_group(match: re.Match[str]) -> str:
+    return next((str(group) for group in match.groups() if group), "")
+
+
+def _test_name(lines: list[str], start: int, runner: Runner, name: str) -> str:
+    """The test's name; mocha writes each level of it on a line of its own."""
+    if runner.tool != "mocha" or name.endswith(":"):
+        return re.sub(r"\[.*\]$", "", name).rstrip(":")
+    levels = [name]
+    for line in lines[start + 1 : start + 8]:
+        if not line.strip():
+            break
+        levels.append(line.strip())
+        if line.rstrip().endswith(":"):
+            break
+    return " > ".join(levels).rstrip(":")
+
+
+def _of_project(frames: list[Frame]) -> list[Frame]:
+    return [frame for frame in frames if frame.is_ours and frame.function]

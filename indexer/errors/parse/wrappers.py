@@ -1,0 +1,32 @@
+"""What a tool printed, without what another tool that ran it put before each line.
+
+    unwrapped(["#12 1.234 x.c:1:2: error: no"])  ->  ["x.c:1:2: error: no"]
+
+pip indents what a build printed, docker build numbers it, and a build server writes the time before it. The errors are
+those inside: their notations begin at the beginning of a line.
+"""
+
+import re
+from typing import Final
+
+# docker build; a build server's time; Maven's and Gradle's level before a compiler's own line is part of notations.
+_PREFIX: Final = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
+_BEGINS: Final = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
+_ENDS: Final = r"\s*\[end of output\]$"
+
+
+def unwrapped(lines: list[str]) -> list[str]:
+    """The lines as the innermost tool wrote them."""
+    found: list[str] = []
+    margin = -1  # of what pip has indented; below 0 outside of it, 0 where its first line is still to come
+    for line in lines:
+        if "\u2570\u2500>" in line and re.match(_BEGINS, line):
+            margin = 0
+        elif margin >= 0 and re.match(_ENDS, line):
+            margin = -1
+        elif margin == 0 and line.strip():
+            margin = len(line) - len(line.lstrip())
+        if margin > 0 and not line[:margin].strip():
+            line = line[margin:]
+        found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
+    return found

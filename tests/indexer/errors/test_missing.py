@@ -1,0 +1,51 @@
+"""The name of what is missing is read from messages of every tool; a name inside code is none."""
+
+import pytest
+
+from ctxrank.indexer.errors.missing import missing_name
+
+MESSAGES = {
+    "No module named 'yaml'": "yaml",
+    "cannot import name 'parse' from 'tools' (/srv/tools.py)": "parse",
+    "Cannot find module 'express' or its corresponding type declarations.": "express",
+    "zlib.h: No such file or directory": "zlib.h",
+    "openssl/ssl.h: No such file or directory": "openssl/ssl.h",
+    "cannot find -lpq: No such file or directory": "-lpq",
+    "undefined reference to `deflateInit_'": "deflateInit_",
+    "package org.junit does not exist": "org.junit",
+    "no required module provides package github.com/lib/pq; to add it:": "github.com/lib/pq",
+    "no matching package named `serde` found": "serde",
+    "could not find `Cargo.toml` in `/srv/a` or any parent directory": "Cargo.toml",
+    "No matching distribution found for left-padder==1.0": "left-padder",
+    "Unable to locate package libfoo-dev": "libfoo-dev",
+    'Missing script: "build"': "build",
+    "no such table: users": "users",
+    'relation "users" does not exist': "users",
+    "pull access denied for team/shop, repository does not exist": "team/shop",
+    "jq: command not found": "jq",
+    "sh: 1: webpack: not found": "webpack",
+    "DEPLOY_HOST: unbound variable": "DEPLOY_HOST",
+    "cd: can't cd to build": "build",
+    "ENOENT: no such file or directory, open '/srv/a/settings.json'": "settings.json",
+    "[Errno 2] No such file or directory: 'config/app.yml'": "config/app.yml",
+    "Could not open requirements file: [Errno 2] No such file or directory: 'requirements.txt'": "requirements.txt",
+    "No rule to make target 'config.h', needed by 'all'.  Stop.": "config.h",
+    "fixture 'client' not found": "client",
+    "pathspec 'develop' did not match any file(s) known to git": "develop",
+    "Can't locate JSON/XS.pm in @INC (you may need to install the JSON::XS module)": "JSON/XS.pm",
+    "unknown flag: --verbose": "--verbose",
+    "cannot find value `total` in this scope": "",
+    "Cannot find name 'total'.": "",
+    "Property 'a' does not exist on type 'B'.": "",
+    "expected 3 to be 2": "",
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_what_is_missing_is_named(message: str) -> None:
+    assert missing_name(message) == MESSAGES[message]
+
+
+def test_some_exceptions_say_only_the_name() -> None:
+    assert missing_name("'price'", "KeyError") == "price"
+    assert missing_name("com.example.Driver", "ClassNotFoundException") == "com.example.Driver"
