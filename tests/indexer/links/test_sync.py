@@ -129,7 +129,7 @@ def test_one_broken_artifact_does_not_stop_the_others(store: Store, tmp_path: Pa
 
 def test_secrets_do_not_reach_the_store(store: Store, tmp_path: Path) -> None:
     secret = "ghp" + "_" + "a1B2" * 9
-    write_artifact(tmp_path, "NORM-S-1", f"token: {secret}\n", f"Use {secret}.\n")
+    write_artifact(tmp_path, "NORM-S-1", f"ticket: {secret}\n", f"Use {secret}.\n")
     sync_tree(store, tree_of(store))
     node = load_graph(store.primary, tree_of(store)).nodes["NORM-S-1"]
     assert secret not in stored_texts(store.primary, [node.number])[node.number].texts.full
@@ -209,7 +209,7 @@ def test_other_rules_of_redaction_read_every_file_again(
     store: Store, tmp_path: Path, before: RedactionMode, after: RedactionMode
 ) -> None:
     secret = "ACME-1234" if after.rules else "ghp" + "_" + "a1B2" * 9
-    write_artifact(tmp_path, "NORM-S-1", f"token: {secret}\n", f"Use {secret}.\n")
+    write_artifact(tmp_path, "NORM-S-1", f"ticket: {secret}\n", f"Use {secret}.\n")
     sync_tree(store, tree_of(store), before)
     assert any(secret in body for (body,) in store.primary.execute("SELECT body FROM documents"))
     report = sync_tree(store, tree_of(store), after)
