@@ -8,6 +8,7 @@ import json
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
+from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
 
@@ -50,6 +51,8 @@ class IncomingTexts:
         """
         if not text.strip():
             return empty
+        if is_deep(text):
+            return self._string(text)
         try:
             dumped = json.dumps(self._redacted(json.loads(text)), ensure_ascii=False)
         except (ValueError, RecursionError):

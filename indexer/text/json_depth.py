@@ -1,0 +1,20 @@
+"""How deep lists and objects of a JSON text lie in each other: what is deep takes long to read."""
+
+import re
+
+MAX_DEPTH = 100
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_NO_BRACKET = re.compile(r"[^][{}]+")
+
+
+def is_deep(text: str, limit: int = MAX_DEPTH) -> bool:
+    """Whether a text nests deeper than that, or never closes what it opens; what stands in strings does not count."""
+    if text.count("[") + text.count("{") <= limit:
+        return False
+    brackets = _NO_BRACKET.sub("", _STRING.sub("", text))
+    for _ in range(limit):
+        shorter = brackets.replace("[]", "").replace("{}", "")
+        if shorter == brackets:
+            break
+        brackets = shorter
+    return bool(brackets)
