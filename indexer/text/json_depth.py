@@ -4,6 +4,7 @@ import re
 
 MAX_DEPTH = 100
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+_ALIKE = {ord("{"): "[", ord("}"): "]"}
 _NO_BRACKET = re.compile(r"[^][{}]+")
 
 
@@ -11,9 +12,9 @@ def is_deep(text: str, limit: int = MAX_DEPTH) -> bool:
     """Whether a text nests deeper than that, or never closes what it opens; what stands in strings does not count."""
     if text.count("[") + text.count("{") <= limit:
         return False
-    brackets = _NO_BRACKET.sub("", _STRING.sub("", text))
-    for _ in range(limit):
-        shorter = brackets.replace("[]", "").replace("{}", "")
+    brackets = _NO_BRACKET.sub("", _STRING.sub("", text)).translate(_ALIKE)
+    for _ in range(limit):  # each takes the innermost level away
+        shorter = brackets.replace("[]", "")
         if shorter == brackets:
             break
         brackets = shorter
