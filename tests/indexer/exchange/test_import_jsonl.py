@@ -265,7 +265,9 @@ def test_what_two_other_stores_exported_is_elsewhere(store: Store) -> None:
 
 @pytest.mark.parametrize("kind", ["package", "artifact"])
 def test_a_path_that_no_file_system_has_does_not_come_in_and_the_rest_does(store: Store, kind: str) -> None:
-    line = PACKAGE if kind == "package" else {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": []}
+    line: dict[str, object] = (
+        PACKAGE if kind == "package" else {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": []}
+    )
     longest = "/".join(["é" * 100] * 20)
     for path in ("x" * 100_000, "x/" * 2048 + "y", "é" * 2049):
         skipped = reasons(store, {**line, "id": 9, "path": path}, {**THOUGHT, "id": len(path)})

@@ -6,6 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.text.json_depth import MAX_DEPTH, is_deep
 
 _VALUES = st.recursive(
@@ -16,9 +17,9 @@ _VALUES = st.recursive(
 
 
 def _depth(value: object) -> int:
-    if isinstance(value, dict):
+    if is_dict(value):
         return 1 + max(map(_depth, value.values()), default=0)
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+    return 1 + max(map(_depth, value), default=0) if is_list(value) else 0
 
 
 @given(_VALUES, st.integers(0, 6))
