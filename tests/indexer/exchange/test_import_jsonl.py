@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +265,7 @@ def test_what_two_other_stores_exported_is_elsewhere(store: Store) -> None:
 
 @pytest.mark.parametrize("kind", ["package", "artifact"])
 def test_a_path_that_no_file_system_has_does_not_come_in_and_the_rest_does(store: Store, kind: str) -> None:
-    line: dict[str, object] = (
+    line: Mapping[str, object] = (
         PACKAGE if kind == "package" else {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": []}
     )
     longest = "/".join(["é" * 100] * 20)
