@@ -2,14 +2,20 @@
 
 In a git tree the commit and what differed from it are noted when the command fails; later counts what differs from
 that commit and was written since. Elsewhere, the files that were written since. Names alone, and not many.
+
+Git opens the ignore and attribute files of a checkout and waits for a pipe in the place of one. So ignore files are
+read by our own walk, and where an attribute file is no plain one git does not look at the files: any may differ.
 """
 
 import os
+import stat
 import sys
+from collections.abc import Iterator
+from itertools import islice
 
-from ctxrank.indexer.files.git import Git, GitError, find_repository, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, head_commit
 from ctxrank.indexer.files.stamps import FoundFile
-from ctxrank.indexer.files.walk import Selection, Skipped, walk
+from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_NAMES = 200
@@ -21,8 +27,14 @@ _SKIPPED_FOLDERS = frozenset((
 ))  # fmt: skip
 # Ignore files are git's, and outside a git tree they say nothing about what a person edits.
 _EVERY_FILE = Selection(skipped=frozenset(), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(), max_bytes=sys.maxsize)
-_DIFF = ("diff", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative", "-z")
-_OTHERS = ("ls-files", "--others", "--exclude-standard", "-z")
+_NAMES = ("--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--relative", "-z")
+_DIFF = ("diff", *_NAMES)
+_DIFF_OF_INDEX = ("diff-index", "--cached", *_NAMES)
+_KNOWN = ("ls-files", "--cached", "-z")
+_UNTRACKED = Selection(
+    skipped=frozenset({".git"}), skipped_folders=_SKIPPED_FOLDERS, ignore_files=(".gitignore",), max_bytes=sys.maxsize
+)
+_MAX_WALKED = 200_000
 _SKIPPED_ENDS = (".pyc", ".log", ".tmp", ".swp", "~")
 
 
@@ -73,16 +85,59 @@ def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
 
     Nothing where git cannot answer.
     """
-    names: list[bytes] = []
+    names: list[str] = []
     try:
         repository = find_repository(root)
         if repository is not None:
             with Git(repository, scratch) as git:
-                for words in (_DIFF, _OTHERS):
-                    names += git.records(*words, *((commit, "--") if words is _DIFF else ()), has_worktree=True)
+                known = _names(git, *_KNOWN)
+                if _has_plain_attributes(repository, known):
+                    names += _names(git, *_DIFF, commit, "--", os.curdir)
+                else:
+                    names += [*_names(git, *_DIFF_OF_INDEX, commit, "--", os.curdir), *known]
+                names += _untracked(repository, set(known))
     except GitError:
         pass
-    return [os.fsdecode(name) for name in names]
+    return names
+
+
+def _names(git: Git, *words: str) -> list[str]:
+    return [os.fsdecode(name) for name in git.records(*words, has_worktree=True)]
+
+
+def _has_plain_attributes(repository: Repository, names: list[str]) -> bool:
+    """Whether git, to compare these files' contents, opens no attribute file that is none."""
+    folders = {""}
+    for name in names:
+        folder = os.path.dirname(repository.prefix + name)
+        while folder not in folders:
+            folders.add(folder)
+            folder = os.path.dirname(folder)
+    for folder in folders:
+        try:
+            info = os.lstat(os.path.join(repository.top, folder, ".gitattributes"))
+        except OSError:
+            continue
+        if not stat.S_ISREG(info.st_mode):
+            return False
+    return True
+
+
+def _untracked(repository: Repository, known: set[str]) -> Iterator[str]:
+    """Files below the folder that git does not know and no ignore file hides, without those of repositories in it."""
+    others: dict[str, bool] = {"": False}
+
+    def is_of_another(folder: str) -> bool:
+        if folder not in others:
+            has_git = os.path.lexists(os.path.join(repository.folder, folder, ".git"))
+            others[folder] = has_git or is_of_another(os.path.dirname(folder))
+        return others[folder]
+
+    entries = walk(repository.top, repository.prefix.rstrip("/"), _UNTRACKED)
+    for entry in islice(entries, _MAX_WALKED):
+        name = entry.path.removeprefix(repository.prefix)
+        if not isinstance(entry, Unreadable) and name not in known and not is_of_another(os.path.dirname(name)):
+            yield name
 
 
 def _is_written(root: str, name: str, span: range, *, if_gone: bool = False) -> bool:

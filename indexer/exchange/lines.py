@@ -7,10 +7,13 @@ from typing import BinaryIO, NoReturn
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.export import END, FORMAT, VERSION
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.text.json_depth import MAX_DEPTH, is_deep
 from ctxrank.indexer.text.lines import one_line
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_HEADER_BYTES = 1024 * 1024
+_TOO_DEEP = "it is nested too deeply"
+_DEPTH_OF_RECORDS = 20  # beside what was stored as JSON; an export's are 5 deep
 _STORE_NAME_CHARS = 100
 _HINT = "Give a file that 'ctxrank export' wrote."
 
@@ -126,11 +129,15 @@ def _parsed(data: bytes) -> Mapping[str, object]:
     if len(data) > MAX_LINE_BYTES:
         raise ValueError(f"it is longer than {MAX_LINE_BYTES // (1024 * 1024)} MiB")
     try:
-        value: object = json.loads(data.decode("utf-8"), parse_constant=_no_number)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError("it is not UTF-8") from error
+    if is_deep(text, MAX_DEPTH + _DEPTH_OF_RECORDS):
+        raise ValueError(_TOO_DEEP)
+    try:
+        value: object = json.loads(text, parse_constant=_no_number)
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
     except ValueError as error:
         raise ValueError("it is not JSON") from error
     if not is_dict(value):

@@ -38,8 +38,6 @@ MAX_OUTPUT_BYTES = 512 * 1024 * 1024
 _MAX_RECORD_BYTES = 1024 * 1024
 _MAX_SMALL_FILE_BYTES = 16 * 1024 * 1024  # HEAD, a ref, packed-refs, the shallow list
 _MAX_OBJECT_FILES = 1_000_000
-_MAX_WORKTREE_ENTRIES = 20_000
-_READ_BY_GIT = (".gitignore", ".gitattributes", ".gitmodules", ".mailmap")
 _MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be larger is not read
 _MAX_REF_DEPTH = 5
 _LEFTOVER_SECONDS = 3600
@@ -238,9 +236,11 @@ class Git:
             "GIT_OBJECT_DIRECTORY": os.path.join(repository.common, "objects"),
         }  # fmt: skip
         if has_worktree:
-            _check_worktree(repository.top)
+            index = os.path.join(repository.own, "index")
+            if os.path.lexists(index) and not stat.S_ISREG(os.lstat(index).st_mode):
+                raise GitError("its index is no plain file")  # git would wait for a pipe
             environment["GIT_WORK_TREE"] = repository.top
-            environment["GIT_INDEX_FILE"] = os.path.join(repository.own, "index")
+            environment["GIT_INDEX_FILE"] = index
         command = (self._program, *_FLAGS, *words)
         with _process(command, repository.folder if has_worktree else self._folder, environment) as process:
             yield from self._pieces(process)
@@ -324,30 +324,6 @@ def _check_objects(folder: str) -> None:
                         raise GitError("its objects are not plain files, or too many")
         except OSError as error:
             raise GitError(f"its objects cannot be read: {error.strerror}") from error
-
-
-def _check_worktree(top: str) -> None:
-    """Raises GitError where git would open a pipe or a device in the place of a file of its own, and wait.
-
-    Of a large tree only the beginning is looked at: there the deadline ends what waits.
-    """
-    seen, folders = 0, [top]
-    while folders and seen < _MAX_WORKTREE_ENTRIES:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    seen += 1
-                    if entry.name in _READ_BY_GIT and _is_special(entry):
-                        raise GitError(f"a {entry.name} is no file")
-                    if entry.name != ".git" and entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-        except OSError:
-            continue  # a folder that may not be looked at, git cannot enter either
-
-
-def _is_special(entry: "os.DirEntry[str]") -> bool:
-    """Whether a name leads to what is neither a file nor a folder; one that leads nowhere is passed over."""
-    return not entry.is_file() and not entry.is_dir() and os.path.exists(entry.path)
 
 
 def _sweep(scratch: str) -> None:

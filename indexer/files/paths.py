@@ -77,8 +77,12 @@ def _is_too_long(path: str) -> bool:
 
 
 def without_secret(path: str, mode: RedactionMode) -> str:
-    """The path as it may be shown: another than it is where its name holds a secret."""
-    return redact(path, mode).text
+    """The path as it may be shown: another than it is where its name holds a secret.
+
+    Secrets are known by their form alone here: caches and builds name files by random-looking hashes.
+    """
+    by_form = RedactionMode.PATTERN_ONLY.with_rules(mode.rules) if mode.sees_randomness else mode
+    return redact(path, by_form).text
 
 
 def unmistakable(path: str) -> str:

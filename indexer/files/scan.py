@@ -12,6 +12,7 @@ finishes the rest. Files are read outside the transactions, so other writers wai
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from ctxrank.indexer.beneath import Root, is_inside
@@ -30,7 +31,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.location import FOLDER, own_files
+from ctxrank.indexer.store.location import BACKUPS, FOLDER, own_files
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import is_one_line
 from ctxrank.indexer.text.tokens import TokenCounter
@@ -44,6 +45,10 @@ _FOLLOW_BYTES = 16_000_000
 # From here on a second process earns its start: half of a run's time is following.
 _LARGE_BYTES = 4_000_000
 _GONE_CHUNK = 500
+# What a store makes in its folder for a while: SQLite's temporary files, git's folders, trials and copies of a repair.
+_MOMENTARY = re.compile(
+    rf"(?:etilqs_\w+|git-\w{{8}}/.*|\.trial-\d+/.*|{BACKUPS}/\d{{8}}T\d{{6}}Z(?:-\d+)?/.*)", re.DOTALL
+)
 # Size, mtime and inode of what is no file for us: whatever takes its place differs.
 _NO_STAT = (-1, -1, -1)
 
@@ -241,9 +246,9 @@ class _Scan:
         own: frozenset[str] = frozenset()
         if os.path.basename(self._store.location.folder) != FOLDER:  # which no walk enters
             own = own_files(self._store.location)
-        root = os.path.realpath(self._store.location.root)
+        root, folder = (os.path.realpath(path) for path in (self._store.location.root, self._store.location.folder))
         for entry in entries:
-            if own and os.path.join(root, entry.path) in own:
+            if own and _is_own(os.path.join(root, entry.path), own, folder):
                 continue
             if isinstance(entry, FoundFile) and not is_one_line(entry.path):
                 self._skipped.append(Skipped(unmistakable(entry.path), UNSHOWN))
@@ -388,7 +393,7 @@ class _Scan:
             moved=tuple(sorted(self._moved)),
             removed=tuple(sorted(self._removed)),
             unchanged=self._unchanged,
-            skipped=tuple(sorted(self._skipped)),
+            skipped=tuple(sorted(Skipped(without_secret(path, self._mode), reason) for path, reason in self._skipped)),
             stale_roots=tuple(self._stale_roots),
             refused_roots=tuple(self._refused_roots),
             made_room=tuple(sorted(self._made_room)),
@@ -396,6 +401,11 @@ class _Scan:
             files_read=self._files,
             bytes_read=self._bytes,
         )
+
+
+def _is_own(path: str, own: frozenset[str], folder: str) -> bool:
+    """Whether a file below the store's folder is one that the store keeps, or makes for a moment."""
+    return path in own or (path.startswith(folder + os.sep) and _MOMENTARY.fullmatch(path, len(folder) + 1) is not None)
 
 
 def _is_gone(path: str) -> bool:

@@ -104,6 +104,10 @@ def sync_tree(store: Store, tree: Tree, mode: RedactionMode = RedactionMode.PATT
     known = known_files(store.primary, tree_id(store.primary, tree))
     is_read_alike = before.partition("\n")[0] == rules
     to_read, _, gone = compare_stats(files, known, lambda file, row: is_read_alike and _is_known(file, row))
+    if to_read:
+        from ctxrank.indexer.files.paths import without_secret  # noqa: PLC0415  an unchanged tree needs no rules
+
+        to_read = [pair for pair in to_read if without_secret(pair[0].path, mode) == pair[0].path]
     written: list[str] = []
     for first in range(0, len(to_read), _CHUNK_FILES):
         chunk = to_read[first : first + _CHUNK_FILES]

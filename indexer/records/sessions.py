@@ -94,6 +94,7 @@ def create_session(change: Change, new: NewSession) -> int:
     if not new.name.strip():
         raise UsageError("A session needs a name.", "Give one, such as shop-2026-11.")
     _check_name(change, new.name, "a session's")
+    _refuse_secret(change, new.project, "a project's")
     change.blocklist.refuse("session", new.name)
     if new.status not in SESSION_STATUSES:
         raise UsageError(f"'{new.status}' is not a session's status.", f"Statuses are {', '.join(SESSION_STATUSES)}.")
@@ -121,6 +122,10 @@ def _check_name(change: Change, name: str, whose: str) -> None:
             f"'{name[:40]}…' is too long for {whose} name: {len(name)} characters.",
             f"Choose at most {MAX_NAME_CHARS}.",
         )
+    _refuse_secret(change, name, whose)
+
+
+def _refuse_secret(change: Change, name: str, whose: str) -> None:
     mode = RedactionMode.PATTERN_ONLY.with_rules(change.user_rules)
     if may_hold_secret(name, mode):
         from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  start-up: most names are short words

@@ -16,6 +16,7 @@ from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_column, read_page, require_value
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
+from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.lines import is_one_line
 
 MAX_SKILL_CHARS = 200
@@ -124,6 +125,8 @@ def _checked_json(text: str, skill: str) -> str:
             f"The output of {skill} has {len(text):,} characters; at most {MAX_OUTPUT_CHARS:,} are kept.",
             "Save the report as a file and a package, and a summary of it as the output.",
         )
+    if is_deep(text):
+        raise _no_json(skill, "it is nested too deeply")
     try:
         value: object = json.loads(text, parse_constant=_refuse_constant)
         # A number such as 1e999 is read as infinite, which no JSON can say.

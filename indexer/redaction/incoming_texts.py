@@ -10,6 +10,7 @@ from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 from ctxrank.indexer.redaction.ruleset import may_hold_secret
+from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
 
@@ -66,6 +67,8 @@ class IncomingTexts:
         """
         if not text.strip():
             return empty
+        if is_deep(text):
+            return self._string(text)
         try:
             value: object = json.loads(text, object_pairs_hook=_distinct)
             texts = self.of_record((value,))

@@ -2,13 +2,18 @@
 
 import os
 
+import apsw
+
 from ctxrank.indexer.store.store import Store
 
-# Packages that another store exported, and that were not saved again here.
-PACKAGES_ELSEWHERE = """
+# The ledger's word for a package of an export that was here already, saved here: its file is this machine's.
+JOINED = "joined package"
+# Packages that another store exported, and that were not saved here, too.
+PACKAGES_ELSEWHERE = f"""
     SELECT target_id FROM imported_rows
      WHERE source > 'jsonl:' AND source < 'jsonl;' AND source <> 'jsonl:' || (SELECT uuid FROM store)
        AND kind = 'package'
+       AND target_id NOT IN (SELECT target_id FROM imported_rows WHERE kind = '{JOINED}')
 """
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
@@ -23,8 +28,7 @@ def file_state(store: Store, artifact_id: int | None, package_id: int | None = N
     if artifact_id is None:
         if package_id is None:
             return ""
-        query = f"SELECT ? IN ({PACKAGES_ELSEWHERE})"
-        return "elsewhere" if store.primary.execute(query, (package_id,)).get else ""
+        return "elsewhere" if is_elsewhere(store.primary, package_id) else ""
     row = store.primary.execute(
         """
         SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason
@@ -59,3 +63,8 @@ def file_state(store: Store, artifact_id: int | None, package_id: int | None = N
         return "current" if sha256_beneath(folder, str(path)) == sha256 else "changed"
     except OSError:
         return "missing"
+
+
+def is_elsewhere(connection: apsw.Connection, package_id: int) -> bool:
+    """Whether a package is another store's alone."""
+    return bool(connection.execute(f"SELECT ? IN ({PACKAGES_ELSEWHERE})", (package_id,)).get)

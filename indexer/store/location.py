@@ -21,6 +21,7 @@ MAX_STATE_BYTES = 64 * 1024
 STATE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 # The bits of a mode for the type of a file and for who can write to it besides its owner; the values that are required.
 _KIND_AND_OTHERS, _FOLDER_OF_ONE, _FILE_OF_ONE = 0o170022, 0o040000, 0o100000
+_KIND, _FILE = 0o170000, 0o100000
 _HEADER_BYTES = 100
 _LEAF_OF_ONE_ROW = b"\x0d\x00\x00\x00\x01"  # a leaf of a table without free blocks, and how many cells it has
 _MAX_MARKER_BYTES = 64 * 1024  # a `.git` file is one line with a path, and so is what it leads to
@@ -49,9 +50,13 @@ def find_store(db: str | None = None, root: str | None = None, start: str | None
     named = db or os.environ.get("CTXRANK_DB")
     if named:
         primary = os.path.abspath(os.path.join(named, PRIMARY_FILE) if os.path.isdir(named) else named)
-        if not os.path.exists(primary):
-            raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.")
+        try:
+            mode = os.stat(primary).st_mode
+        except OSError:
+            raise NoStoreError(f"There is no store at {primary}.", "Make one with 'ctxrank init'.") from None
         refuse_link(primary)
+        if mode & _KIND != _FILE:
+            raise CtxrankError(f"{primary} is no regular file.", "Name a store's database: .ctxrank/ctxrank.db.")
         return at(primary, root)
     here = os.path.abspath(start or os.getcwd())
     for folder in _upwards(here):

@@ -20,6 +20,10 @@ def cleaned(text: str, ruleset: int, mode: RedactionMode) -> str:
     return searchable(redact(text, mode).text)
 
 
+_PARTING = dict.fromkeys(map(ord, "-_./"), " ")
+_TOKEN_CHARS = 14
+
+
 def cleaned_task(task: str, mode: RedactionMode) -> str:
     """A task text without its secrets: it is searched with and written into a receipt."""
     if not may_hold_secret(task, mode):
@@ -27,3 +31,21 @@ def cleaned_task(task: str, mode: RedactionMode) -> str:
     from ctxrank.indexer.redaction.engine import redact  # noqa: PLC0415  most tasks are plain words
 
     return redact(task, mode).text
+
+
+def cleaned_name(name: str, mode: RedactionMode) -> str:
+    """A name that a receipt keeps (an agent's, a group's, a model's), without a secret that was given in its place.
+
+    Names are in parts, and no part of one is as long as a token: the rules are not loaded to find that out.
+    """
+    if mode.is_off or (mode.rules is None and _is_plain_name(name)):
+        return name
+    # By form alone, as names are refused where they are made: a group may be named by a hash.
+    return cleaned_task(name, RedactionMode.PATTERN_ONLY.with_rules(mode.rules))
+
+
+def _is_plain_name(name: str) -> bool:
+    if not (name.isascii() and name.isprintable()) or any(sign in name for sign in "=:@,"):
+        return False
+    parts = name.translate(_PARTING).split()
+    return all(len(part) < _TOKEN_CHARS or (part.islower() and part.isalpha()) for part in parts)

@@ -20,6 +20,7 @@ from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -120,6 +121,10 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
     sign_older(store)
     answer = _recognised(store, run, failure.text)
     tree = note_tree(store.location.root, store.location.folder)
+    tree = tree._replace(
+        differing=tuple(name for name in tree.differing if without_secret(name, run.mode) == name),
+        missing=tuple(name for name in tree.missing if without_secret(name, run.mode) == name),
+    )
     with store.write() as change:
         failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
         failed_commands.remember(change, failed)
@@ -178,6 +183,7 @@ def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: Tree
     if more > 0 or not changes.is_complete:
         named += f" and {more if changes.is_complete else 'many'} more"
     solution = f"After this failure, `{run.command}` succeeded once these changed: {named}"
+    solution = IncomingTexts(run.mode).line(solution)
     new = NewKnownError(unit, solution, run.project, run.place.lang, is_proposal=True)
     saved = save_error(store, new, mode=run.mode)
     id_ = public_id("error", saved.id)

@@ -5,7 +5,6 @@ changes nothing here. It is opened read-only and left as it was found.
 """
 
 import contextlib
-import mmap
 import os
 import shutil
 
@@ -24,6 +23,7 @@ _MAX_TRIES = 3
 
 
 _WAL_HEADER_BYTES = 32
+_MAX_SCHEMA_BYTES = 16 * 1024 * 1024
 
 
 class Predecessor(NamedTuple):
@@ -119,7 +119,8 @@ def _with_log(path: str, folder: str) -> str:
 
 def _has_packages(path: str) -> bool:
     """Whether a file without SQLite's header names the predecessor's tables: its header may be what is damaged."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with open(path, "rb") as file:
+        data = file.read(_MAX_SCHEMA_BYTES)  # which SQLite writes first; behind it a file may have holes without end
         return data.find(b"\0") >= 0 and data.find(b"CREATE TABLE") >= 0 and data.find(b"context_packages") >= 0
 
 

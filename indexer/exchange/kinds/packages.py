@@ -13,7 +13,7 @@ from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
-from ctxrank.indexer.exchange.ledger import row_digest
+from ctxrank.indexer.exchange.ledger import Entry, row_digest
 from ctxrank.indexer.exchange.lines import Line
 from ctxrank.indexer.exchange.run import ImportRun, Incoming, Written
 from ctxrank.indexer.files import artifacts
@@ -24,6 +24,7 @@ from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.freshness import JOINED, is_elsewhere
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
@@ -161,6 +162,8 @@ class PackageImport:
         identity = (row.new.path, row.created_at, row.new.type, row.new.producer, row.new.summary)
         twin = self._arrivals.twin(change, PACKAGE, session_id, query, identity)
         if twin is not None:
+            if not is_elsewhere(change.connection, twin):
+                self._run.ledger.record(JOINED, str(twin), Entry("", twin))
             return Written(twin, is_change=False)
         saved = packages.insert(
             change, row.new, session_id, root=self._run.root_id(change) if self._files.are_here else None,

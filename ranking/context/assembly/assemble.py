@@ -14,6 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
 from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide
+from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
@@ -36,7 +37,7 @@ from ctxrank.ranking.context.assembly.receipt import AssemblyInputs, record_asse
 from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
-from ctxrank.ranking.retrieval.cleaning import cleaned_task
+from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 
 __all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "make_assembly"]
 
@@ -73,7 +74,7 @@ def make_assembly(store: Store, request: AssembleRequest, config: Config | None 
     """The same without a trace in the store."""
     if config is None:
         config = load_config(store)
-    request = request._replace(task=cleaned_task(request.task, config.redaction_mode))
+    request = _cleaned(request, config.redaction_mode)
     agent, note = forgiven_agent(request.agent)
     notes = [*config.notes, *([note] if note else [])]
     model = request.model or DEFAULT_MODEL
@@ -91,6 +92,24 @@ def make_assembly(store: Store, request: AssembleRequest, config: Config | None 
     if used.zone is Zone.WRAP_UP:
         return _without_reading(store, request, config, _fixed(empty, block.wrap_up(agent, used), request))
     return _assemble(store, request, config, empty)
+
+
+def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
+    """The request as a receipt may keep it."""
+
+    def clean(name: str | None) -> str | None:
+        return None if name is None else cleaned_name(name, mode)
+
+    return request._replace(
+        agent=cleaned_name(request.agent, mode),
+        group=clean(request.group),
+        task=cleaned_task(request.task, mode),
+        model=clean(request.model),
+        project=clean(request.project),
+        lang=clean(request.lang),
+        framework=clean(request.framework),
+        task_id=clean(request.task_id),
+    )
 
 
 def _empty(agent: str, used: Usage, model: str, budget: Budget, notes: tuple[str, ...]) -> Assembly:

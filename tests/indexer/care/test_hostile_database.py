@@ -3,6 +3,7 @@
 import contextlib
 import struct
 import tempfile
+import time
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
@@ -96,6 +97,16 @@ def test_pages_that_are_shared_without_end_are_refused_before_they_fill_the_memo
     Path(db.path).write_bytes(_with_shared_pages(_compacted(db.path)))
     with pytest.raises(DamagedError, match="holds more than a file of its size can"):
         read_predecessor(db.path, busy_ms=0)
+
+
+def test_a_file_of_holes_is_refused_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "bazinga.db"
+    with path.open("wb") as file:
+        file.truncate(10 << 30)
+    began = time.process_time()
+    with pytest.raises(DamagedError, match="not an SQLite database"):
+        read_predecessor(str(path), busy_ms=0)
+    assert time.process_time() - began < 1
 
 
 def test_a_value_of_many_megabytes_costs_a_few_times_its_size(tmp_path: Path, db: PredecessorDb) -> None:

@@ -1,7 +1,8 @@
 """An export comes in: whole, once, redacted, joined with what is here, and never from what is no export."""
 
 import json
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,49 @@ def test_what_comes_from_elsewhere_has_its_own_text(store: Store, is_indexed: bo
     index_artifacts(store)
     assert (search_ids(store, "walrus"), search_ids(store, "okapi")) == (["package:1"], [])
     assert has_no_ghosts(store)
+
+
+@pytest.mark.parametrize("is_brought_twice", [False, True])
+def test_a_package_of_ours_that_another_store_exported_too_stays_ours(store: Store, is_brought_twice: bool) -> None:
+    """Saved here before its file was there, and the same elsewhere: the file of this machine is read when it comes."""
+    line = {**PACKAGE, "group": None, "scope": "global"}
+    id_ = save(store, "a.md", None, session="S", group=None, producer="developer", summary="A zebra.").id
+    created = format_us(get_package(store.primary, id_).created_at)
+    data = as_bytes(HEADER, SESSION, {**line, "created_at": created})
+    for _ in range(1 + is_brought_twice):
+        assert "package" not in changed(store, data)
+    assert [hit.file_state for hit in found(store, "zebra").hits] == [""]
+    write_file(store, "a.md", "An okapi.\n")
+    index_artifacts(store)
+    hit = found(store, "okapi").hits[0]
+    assert (hit.id, hit.file_state) == (f"package:{id_}", "current")
+
+
+def test_what_two_other_stores_exported_is_elsewhere(store: Store) -> None:
+    bring(store, as_bytes(HEADER, SESSION, PACKAGE))
+    assert changed(store, as_bytes({**HEADER, "store": "third"}, SESSION, PACKAGE)) == {}
+    assert found(store, "walrus").hits[0].file_state == "elsewhere"
+
+
+@pytest.mark.parametrize("kind", ["package", "artifact"])
+def test_a_path_that_no_file_system_has_does_not_come_in_and_the_rest_does(store: Store, kind: str) -> None:
+    line: Mapping[str, object] = (
+        PACKAGE if kind == "package" else {"record": "artifact", "path": "p.txt", "created_at": ISO, "passages": []}
+    )
+    longest = "/".join(["é" * 100] * 20)
+    for path in ("x" * 100_000, "x/" * 2048 + "y", "é" * 2049):
+        skipped = reasons(store, {**line, "id": 9, "path": path}, {**THOUGHT, "id": len(path)})
+        assert skipped == [("line 3", "its path is longer than 4,096 bytes")]
+    assert reasons(store, {**line, "path": longest}) == []
+    assert len(search_ids(store, "heron")) >= 1
+
+
+def test_a_line_that_is_deep_is_refused_at_once(store: Store) -> None:
+    began = time.process_time()
+    wide = {**THOUGHT, "refs": [json.loads("[" * 300 + "]" * 300)] * 1500}
+    assert reasons(store, wide, THOUGHT) == [("line 3", "it is nested too deeply")]
+    assert time.process_time() - began < 0.5
+    assert search_ids(store, "heron") == ["reasoning:1"]
 
 
 def test_exported_in_one_folder_and_imported_in_another_the_body_is_theirs(store: Store, other: Store) -> None:

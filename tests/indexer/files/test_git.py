@@ -12,6 +12,7 @@ from ctxrank.indexer.errors.tree_changes import changes_between, note_tree
 from ctxrank.indexer.files.git import MAX_SECONDS
 
 ROOT = Path(__file__).parents[3]
+_SOON_S = MAX_SECONDS / 2  # after MAX_SECONDS what waits for a pipe is ended
 # Each module that starts a process or becomes another program, and why.
 STARTERS = {
     "cli/streams.py": "itself again, in UTF-8, before anything is begun",
@@ -129,19 +130,48 @@ def test_a_git_file_that_leads_into_another_project_is_not_followed(tmp_path: Pa
     assert note_tree(str(folder)).commit == ""
 
 
-@pytest.mark.parametrize("name", [".gitignore", ".gitattributes"])
-def test_a_pipe_in_the_place_of_a_file_of_git_is_not_waited_for(name: str, tmp_path: Path) -> None:
-    _git(tmp_path, "init", "-q")
-    (tmp_path / "a.txt").write_text("one\n")
-    _git(tmp_path, "add", ".")
-    _git(tmp_path, "commit", "-qm", "one")
-    (tmp_path / "src").mkdir()
-    os.mkfifo(tmp_path / "src" / name)
-    (tmp_path / "a.txt").write_text("two\n")
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkout"
+    (folder / "src").mkdir(parents=True)
+    _git(folder, "init", "-q")
+    (folder / "src" / "a.py").write_text("x = 1\n")
+    (folder / ".gitignore").write_text("ignored/\n")
+    _git(folder, "add", ".")
+    _git(folder, "commit", "-qm", "one")
+    return folder
+
+
+@pytest.mark.parametrize("place", ["src/.gitignore", "src/.gitattributes", ".gitattributes", ".gitmodules"])
+def test_git_waits_for_no_pipe_in_a_checkout(place: str, checkout: Path) -> None:
+    os.mkfifo(checkout / place)
+    (checkout / "src" / "a.py").write_text("x = 22\n")
+    (checkout / "src" / "new.py").write_text("y = 1\n")
     began = time.monotonic()
-    tree = note_tree(str(tmp_path))
-    assert time.monotonic() - began < MAX_SECONDS / 2
-    assert (tree.commit != "", tree.differing) == (True, ())
-    os.remove(tmp_path / "src" / name)
-    os.symlink("nowhere", tmp_path / "src" / name)  # which git passes over
-    assert "a.txt" in note_tree(str(tmp_path)).differing
+    assert {"src/a.py", "src/new.py"} <= set(note_tree(str(checkout)).differing)
+    assert time.monotonic() - began < _SOON_S
+
+
+def test_git_waits_for_no_pipe_in_the_place_of_its_index(checkout: Path) -> None:
+    (checkout / ".git" / "index").unlink()
+    os.mkfifo(checkout / ".git" / "index")
+    began = time.monotonic()
+    assert note_tree(str(checkout)).differing == ()
+    assert time.monotonic() - began < _SOON_S
+
+
+def test_untracked_files_are_those_that_git_would_name(checkout: Path) -> None:
+    inner = checkout / "inner"
+    inner.mkdir()
+    _git(inner, "init", "-q")
+    for path in ("ignored/a.py", "inner/a.py", "src/new.py", "odd name.py", "straße.py"):
+        (checkout / path).parent.mkdir(exist_ok=True)
+        (checkout / path).write_text("y = 1\n")
+    listed = subprocess.run(
+        ["git", "-C", str(checkout), "ls-files", "--others", "--exclude-standard", "-z"],
+        capture_output=True,
+        check=True,
+    ).stdout.decode()
+    named = {name for name in listed.split("\0") if name and not name.endswith("/")}  # with a slash: a repository
+    assert set(note_tree(str(checkout)).differing) == named == {"src/new.py", "odd name.py", "straße.py"}
+    assert set(note_tree(str(checkout / "src")).differing) == {"new.py"}

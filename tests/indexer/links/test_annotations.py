@@ -75,6 +75,13 @@ def test_ignored_files_and_unwanted_folders_are_left_alone(store: Store) -> None
     assert stored(store) == []
 
 
+def test_a_file_whose_name_is_a_secret_is_not_noted(store: Store) -> None:
+    token = "ghp" + "_" + "a1B2" * 9
+    write_file(store, f"src/{token}.py", "# @spec SPEC-BILLING-001\n")
+    sync_annotations(store, tree_of(store))
+    assert store.primary.execute("SELECT count(*) FROM annotated_files WHERE path LIKE '%ghp%'").get == 0
+
+
 def test_binary_and_broken_files_are_passed_over(store: Store, tmp_path: Path) -> None:
     (tmp_path / "src/a.bin").write_bytes(b"\0# @spec SPEC-A-1")
     (tmp_path / "src/b.py").write_bytes(b"# \xff\xfe @spec SPEC-B-1\r\n")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from builders import make_store
 
-from ctxrank.indexer.exceptions import NoStoreError, UsageError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.location import at, find_store
 
@@ -165,3 +165,12 @@ def test_every_path_of_a_location_is_absolute(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     *paths, must_prove = find_store(".ctxrank/ctxrank.db")
     assert all(os.path.isabs(path) for path in paths) and not must_prove
+
+
+@pytest.mark.parametrize("what", ["pipe", "/dev/zero", "/dev/null"])
+def test_what_is_named_and_is_no_file_is_said_and_not_waited_for(what: str, tmp_path: Path) -> None:
+    if what == "pipe":
+        what = str(tmp_path / what)
+        os.mkfifo(what)
+    with pytest.raises(CtxrankError, match="is no regular file"):
+        open_store(what)
