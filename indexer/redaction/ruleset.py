@@ -127,13 +127,19 @@ def may_hold_secret(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY)
             return True
     # As the rules do it: a dotted capital I is an i to them.
     lower = text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
-    # A comma parts a name from its value, too; but then the value has a digit.
-    is_signed = any(sign in text for sign in _SIGNS) or ("," in text and any(char.isdigit() for char in text))
-    is_signed = is_signed or any(
-        len(word) >= _SHORTEST_VALUE and any(char.isdigit() for char in word) for word in text.split()
-    )
-    if is_signed and any(name in lower for name in _NEAR_SECRETS):
+    if any(name in lower for name in _NEAR_SECRETS) and _may_hold_value(text):
         return True
     if any(mark in lower for mark in _MARKS) or ("machine" in lower and "login" in lower):
         return True
     return any(len(word) >= _SHORTEST_WORD for word in text.split())
+
+
+def _may_hold_value(text: str) -> bool:
+    """Whether something may be the value of a name: a sign stands between them, or it has a digit."""
+    if any(sign in text for sign in _SIGNS):
+        return True
+    if not any(digit in text for digit in "0123456789"):
+        return not text.isascii() and any(map(str.isdigit, text))  # digits of another script
+    if "," in text:  # a comma parts a name from its value, too
+        return True
+    return any(len(word) >= _SHORTEST_VALUE and any(map(str.isdigit, word)) for word in text.split())

@@ -93,9 +93,14 @@ def test_binary_and_broken_files_are_passed_over(store: Store, tmp_path: Path) -
 def test_what_cannot_be_looked_at_now_keeps_its_annotations(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     sync_annotations(store, tree_of(store))
     before = stored(store)
-    monkeypatch.setattr(annotations, "walk", lambda _: iter([Unreadable("src/billing", "Permission denied")]))
+    unreadable = ["src/billing"]
+
+    def walk(_root: str) -> Iterator[Unreadable]:
+        return (Unreadable(path, "Permission denied") for path in unreadable)
+
+    monkeypatch.setattr(annotations, "walk", walk)
     sync_annotations(store, tree_of(store))
     assert stored(store) == before != []
-    monkeypatch.setattr(annotations, "walk", lambda _: iter([Unreadable("src/other", "Permission denied")]))
+    unreadable[0] = "src/other"
     sync_annotations(store, tree_of(store))
     assert stored(store) == []
