@@ -110,7 +110,7 @@ def test_a_file_of_holes_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_a_value_of_many_megabytes_costs_a_few_times_its_size(tmp_path: Path, db: PredecessorDb) -> None:
-    size = 2_000_000
+    size = 4_000_000
     db.insert("sessions", session_id="large", original_requirements="word " * (size // 5))
     db.insert("sessions", session_id="blob", original_requirements=bytes(size))
     with make_store(tmp_path) as store:
