@@ -21,7 +21,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.artifacts import Artifact, PreparedFile
 from ctxrank.indexer.files.changes import Changes, Target, compare
-from ctxrank.indexer.files.paths import SECRET, UNSHOWN, unmistakable, without_secret
+from ctxrank.indexer.files.paths import SECRET, UNSHOWN, holds_secret, unmistakable, without_secret
 from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
@@ -285,12 +285,10 @@ class _Scan:
         """Without new files whose names hold a secret; one that is known goes on as it is."""
         kept: list[Target] = []
         for target in targets:
-            path = target.found.path
-            shown = path if target.known is not None else without_secret(path, self._mode)
-            if shown == path:
-                kept.append(target)
+            if target.known is None and holds_secret(target.found.path, self._mode):
+                self._skipped.append(Skipped(root.shown(target.found.path), SECRET))  # the report shows it redacted
             else:
-                self._skipped.append(Skipped(root.shown(shown), SECRET))
+                kept.append(target)
         return kept
 
     def _settle(self, root: _Root, changes: Changes) -> None:

@@ -21,9 +21,10 @@ import sys
 from array import array
 from binascii import crc32
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from ctxrank.indexer.engine import Row, SaturatedSum
+from ctxrank.indexer.light_typing import cache
 
 BODY_MAX, TITLE_MAX, PATH_MAX, IDENTIFIERS_MAX = 63, 7, 7, 15
 # What each count of a column adds to a term's packed counts; no two columns share a bit.
@@ -175,12 +176,20 @@ def compiled_sums(rows: list[Row], formula: SaturatedSum, weighted: Mapping[int,
 
     Raises ValueError as above.
     """
-    try:
-        from ctxrank.indexer.fulltext._forward_sums import sums  # noqa: PLC0415  only where there are many rows
-    except ImportError:
+    sums = _compiled()
+    if sums is None:
         return None
     ids, places, scales = zip(*formula.terms, strict=True) if formula.terms else ((), (), ())
     return sums(
         rows, array("I", ids).tobytes(), array("I", places).tobytes(), array("d", scales).tobytes(),
         array("d", formula.worth).tobytes(), weighted, formula.fixed, formula.by_length,
     )  # fmt: skip
+
+
+@cache  # a module that is not there is looked for once
+def _compiled() -> Callable[..., list[float]] | None:
+    try:
+        from ctxrank.indexer.fulltext._forward_sums import sums  # noqa: PLC0415  only where there are many rows
+    except ImportError:
+        return None
+    return sums

@@ -22,7 +22,7 @@ import apsw
 
 from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.files.paths import without_secret
+from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile, compare_stats
 from ctxrank.indexer.files.walk import Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -112,7 +112,7 @@ def sync_annotations(store: Store, tree: Tree, starts: tuple[str, ...] = ()) -> 
     known = _known(store.primary, tree_id(store.primary, tree))
     to_read, _, missing = compare_stats(code, known, lambda file, stamp: stamp.proves(file))
     gone = [path for path in missing if not _is_out_of_sight(path, unseen)]
-    to_read = [pair for pair in to_read if without_secret(pair[0].path, RedactionMode.PATTERN_ONLY) == pair[0].path]
+    to_read = [pair for pair in to_read if not holds_secret(pair[0].path, RedactionMode.PATTERN_ONLY)]
     for first in range(0, len(to_read), _CHUNK_FILES):
         with Root(tree.folder) as root:
             drafts = [_draft(root, file) for file, _ in to_read[first : first + _CHUNK_FILES]]

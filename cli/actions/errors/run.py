@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.signature import fingerprint
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
-from ctxrank.indexer.files.paths import without_secret
+from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -122,8 +122,8 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
     answer = _recognised(store, run, failure.text)
     tree = note_tree(store.location.root, store.location.folder)
     tree = tree._replace(
-        differing=tuple(name for name in tree.differing if without_secret(name, run.mode) == name),
-        missing=tuple(name for name in tree.missing if without_secret(name, run.mode) == name),
+        differing=tuple(name for name in tree.differing if not holds_secret(name, run.mode)),
+        missing=tuple(name for name in tree.missing if not holds_secret(name, run.mode)),
     )
     with store.write() as change:
         failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
