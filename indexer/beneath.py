@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # The largest file that is read whole. Nothing that a person wrote is larger; what is (dumps, recordings) costs seconds.
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
+# How often a path is asked for its place again while other programs exchange its folders with links.
+_PLACE_TRIES = 20
+
 # A descriptor to open files by needs no right to list the folder where the system knows O_PATH (Linux).
 _ROOT_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER_FLAGS = _ROOT_FLAGS | os.O_NOFOLLOW
@@ -194,7 +197,7 @@ class Root:
             return target.split("/")
         top = os.path.abspath(self.path)
         if not is_inside(top, target):
-            top, target = os.path.realpath(top), os.path.realpath(target)
+            top, target = real_path(top), real_path(target)
         if is_inside(top, target):
             return ["", *target[len(top) :].split("/")]
         raise _out_of_the_root(name)
@@ -260,6 +263,19 @@ def _regular(descriptor: int, path: str) -> OpenFile:
 
 def _out_of_the_root(path: str) -> OSError:
     return OSError(errno.EXDEV, "a link out of the tree", path)
+
+
+def real_path(path: str) -> str:
+    """The path without links. Raises OSError where other programs exchange its folders with links without end.
+
+    `os.path.realpath` looks at a name and then reads its link: between the two a link may have become a folder.
+    """
+    for _ in range(_PLACE_TRIES):
+        try:
+            return os.path.realpath(path)
+        except OSError:
+            continue
+    return os.path.realpath(path)
 
 
 def is_inside(folder: str, path: str) -> bool:

@@ -13,7 +13,7 @@ Nothing here opens a file or writes: a second run over an unchanged tree ends he
 import os
 from collections.abc import Iterable, Iterator
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import is_inside, real_path
 from ctxrank.indexer.files.artifacts import Artifact
 from ctxrank.indexer.files.stamps import FoundFile, compare_stats, is_unchanged
 from ctxrank.indexer.files.walk import Entry, Skipped, Unreadable, examine
@@ -172,6 +172,6 @@ class _Outside:
         """Whether the folder of a path lies outside the root."""
         folder = os.path.dirname(path)
         if folder not in self._known:
-            real = os.path.realpath(os.path.join(self._root, folder))
+            real = real_path(os.path.join(self._root, folder))
             self._known[folder] = not is_inside(self._root, real)
         return self._known[folder]

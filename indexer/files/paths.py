@@ -9,7 +9,7 @@ characters that are removed from output: controls, invisible characters, stray s
 
 import os
 
-from ctxrank.indexer.beneath import is_inside
+from ctxrank.indexer.beneath import is_inside, real_path
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.redaction.engine import redact
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -41,7 +41,7 @@ def contained_path(root: str, path: str) -> str:
             f"'{path}' is an absolute path.", f"Give it relative to the root, which is {root}; --root changes it."
         )
     real_root = os.path.realpath(root)
-    real = os.path.realpath(os.path.join(real_root, slashed))
+    real = real_path(os.path.join(real_root, slashed))
     if not is_inside(real_root, real) or real == real_root:
         raise UsageError(
             f"'{path}' leads out of the root {root}.", "Give a path inside it, without '..' or links that leave it."

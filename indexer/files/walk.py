@@ -21,7 +21,7 @@ import stat
 from collections.abc import Iterator
 from operator import itemgetter
 
-from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root
+from ctxrank.indexer.beneath import MAX_FILE_BYTES, Root, real_path
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -269,7 +269,7 @@ def _out_of_sight(path: str, error: OSError) -> Skipped | Unreadable:
 
 
 def _why_not_linked(root: str, path: str) -> str:
-    target = os.path.realpath(os.path.join(root, path))
+    target = real_path(os.path.join(root, path))
     real_root = os.path.realpath(root)
     if target != real_root and not target.startswith(real_root.rstrip(os.sep) + os.sep):
         return "a link out of the tree"

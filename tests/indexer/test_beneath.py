@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxrank.indexer.beneath import Root, read_beneath, read_file, sha256_beneath
+from ctxrank.indexer.beneath import Root, read_beneath, read_file, real_path, sha256_beneath
 
 
 @pytest.fixture
@@ -224,3 +224,20 @@ def test_a_file_of_the_users_own_may_be_a_link_and_must_be_a_file(tmp_path: Path
         with pytest.raises(OSError) as error:
             read_file(str(path), 100)
         assert error.value.errno == errno.ENXIO
+
+
+def test_a_link_that_becomes_a_folder_while_its_place_is_asked_for_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "link").symlink_to("docs")
+    read_link, failures = os.readlink, [OSError(errno.EINVAL, "Invalid argument")] * 3
+
+    def exchanged(path: str) -> str:
+        if failures:
+            raise failures.pop()
+        return read_link(path)
+
+    monkeypatch.setattr(os, "readlink", exchanged)
+    assert real_path(str(tmp_path / "link" / "a.md")) == os.path.realpath(tmp_path / "docs" / "a.md")
+    assert not failures
