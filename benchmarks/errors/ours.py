@@ -32,7 +32,7 @@ class Ours:
     def answer(self, text: str) -> Answer | None:
         signatures = tuple(sign(unit) for unit in error_units(text)[:3])
         matches = match_errors(self.opened.primary, signatures, project=PROJECT).matches
-        return Answer(self._groups[matches[0].pattern_id], matches[0].confidence) if matches else None
+        return Answer(self._groups[matches[0].pattern_id], matches[0].recognition) if matches else None
 
     def group_of(self, pattern_id: int) -> str:
         """The group that a stored pattern was given."""

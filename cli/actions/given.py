@@ -11,9 +11,12 @@ A file may be a pipe: it was named on purpose.
 import sys
 from collections.abc import Callable
 
-from ctxrank.cli.call import Call
+import apsw
+
+from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
 
 Say = Callable[[str], None]
@@ -78,6 +81,13 @@ def readable(text: str, say: Say) -> str:
         count = "1 byte was" if strange == 1 else f"{strange} bytes were"
         say(f"{count} zero or not UTF-8, shown as \ufffd.")
     return clean
+
+
+def others_know(primary: apsw.Connection, table: str, project: str) -> str:
+    """A sentence on the other projects that have records in this table; '' for none."""
+    query = f"SELECT DISTINCT project FROM {table} WHERE project <> ? ORDER BY project LIMIT ?"
+    named = read_column(primary, query, (project, _NAMED_GROUPS), str)
+    return f" There are some of {', '.join(map(shown, named))}." if named else ""
 
 
 def note_unknown_group(call: Call, store: Store, session: Session, group: str | None) -> None:

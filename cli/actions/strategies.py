@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.actions.given import given_text, note_unknown_group
+from ctxrank.cli.actions.given import given_text, note_unknown_group, others_know
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_day, format_us
-from ctxrank.indexer.records.sessions import find_session, is_session_wide
+from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.records.strategies import (
     TOPIC_OF_PHASE,
     NewStrategy,
@@ -30,14 +30,16 @@ def save(
     call: Call,
     text: str | None,
     insight: str | None,
-    project: str,
+    project: str | None,
     topic: str,
     lang: str | None,
     framework: str | None,
 ) -> Reply:
     """Save a strategy, or count a known one."""
-    new = NewStrategy(project, topic, given_text(call.note, text, option=insight), lang, framework)
+    given = given_text(call.note, text, option=insight)
     with call.open() as store:
+        whose = project_in_force(store.primary, None, None) if project is None else project
+        new = NewStrategy(whose, topic, given, lang, framework)
         saved = save_strategy(store, new, mode=load_config(store).redaction_mode)
     return Reply(lambda: _saved_json(saved), [_saved_line(saved)])
 
@@ -57,11 +59,12 @@ def list_(
             store.primary, project=project, lang=lang, framework=framework,
             topic=None if topic is None else normalise_topic(topic), limit=limit,
         )  # fmt: skip
+        elsewhere = "" if found or project is None else others_know(store.primary, "strategies", project)
     return list_reply(
         found,
         lambda: {"strategies": [_stored_json(strategy) for strategy in found]},
         (line for strategy in found for line in _stored_lines(call, strategy, is_full=is_full)),
-        notes=() if found else ("no strategies.",),
+        notes=() if found else (f"no strategies.{elsewhere}",),
     )
 
 

@@ -63,9 +63,9 @@ _ASSEMBLE = Command(
             metavar="F",
             help="Output of what just failed; '-' is stdin [default: the last failure].",
         ),
-        option("--project", help="Project of the errors and strategies [default: the session's]."),
-        option("--lang", help="Language of the errors and strategies."),
-        option("--framework", help="Framework of the strategies."),
+        option("--project", help="Project of the errors and strategies [default: the session's, else the store's]."),
+        option("--lang", help="Language of the errors and strategies [default: any]."),
+        option("--framework", help="Framework of the strategies [default: any]."),
         option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget."),
         option(
             "--testing-mode",

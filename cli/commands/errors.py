@@ -37,7 +37,7 @@ _OUTCOME_FIELDS = {
 
 _FAILURE_GROUP = option("--group", help="And for this task group; none, - or 'global' means the whole session.")
 _CREATE_SESSION = option("--create-session", is_flag=True, help="Make the session if it is not there.")
-_WHOSE = option("--project", help="Project of the known errors [default: the session's, else 'default'].")
+_WHOSE = option("--project", help="Project of the known errors [default: the session's, else the store's].")
 _LANG = option("--lang", help="Leave out the known errors of other languages.")
 _TYPE = option("--type", "error_type", help="The error's type, with --message.")
 _MESSAGE = option("--message", help="The error's message, instead of its output.")
@@ -70,6 +70,7 @@ _MATCH = Command(
         "reason": "string",
         "errors": "integer",
         "unsure": [_MATCH_FIELDS],
+        "elsewhere": [{"project": "string", **_MATCH_FIELDS}],
         "seen_before": Nullable({"times": "integer", "last_seen": "time", "unsolved": "integer"}),
     },
     exits={0: "the failure is known", 1: "it is not known"},
@@ -90,7 +91,7 @@ _SAVE = Command(
         _MESSAGE,
         option("--hint", "hints", multiple=True, help="Where it happens: a tool, a folder, a version."),
         option("--session", help="The session whose project it belongs to."),
-        option("--project", help="The project [default: the session's project, else 'default']."),
+        option("--project", help="The project [default: the session's, else the store's]."),
         option("--lang", help="The language [default: the one that the output shows]."),
         option("--replace", "is_final", is_flag=True, help="Replace the known solution in any case."),
     ),

@@ -141,7 +141,7 @@ _STRATEGY_SAVE = Command(
     (
         argument("text", required=False),
         option("--insight", metavar="TEXT", help="The text, instead of the argument."),
-        option("--project", default="default", show_default=True, help="The project it worked in."),
+        option("--project", help="The project it worked in [default: the store's]."),
         option("--topic", required=True, help="implementation, architecture, methodology or general."),
         _FOR_LANG,
         _FOR_FRAMEWORK,
@@ -192,7 +192,7 @@ _STRATEGY_EXTRACT = Command(
     (
         option("--session", required=True, help="The session whose work succeeded."),
         option("--group", help="Only from this group, exactly; none means all."),
-        option("--project", help="Project of the strategies [default: the session's]."),
+        option("--project", help="Project of the strategies [default: the session's, else the store's]."),
         _FOR_LANG,
         _FOR_FRAMEWORK,
     ),

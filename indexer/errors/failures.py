@@ -131,12 +131,12 @@ def last_failure(primary: apsw.Connection, session_id: int, group_id: int | None
 
 
 def seen_before(primary: apsw.Connection, project: str, instance: str) -> SeenBefore | None:
-    """How often this very failure was recorded in a project; None where it never was."""
+    """How often this very failure was recorded in sessions of a project or of none; None where it never was."""
     query = """
         SELECT count(*), max(g.seen_at), count(*) FILTER (WHERE g.resolved_at IS NULL)
           FROM error_sightings AS g
           JOIN sessions AS s ON s.id = g.session_id
-         WHERE g.instance = ? AND s.project = ?
+         WHERE g.instance = ? AND s.project IN (?, 'default')
         HAVING count(*) > 0
     """
     return read_row(primary, query, (instance, project), SeenBefore)

@@ -32,6 +32,7 @@ class StoredError(NamedTuple):
     created_at: int
     expires_at: int
     is_expired: bool
+    confidence: float  # in its solution
 
 
 class Recognition(NamedTuple):
@@ -48,7 +49,7 @@ class Recognition(NamedTuple):
 _QUERY = f"""
     SELECT e.id, e.project, e.lang, e.error_type, e.message, e.solution, e.state, e.confirmations, e.refutations,
            e.occurrences, e.context_hints, e.last_seen, e.created_at, e.last_seen + e.ttl_days * {DAY_US},
-           NOT ({IS_ALIVE})
+           NOT ({IS_ALIVE}), round(e.confidence, 4)
       FROM error_patterns AS e
 """
 
@@ -69,7 +70,8 @@ def list_errors(
         raise UsageError(f"'{state}' is not a state of an error.", f"States are {', '.join(STATES)}.")
     query = f"""
         {_QUERY}
-         WHERE (:project IS NULL OR e.project = :project) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+         WHERE (:project IS NULL OR e.project = :project)
+           AND (:lang IS NULL OR e.lang IS NULL OR lower(e.lang) = lower(:lang))
            AND (:state IS NULL OR e.state = :state) AND (:with_expired OR {IS_ALIVE})
          ORDER BY e.last_seen DESC, e.id DESC
     """

@@ -19,6 +19,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change
 
@@ -30,11 +31,20 @@ CANDIDATES = 12
 
 
 class Whose(NamedTuple):
-    """Whose patterns count: those of a project; with `now` the living ones; with `lang` none of another language."""
+    """Whose patterns count: those of a project, and unless `own_only` those that were saved without one.
+
+    With `now` the living ones; with `lang` none of another language.
+    """
 
     project: str
     now: int | None = None
     lang: str | None = None
+    own_only: bool = False
+
+    @property
+    def projects(self) -> tuple[str, ...]:
+        """The project, then the one of what names none."""
+        return (self.project,) if self.own_only or self.project == DEFAULT_PROJECT else (self.project, DEFAULT_PROJECT)
 
 
 class KnownError(NamedTuple):
@@ -46,6 +56,7 @@ class KnownError(NamedTuple):
     refutations: int
     state: str
     last_seen: int
+    confidence: float  # in its solution
 
 
 def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
@@ -83,7 +94,7 @@ class _ListedTerm(NamedTuple):
 
 def similar(connection: apsw.Connection, whose: Whose, signature: Signature) -> list[KnownError]:
     """Patterns that share the rarest terms of this signature, the most shared weight first."""
-    numbers = [number_of(whose.project, term) for term in terms_of(signature)]
+    numbers = [number_of(project, term) for project in whose.projects for term in terms_of(signature)]
     total = _count(connection)
     listed = [
         asked
@@ -169,19 +180,25 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             SELECT s.pattern_id, e.last_seen
               FROM error_signatures AS s
              CROSS JOIN error_patterns AS e ON e.id = s.pattern_id
-             WHERE {condition} AND e.project = :project
-               AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR e.lang = :lang)
+             WHERE {condition} AND e.project IN (:project, :shared)
+               AND (:now IS NULL OR {IS_ALIVE}) AND (:lang IS NULL OR e.lang IS NULL OR lower(e.lang) = lower(:lang))
              ORDER BY e.last_seen DESC, s.pattern_id DESC
              LIMIT {MAX_SAME}
         )
         SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
-               e.confirmations, e.refutations, e.state, e.last_seen
+               e.confirmations, e.refutations, e.state, e.last_seen, e.confidence
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id
          ORDER BY newest.last_seen DESC, newest.pattern_id DESC
         """,
-        {**values, "project": whose.project, "now": whose.now, "lang": whose.lang and whose.lang.lower()},
+        {
+            **values,
+            "project": whose.project,
+            "shared": whose.projects[-1],
+            "now": whose.now,
+            "lang": whose.lang,
+        },
     )
     for pattern_id, normaliser, template, instance, family, language, headline, features, *record in rows:
         found = json.loads(features)

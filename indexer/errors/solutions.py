@@ -125,7 +125,7 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
     if not new.solution.strip():
         raise UsageError("There is no solution.", "Say what fixed it with --solution TEXT.")
     if not new.project.strip():
-        raise UsageError("An error pattern needs a project.", "Leave --project out for 'default'.")
+        raise UsageError("An error pattern needs a project.", "Leave --project out for the store's.")
     if len(new.solution) > MAX_SOLUTION_CHARS:
         raise UsageError(
             f"The solution has {len(new.solution):,} characters.",
@@ -144,7 +144,7 @@ def _checked(new: NewKnownError, mode: RedactionMode) -> tuple[NewKnownError, bo
 def _the_same(connection: apsw.Connection, signature: Signature, new: NewKnownError) -> int | None:
     """The pattern that this error is, the newest of several."""
     lang = new.lang or signature.language or None
-    for known in lookup.same_instance(connection, Whose(new.project), signature.instance):
+    for known in lookup.same_instance(connection, Whose(new.project, own_only=True), signature.instance):
         if _is_same_place(known.signature, signature):
             query = "SELECT lang FROM error_patterns WHERE id = ?"
             if lang is None or read_value(connection, query, (known.pattern_id,), str) in (None, lang):

@@ -13,7 +13,10 @@ from ctxrank.indexer.text.lines import is_one_line
 MODES = ("simple", "parallel")
 SESSION_STATUSES = ("active", "completed", "failed")
 GROUP_STATUSES = ("pending", "in_progress", "completed", "failed", "approved_pending_merge", "merging")
+# The project of what names none. What is saved under it belongs to every project of the store.
 DEFAULT_PROJECT = "default"
+# How many sessions say which project the store is of: the newest, so that a call's cost does not grow with the store.
+_ASKED_FOR_PROJECT = 1000
 MAX_NAME_CHARS = 200
 # A session-wide request or package, in the spellings that callers use for it.
 SESSION_WIDE = ("", "-", "global")
@@ -73,6 +76,27 @@ def find_session(primary: apsw.Connection, name: str) -> Session:
             f"Make it with 'ctxrank session create {name or 'NAME'}', or pass --create-session where you save.",
         )
     return session
+
+
+def project_in_force(primary: apsw.Connection, given: str | None, session: str | None) -> str:
+    """The project that a call means: the one given, else the session's (by name), else the store's.
+
+    A session of DEFAULT_PROJECT names none. The store's is the one that its sessions name, if all that name one name
+    the same; else DEFAULT_PROJECT. An unknown session is no error.
+    """
+    if given is not None and given.strip():
+        return given.strip()
+    if session is not None:
+        own = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (session,), str)
+        if own is not None and own != DEFAULT_PROJECT:
+            return own
+    query = """
+        SELECT DISTINCT project
+          FROM (SELECT project FROM sessions ORDER BY id DESC LIMIT ?)
+         WHERE project <> ? LIMIT 2
+    """
+    named = read_column(primary, query, (_ASKED_FOR_PROJECT, DEFAULT_PROJECT), str)
+    return named[0] if len(named) == 1 else DEFAULT_PROJECT
 
 
 def has_session(primary: apsw.Connection, name: str) -> bool:

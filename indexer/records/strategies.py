@@ -12,7 +12,7 @@ import apsw
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import find_session, is_session_wide
+from ctxrank.indexer.records.sessions import find_session, is_session_wide, project_in_force
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows, require_value
@@ -142,8 +142,8 @@ def _count(change: Change, strategy: Strategy) -> SavedStrategy:
         """
         UPDATE strategies
            SET helpfulness = helpfulness + 1, last_seen = max(last_seen, ?2),
-               lang = CASE WHEN ?3 IS NULL OR lang = ?3 THEN lang END,
-               framework = CASE WHEN ?4 IS NULL OR framework = ?4 THEN framework END
+               lang = CASE WHEN ?3 IS NULL OR lower(lang) = lower(?3) THEN lang END,
+               framework = CASE WHEN ?4 IS NULL OR lower(framework) = lower(?4) THEN framework END
          WHERE name = ?1
         RETURNING id, project, topic, helpfulness
         """,
@@ -200,15 +200,17 @@ def extract_strategies(
     """Turn the newest completions, decisions and approaches of a group into strategies, all or none of them.
 
     Each call is one more success: what is known is counted once, however often it was said. A session-wide
-    group means all groups, a `project` of None the session's own. Raises NotFoundError, UsageError, LockedError.
+    group means all groups, a `project` of None the session's own, or the store's. Raises NotFoundError, UsageError,
+    LockedError.
     """
     owner = find_session(store.primary, session)
     group = None if is_session_wide(group) else group
+    project = project_in_force(store.primary, project, session)
     prepared: dict[str, Strategy] = {}
     # Oldest first: of equally helpful strategies, the one that was seen last comes first.
     for phase, content in reversed(_newest_lessons(store.primary, owner.id, group)):
         if content.strip():
-            new = NewStrategy(project or owner.project, TOPIC_OF_PHASE[phase], content, lang, framework)
+            new = NewStrategy(project, TOPIC_OF_PHASE[phase], content, lang, framework)
             strategy = _prepared(new, mode)
             prepared.setdefault(strategy.name, strategy)
     if not prepared:
@@ -252,8 +254,8 @@ def list_strategies(
     query = """
         SELECT id, name, project, topic, insight, helpfulness, lang, framework, last_seen, created_at
           FROM strategies
-         WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR lang IS NULL OR lang = ?2)
-           AND (?3 IS NULL OR framework IS NULL OR framework = ?3) AND (?4 IS NULL OR topic = ?4)
+         WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR lang IS NULL OR lower(lang) = lower(?2))
+           AND (?3 IS NULL OR framework IS NULL OR lower(framework) = lower(?3)) AND (?4 IS NULL OR topic = ?4)
          ORDER BY helpfulness DESC, last_seen DESC, id DESC
     """
     values = (project, lang, framework, None if topic is None else topic.strip().lower())

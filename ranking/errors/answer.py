@@ -6,6 +6,8 @@
 The matcher (known_errors/match.py) says which patterns it is; here they get their texts.
 """
 
+from collections.abc import Iterator
+
 import apsw
 
 from ctxrank.indexer.clock import format_day
@@ -13,12 +15,15 @@ from ctxrank.indexer.errors.parse.units import ErrorUnit, error_units
 from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.match import ErrorMatch, match_errors
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 MAX_FIXES = 3
+_MAX_PROJECTS = 8  # other ones that are asked whether they know an error
 
 
 class Asked(NamedTuple):
@@ -43,6 +48,13 @@ class Fix(NamedTuple):
     last_seen: int
 
 
+class KnownElsewhere(NamedTuple):
+    """A known error of another project that this one is."""
+
+    project: str
+    match: ErrorMatch
+
+
 class ErrorAnswer(NamedTuple):
     """`fixes` is empty where `outcome` is "no_match"; `reason` says why it is what it is.
 
@@ -57,6 +69,7 @@ class ErrorAnswer(NamedTuple):
     errors: int  # in the output
     unsure: tuple[ErrorMatch, ...] = ()
     total: int = 0  # fixes, those that the limit left out counted
+    elsewhere: tuple[KnownElsewhere, ...] = ()  # where there are no fixes: what other projects know
 
 
 def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnswer:
@@ -68,7 +81,33 @@ def recognise(primary: apsw.Connection, failure: str, asked: Asked) -> ErrorAnsw
         if answer.fixes:
             return answer
         first = first or answer
-    return first or ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
+    if first is None:
+        return ErrorAnswer("no_match", "Nothing was printed.", (), None, "", 0)
+    for unit in units:
+        elsewhere = tuple(_known_elsewhere(primary, sign(unit), asked))
+        if elsewhere:
+            known = ", ".join(f"{public_id('error', one.match.pattern_id)} of {one.project}" for one in elsewhere)
+            reason = f"{first.reason} Another project knows it: {known} (--project {elsewhere[0].project})."
+            return first._replace(reason=reason, elsewhere=elsewhere)
+    return first
+
+
+def _known_elsewhere(primary: apsw.Connection, signature: Signature, asked: Asked) -> Iterator[KnownElsewhere]:
+    """What other projects know of the same message, by the same judgement."""
+    query = """
+        SELECT DISTINCT e.project
+          FROM error_signatures AS s
+         CROSS JOIN error_patterns AS e ON e.id = s.pattern_id
+         WHERE s.template = ? AND e.project NOT IN (?, ?)
+         ORDER BY e.project LIMIT ?
+    """
+    values = (signature.template, asked.project, DEFAULT_PROJECT, _MAX_PROJECTS)
+    for project in read_column(primary, query, values, str):
+        found = match_errors(
+            primary, (signature,), project=project, lang=asked.lang, now=asked.now, limit=1, own_only=True
+        )  # fmt: skip
+        for match in found.matches:
+            yield KnownElsewhere(project, match)
 
 
 def _answer(primary: apsw.Connection, unit: ErrorUnit, asked: Asked, count: int) -> ErrorAnswer:
@@ -111,17 +150,23 @@ def _why_left_out(primary: apsw.Connection, signature: Signature, asked: Asked) 
         SELECT e.id, e.last_seen, e.lang, {IS_ALIVE}
           FROM error_signatures AS s
           JOIN error_patterns AS e ON e.id = s.pattern_id
-         WHERE s.template = :template AND e.project = :project
+         WHERE s.template = :template AND e.project IN (:project, :shared)
          ORDER BY s.instance = :instance DESC, e.last_seen DESC
          LIMIT 1
         """,
-        {"template": signature.template, "instance": signature.instance, "project": asked.project, "now": asked.now},
+        {
+            "template": signature.template,
+            "instance": signature.instance,
+            "project": asked.project,
+            "shared": DEFAULT_PROJECT,
+            "now": asked.now,
+        },
     ).fetchone()
     if row is None:
         return ""
     number, last_seen, lang, is_alive = row
     if not is_alive:
         return f"The known error, {public_id('error', number)}, has expired: last seen {format_day(last_seen)}."
-    if asked.lang and lang and lang != asked.lang.lower():
+    if asked.lang and lang and lang.lower() != asked.lang.lower():
         return f"The known error, {public_id('error', number)}, is for {lang}."
     return ""

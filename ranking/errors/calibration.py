@@ -1,19 +1,14 @@
-"""How sure a match is: the share of such matches that are right, and what the pattern's own record adds.
+"""How sure a match is: the share of such matches that are right.
 
     recognition = 1 / (1 + exp(−w · x))                    the same error?  (logistic; Platt 1999)
-    confidence  = (n·recognition + c) / (n + c + r)        and does its record bear that out?
 
     x   the evidence (`Evidence`), each between 0 and 1
     w   WEIGHTS of the family, fitted by benchmarks/errors/sizes.py --fit on stores of 1, 10 and 1,000 patterns
-    c   times the pattern was confirmed after a match      r   times it was refuted
-    n   PRIOR_STRENGTH: how many observations the recognition counts for
 
-The second line is the posterior mean of a Beta(n·p, n·(1−p)) prior after c successes and r failures (Gelman et al.,
-Bayesian Data Analysis, 2.4). Without a record it is the recognition itself, so that a fresh store is calibrated as
-measured.
-
-Whether a pattern's solution works is judged by a bound, not by a mean: `record_bound` is the lower end of Wilson's
-interval (1927), which one lucky success does not lift.
+Whether its solution helps is another question, which `confidence` answers: a column of the pattern, moved by what was
+reported (indexer/errors/patterns.py), and the same figure wherever the pattern is shown. Of patterns that fit equally
+well the one with the better record comes first, judged by a bound and not by a mean: `record_bound` is the lower end of
+Wilson's interval (1927), which one lucky success does not lift.
 """
 
 import math
@@ -26,7 +21,6 @@ CalibrationFamily = Literal["message", "trace"]
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
 # in benchmarks/errors/cross_validate.py.
 LEAST_RECOGNITION: Final = 0.945
-PRIOR_STRENGTH: Final = 4.0
 _Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
@@ -86,11 +80,6 @@ def recognition(family: CalibrationFamily, found: Evidence) -> float:
     """The probability that the match is the same error."""
     weights = WEIGHTS[family]
     return logistic(weights[0] + sum(weight * value for weight, value in zip(weights[1:], found, strict=True)))
-
-
-def confidence(recognised: float, confirmations: int, refutations: int) -> float:
-    """The recognition after the pattern's record."""
-    return (PRIOR_STRENGTH * recognised + confirmations) / (PRIOR_STRENGTH + confirmations + refutations)
 
 
 def record_bound(confirmations: int, refutations: int) -> float:

@@ -23,7 +23,6 @@ from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
     CalibrationFamily,
     Evidence,
-    confidence,
     evidence,
     is_tie,
     recognition,
@@ -86,7 +85,7 @@ class ErrorMatch(NamedTuple):
 
     pattern_id: int
     grade: Grade
-    confidence: float  # after the pattern's own record
+    confidence: float  # in the solution: the pattern's own, however it was recognised
     recognition: float  # that it is the same error
     state: str  # sighted, confirmed, refuted
     confirmations: int
@@ -135,12 +134,14 @@ def match_errors(
     lang: str | None = None,
     now: int | None = None,
     limit: int = 3,
+    own_only: bool = False,
 ) -> MatchAnswer:
     """What is known of a failure: of its units, primary first, the first one that is recognised answers.
 
-    With `now` what has expired does not count, with `lang` what belongs to another language.
+    With `now` what has expired does not count, with `lang` what belongs to another language, with `own_only` what was
+    saved without a project.
     """
-    whose = Whose(project, now, lang)
+    whose = Whose(project, now, lang, own_only)
     first: MatchAnswer | None = None
     for signature in signatures:
         answer = _match(connection, signature, whose, limit)
@@ -277,7 +278,6 @@ def _is_local(asked: Signature) -> bool:
 
 def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
-    recognised = _recognition(candidate)
     grade: Grade = "near"
     if likeness.is_template:
         is_here = (
@@ -285,9 +285,8 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
         )  # fmt: skip
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
     return ErrorMatch(
-        known.pattern_id, grade, confidence(recognised, known.confirmations, known.refutations),
-        recognised, known.state, known.confirmations, known.refutations, asked.values, likeness.differences,
-        tuple(_reasons(asked, known.signature, likeness, grade)),
+        known.pattern_id, grade, known.confidence, _recognition(candidate), known.state, known.confirmations,
+        known.refutations, asked.values, likeness.differences, tuple(_reasons(asked, known.signature, likeness, grade)),
     )  # fmt: skip
 
 

@@ -1,14 +1,18 @@
 """Which known errors a task is about, where nothing has failed yet.
 
-Confirmed patterns of the project that have not expired and share words with the task text, by their BM25 score. One
-word in common is chance; a task of one word has no more to give.
+Confirmed patterns that have not expired and share words with the task text, by their BM25 score. One word in common is
+chance, unless a task of one word has no more to give, or the pattern is the project's own and the word is rare: few
+documents hold it, and it is a name rather than a word that messages are made of (`redis`, or `yaml` where the message
+quotes it).
 """
 
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
 from ctxrank.indexer.engine import INDEX_READ_ERRORS, SWITCHED_OFF, Engine
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.facets import Scope
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.retrieval.candidates.candidates import find_candidates, term_scores
@@ -17,6 +21,9 @@ from ctxrank.ranking.retrieval.query import plain_query
 
 MIN_CONFIDENCE = 0.7  # a pattern is shown above this, not at it
 LEAST_WORDS = 2
+# A word is rare in at most so many documents, or in this share of all.
+_RARE_DOCUMENTS = 2
+_RARE_SHARE = 0.01
 _CATCH_UP_MS = 50
 _MAX_WORDS = 2000  # of a task text
 _MOST_LOOKED_AT = 500  # patterns; the most trusted ones
@@ -27,54 +34,85 @@ def relevant_errors(
     store: Store, task: str, *, project: str, lang: str | None, now: int, limit: int, is_enabled: bool = True
 ) -> list[int]:
     """Ids of the patterns, best first; none where the index cannot answer, which is no place for a guess."""
-    documents = _trusted(store.primary, project, lang, now)
+    documents = _trusted(store.primary, project, lang, now)  # by the id of their document
     if not documents or not task.strip():
         return []
     engine = engine_of(store)
     if not (engine.make_ready(_CATCH_UP_MS) if is_enabled else SWITCHED_OFF).is_usable:
         return []
     try:
-        found = _matching(engine, task, frozenset(documents), limit)
+        found = _matching(engine, task, documents, limit)
     except INDEX_READ_ERRORS:  # the packages' own search, before this, has said what is wrong and begun to heal it
         return []
-    return [documents[document_id] for document_id in found]
+    return [documents[document_id].id for document_id in found]
 
 
-def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int) -> dict[int, int]:
+class _Pattern(NamedTuple):
+    """A pattern that may be shown."""
+
+    id: int
+    is_own: bool  # the project's, and not one that was saved without a project
+    message: str
+
+
+def _trusted(primary: apsw.Connection, project: str, lang: str | None, now: int) -> dict[int, _Pattern]:
     """Patterns that may be shown, by their document's id."""
     query = """
-        SELECT d.id, e.id
+        SELECT d.id, e.id, e.project = :project, e.message
           FROM error_patterns AS e
           JOIN documents AS d ON d.kind = 'error' AND d.record_id = e.id
-         WHERE e.project = :project AND e.state = 'confirmed' AND e.confidence > :above
+         WHERE e.project IN (:project, :any) AND e.state = 'confirmed' AND e.confidence > :above
            AND e.last_seen + e.ttl_days * :day >= :now
-           AND (e.lang IS NULL OR :lang IS NULL OR e.lang = :lang)
+           AND (e.lang IS NULL OR :lang IS NULL OR lower(e.lang) = lower(:lang))
          ORDER BY e.confidence DESC, e.occurrences DESC, e.last_seen DESC, e.id DESC
          LIMIT :most
     """
     values = {
         "project": project,
+        "any": DEFAULT_PROJECT,
         "above": MIN_CONFIDENCE,
         "now": now,
         "lang": lang,
         "day": DAY_US,
         "most": _MOST_LOOKED_AT,
     }
-    return {int(document_id): int(pattern_id) for document_id, pattern_id in primary.execute(query, values)}
+    rows = primary.execute(query, values)
+    return {document_id: _Pattern(number, bool(is_own), message) for document_id, number, is_own, message in rows}
 
 
-def _matching(engine: Engine, task: str, documents: frozenset[int], limit: int) -> list[int]:
+def _matching(engine: Engine, task: str, documents: dict[int, _Pattern], limit: int) -> list[int]:
     """Document ids of what shares enough words with the task, best first."""
     with engine.snapshot() as statistics:
         plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics)
         least = min(LEAST_WORDS, len(plan.values))
-        scope = Scope(kinds=("error",), session_ids=(0,), document_ids=documents)
+        scope = Scope(kinds=("error",), session_ids=(0,), document_ids=frozenset(documents))
         rows = find_candidates(engine, statistics, plan, scope).rows
         rows.sort(key=lambda row: (-row.score, row.owner_id))
         found: list[int] = []
+        most = max(_RARE_DOCUMENTS, int(_RARE_SHARE * statistics.documents))
         for row in rows[:_MOST_COMPARED]:
-            if len({part.term.text for part in term_scores(engine, statistics, plan, row.rowid)}) >= least:
+            shared = {part.term.text: part.term for part in term_scores(engine, statistics, plan, row.rowid)}
+            pattern = documents[row.owner_id]
+            if len(shared) >= least or (
+                pattern.is_own and any(term.df <= most and _is_name(word, pattern) for word, term in shared.items())
+            ):
                 found.append(row.owner_id)
             if len(found) == limit:
                 break
     return found
+
+
+def _is_name(word: str, pattern: _Pattern) -> bool:
+    """Whether a word names something: the message quotes it, or it is none that messages are made of."""
+    word = word.lower()
+    quoted = pattern.message.lower().replace('"', "'").replace("`", "'").split("'")[1::2]
+    if any(word in _parts_of(text) for text in quoted):
+        return True
+    from ctxrank.indexer.errors.vocabulary import is_ordinary  # noqa: PLC0415  few tasks share one word with an error
+
+    return not any(is_ordinary(form) for form in (word, word.removesuffix("s"), f"{word.removesuffix('ies')}y"))
+
+
+def _parts_of(text: str) -> list[str]:
+    """The words and names of a text, without what stands between them."""
+    return "".join(character if character.isalnum() else " " for character in text).split()

@@ -45,7 +45,7 @@ def test_a_saved_fix_is_found_by_file_stdin_and_message(error: Shell) -> None:
     for arguments, given in ((("a.log",), b""), (("-",), MODULE.encode()), ((), MODULE.encode()), (told, b"")):
         answer = error("match", *arguments, given=given)
         assert answer.code == 0 and "   Solution: pip install pyyaml\n" in answer.out, arguments
-        assert answer.out.startswith("error:1 exact, confidence 0.9") and "Masked: yaml" in answer.out
+        assert answer.out.startswith("error:1 exact 0.99, confidence 0.50, ") and "Masked: yaml" in answer.out
 
 
 def test_the_json_of_a_match_has_what_is_promised(error: Shell) -> None:
@@ -144,6 +144,7 @@ def test_list_and_show_tell_the_record_and_what_is_recognised(error: Shell) -> N
     shown = error("show", "1")
     assert "Solution: one\n   two\n   Hint: venv\n" in shown.out and "Recognised by: no module named <v>" in shown.out
     assert error("show", "1", "--json").json()["recognised_by"]["values"] == ["yaml"]
+    assert [error("list", "--lang", lang).code for lang in ("PYTHON", "go")] == [0, 1]
     assert error("list", "--project", "other").code == 1
     assert error("prune").out == "Removed 0 expired errors\n"
 
@@ -155,15 +156,68 @@ def test_a_saved_error_again_says_what_became_of_the_solution(error: Shell) -> N
     assert "replaced: as asked" in error("save", "--replace", "--solution", "pray", given=MODULE.encode()).out
 
 
-def test_the_project_is_the_one_asked_for_else_the_sessions_else_default(error: Shell) -> None:
+def test_the_project_is_the_one_asked_for_else_the_sessions_else_the_stores(error: Shell) -> None:
     error("create", "S", "--project", "shop", group="session")
     assert (
         error("save", "--session", "S", "--solution", "x", "--json", given=MODULE.encode()).json()["project"] == "shop"
     )
-    codes = [
-        error("match", *flags, given=MODULE.encode()).code for flags in (("--session", "S"), ("--project", "shop"), ())
-    ]
-    assert codes == [0, 0, 1]
+    asked = (("--session", "S"), ("--project", "shop"), (), ("--project", "other"))
+    assert [error("match", *flags, given=MODULE.encode()).code for flags in asked] == [0, 0, 0, 1]
+    error("create", "T", "--project", "billing", group="session")  # now the store is of no one project
+    assert [error("match", *flags, given=MODULE.encode()).code for flags in asked] == [0, 0, 1, 1]
+
+
+def test_the_documented_loop_learns_whoever_names_a_session(error: Shell) -> None:
+    """Saved without a session and asked with one, and the other way round, before and after the session is made."""
+    error("save", "--solution", "before any session", given=MODULE.encode())
+    error("create", "S", "--project", "shop", group="session")
+    toml = MODULE.replace("yaml", "toml").encode()
+    error("save", "--solution", "with a session", "--session", "S", given=toml)
+    rich = MODULE.replace("yaml", "rich").encode()
+    error("save", "--solution", "without one", given=rich)
+    new = ("--session", "N", "--group", "G", "--create-session")
+    for given, solution in ((MODULE.encode(), "before any session"), (toml, "with a session"), (rich, "without one")):
+        for flags in ((), ("--session", "S"), new):
+            (match,) = error("match", "--json", *flags, given=given).json()["matches"]
+            assert match["solution"] == solution
+
+
+def test_what_another_project_knows_is_said(error: Shell) -> None:
+    for session in ("shop", "billing"):
+        error("create", session, "--project", session, group="session")
+    error("save", "--solution", "pip install pyyaml", "--session", "shop", given=MODULE.encode())
+    answer = error("match", "--session", "billing", given=MODULE.encode())
+    assert (answer.code, answer.out) == (1, "")
+    assert "Another project knows it: error:1 of shop (--project shop)." in answer.err
+    (other,) = error("match", "--session", "billing", "--json", given=MODULE.encode()).json()["elsewhere"]
+    assert (other["project"], other["id"], other["grade"]) == ("shop", "error:1", "exact")
+    saved = error("save", "--solution", "x", "--session", "billing", given=MODULE.encode())
+    assert saved.out.startswith("Saved error:2 of billing") and "shop knows this error, too: error:1" in saved.err
+    assert "no known errors. There are some of billing, shop." in error("list", "--project", "other").err
+    toml = MODULE.replace("yaml", "toml").encode()  # the same message about another module is no such error
+    assert "Another project" not in error("match", "--project", "third", given=toml).err
+
+
+def test_one_confidence_is_shown_wherever_an_error_is(error: Shell) -> None:
+    error("create", "S", group="session")
+    error("save", "--solution", "pip install pyyaml", given=MODULE.encode())
+    for reports, expected in ((0, 0.5), (3, 0.8), (1, 0.9)):
+        for _ in range(reports):
+            assert error("confirm", "1", "--json").code == 0
+        shown = [
+            error("match", "--json", given=MODULE.encode()).json()["matches"][0]["confidence"],
+            error("list", "--json").json()["errors"][0]["confidence"],
+            error("show", "1", "--json").json()["error"]["confidence"],
+        ]
+        for flags in (("--error-file", "-"), ("--task", "no module named yaml")):
+            block = error(
+                "--session", "S", "--agent", "developer", "--json", *flags, group="assemble", given=MODULE.encode()
+            )
+            shown += [entry["confidence"] for entry in block.json()["errors"]]
+        assert set(shown) == {expected} and len(shown) == (5 if expected > 0.7 else 4)
+        assert f"confidence {expected:.2f}" in error("match", given=MODULE.encode()).out
+        assert f"confidence {expected:.2f}" in error("list").out
+    assert error("refute", "1", "--json").json()["confidence"] == 0.7
 
 
 def test_a_failure_is_recorded_for_a_session_and_told_when_it_comes_again(error: Shell) -> None:
@@ -183,7 +237,7 @@ def test_assemble_answers_the_error_file_or_the_last_failure_of_the_group(error:
     last = error(*ask, group="assemble")
     assert (
         "### Error Patterns (1 match)\n\n⚠️ **Known Issue**: \"ModuleNotFoundError: No module named 'yaml'\"\n"
-        "> **Solution**: pip install pyyaml\n> **Confidence**: 0.9"
+        "> **Solution**: pip install pyyaml\n> **Confidence**: 0.5 (seen 2 times)"
     ) in last.out
     (shown,) = error(*ask, "--json", group="assemble").json()["errors"]
     assert (shown["grade"], shown["state"]) == ("exact", "sighted") and shown["why"]

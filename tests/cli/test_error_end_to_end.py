@@ -172,7 +172,7 @@ def test_a_known_failure_is_recognised_elsewhere_with_its_fix(stranger: Stranger
     code, answer = stranger.run("match", output=failure("/home/ann/work/ledger", "ledger", 47), folder=below)
     assert (code, answer["outcome"]) == (0, "matched")
     assert answer["matches"][0]["solution"] == FIXES[failure]
-    assert answer["matches"][0]["confidence"] >= LEAST_RECOGNITION and answer["matches"][0]["why"]
+    assert answer["matches"][0]["recognition"] >= LEAST_RECOGNITION and answer["matches"][0]["why"]
 
 
 @pytest.mark.parametrize("failure", [failure for failure in FAILURES if failure not in FIXES])

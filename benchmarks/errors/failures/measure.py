@@ -104,7 +104,7 @@ def _told(ours: Ours, failure: Failure) -> Told:
     if not found.matches:
         return Told(failure, "", 0.0, found.reason)
     best = found.matches[0]
-    return Told(failure, ours.group_of(best.pattern_id), best.confidence, best.why[0])
+    return Told(failure, ours.group_of(best.pattern_id), best.recognition, best.why[0])
 
 
 def main() -> None:

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import apsw
 
 from ctxrank.cli.actions.errors.failure_input import GivenFailure, read_given
-from ctxrank.cli.actions.errors.recording import project_of, sign_older_errors
+from ctxrank.cli.actions.errors.recording import sign_older_errors
 from ctxrank.cli.actions.errors.views import (
     details_lines,
     error_json,
     error_lines,
-    own_confidence,
     recognition_json,
 )
 from ctxrank.cli.actions.errors.words import times
+from ctxrank.cli.actions.given import others_know
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors.failures import resolve
@@ -24,7 +24,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, SavedKnownError, sav
 from ctxrank.indexer.errors.solutions import confirm as count_outcome
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.privacy.retention import prune_errors
-from ctxrank.indexer.records.sessions import find_session
+from ctxrank.indexer.records.sessions import find_session, project_in_force
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import own_ref, public_id
 from ctxrank.ranking.errors.answer import Asked, recognise
@@ -50,7 +50,7 @@ def save(
         failure = read_given(GivenFailure(file, error_type, message), mode)
         if failure.trouble:
             raise UsageError(failure.trouble, "Give the failure's output, or --type and --message.")
-        place = project_of(store.primary, project, session)
+        place = project_in_force(store.primary, project, session)
         sign_older_errors(call, store)
         answer = recognise(store.primary, failure.text, Asked(place, now_us(), lang, mode=mode))
         # The matcher knows which other values make no other error.
@@ -59,7 +59,10 @@ def save(
             failure.text, solution, place, lang, hints, is_final=is_final, known_id=known, secrets=failure.secrets
         )
         saved = save_error(store, new, mode=mode)
-    notes: list[str] = []
+    notes = [
+        f"{shown(one.project)} knows this error, too: {public_id(_KIND, one.match.pattern_id)}, {one.match.state}."
+        for one in answer.elsewhere
+    ]
     if saved.is_redacted:
         notes.append("secrets were taken out of the solution or the hints.")
     if is_summary(saved.message):
@@ -99,11 +102,12 @@ def list_(
             store.primary, project=project, lang=lang, state=None if state is None else state.strip().lower(),
             with_expired=with_expired, limit=limit,
         )  # fmt: skip
+        elsewhere = "" if found or project is None else others_know(store.primary, "error_patterns", project)
     return list_reply(
         found,
         lambda: {"errors": [error_json(error) for error in found]},
         (line for error in found for line in error_lines(call, error)),
-        notes=() if found else ("no known errors.",),
+        notes=() if found else (f"no known errors.{elsewhere}",),
     )
 
 
@@ -136,18 +140,17 @@ def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> 
         if session_id is not None:
             with store.write() as change:
                 resolve(change, session_id, pattern_id=before.id)
-    after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     id_ = public_id(_KIND, before.id)
     return Reply(
         lambda: {
             "id": id_, "before": record.before, "state": record.after,
             "confirmations": record.confirmations, "refutations": record.refutations,
-            "confidence": round(own_confidence(after), 4),
+            "confidence": round(record.confidence, 4),
         },
         [
             f"{id_}: {moved} ({record.confirmations} for, {record.refutations} against), "
-            f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
+            f"confidence {record.confidence_before:.2f} → {record.confidence:.2f}"
         ],
     )  # fmt: skip
 

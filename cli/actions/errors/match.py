@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.actions.errors.failure_input import GivenFailure, read_given
-from ctxrank.cli.actions.errors.recording import project_of, record_sighting, sign_older_errors
+from ctxrank.cli.actions.errors.recording import record_sighting, sign_older_errors
 from ctxrank.cli.actions.errors.words import record_words, times
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.clock import format_day, format_us, now_us
 from ctxrank.indexer.errors.failures import SeenBefore, seen_before
 from ctxrank.indexer.errors.patterns import title_of
+from ctxrank.indexer.records.sessions import project_in_force
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import printable
@@ -34,7 +35,7 @@ def match(
     with call.open() as store:
         mode = load_config(store).redaction_mode
         failure = read_given(GivenFailure(file, error_type, message), mode)
-        place = project_of(store.primary, project, session)
+        place = project_in_force(store.primary, project, session)
         seen = None
         if failure.trouble:
             answer = ErrorAnswer("no_match", failure.trouble, (), None, "", 0)
@@ -83,6 +84,7 @@ def _as_json(answer: ErrorAnswer, seen: SeenBefore | None) -> dict[str, object]:
         "reason": answer.reason,
         "errors": answer.errors,
         "unsure": [_match_json(match) for match in answer.unsure],
+        "elsewhere": [{"project": one.project, **_match_json(one.match)} for one in answer.elsewhere],
         "seen_before": None if seen is None else {
             "times": seen.times, "last_seen": format_us(seen.last_seen), "unsolved": seen.unsolved,
         },
@@ -111,7 +113,8 @@ def _match_json(match: ErrorMatch) -> dict[str, object]:
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
     match = fix.match
     yield (
-        f"{call.bold(public_id('error', match.pattern_id))} {match.grade}, confidence {match.confidence:.2f}, "
+        f"{call.bold(public_id('error', match.pattern_id))} {match.grade} {match.recognition:.2f}, "
+        f"confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
     yield f"   {shown(title_of(fix.error_type, fix.message))}"

@@ -1,22 +1,10 @@
-"""Whose errors a call about a failure means, and what it writes down of it."""
-
-import apsw
+"""What a call about a failure writes down of it."""
 
 from ctxrank.cli.call import Call
 from ctxrank.indexer.errors.failures import Failure, Place, record_failure, sign_older
 from ctxrank.indexer.exceptions import LockedError, NotFoundError
-from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
-from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors.answer import ErrorAnswer
-
-
-def project_of(primary: apsw.Connection, project: str | None, session: str | None) -> str:
-    """The project that is meant: as asked, else the session's where there is such a session, else 'default'."""
-    if project is not None and project.strip():
-        return project.strip()
-    found = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (session or "",), str)
-    return DEFAULT_PROJECT if found is None else found
 
 
 def record_sighting(

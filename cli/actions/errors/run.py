@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Sequence
 
 from ctxrank.cli.actions.errors.passthrough import Finished, run_through
-from ctxrank.cli.actions.errors.recording import project_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
@@ -22,7 +21,7 @@ from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, no
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import session_id_of
+from ctxrank.indexer.records.sessions import project_in_force, session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import load_config
@@ -98,7 +97,7 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
 
 def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
     mode = load_config(store).redaction_mode
-    project = project_of(store.primary, place.project, place.session)
+    project = project_in_force(store.primary, place.project, place.session)
     folder = os.path.relpath(os.getcwd(), store.location.root)
     shown = IncomingTexts(mode).line(shlex.join(command))
     if len(shown) > _MAX_COMMAND_CHARS:
@@ -131,7 +130,7 @@ def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished)
     _record_sighting(call, store, run, answer)
     for fix in answer.fixes[:1]:
         helped = "did not help" if fix.match.state == "refuted" else fix.match.state
-        about = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
+        about = f"{fix.match.grade} {fix.match.recognition:.2f}, confidence {fix.match.confidence:.2f}, {helped}"
         call.note(f"known as {public_id('error', fix.match.pattern_id)} ({about}): {fix.solution}")
 
 

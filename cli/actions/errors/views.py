@@ -9,10 +9,7 @@ from ctxrank.indexer.errors.listing import Recognition, StoredError
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import printable
-from ctxrank.ranking.errors.calibration import confidence
 
-# There is no evidence for or against a solution that was never tried.
-_UNTRIED = 0.5
 _SHOWN_CHARACTERS = 300
 
 
@@ -23,7 +20,7 @@ def error_lines(call: Call, error: StoredError) -> Iterator[str]:
         facts.append("expired")
     record = record_words(error.state, error.confirmations, error.refutations)
     about = call.dim(shown(" · ".join(filter(None, facts))))
-    yield f"{call.bold(public_id('error', error.id))} {record} · {about}"
+    yield f"{call.bold(public_id('error', error.id))} {record}, confidence {error.confidence:.2f} · {about}"
     yield f"   {_cut(shown(title_of(error.error_type, error.message)))}"
     yield f"   Solution: {_cut(shown(error.solution))}"
 
@@ -35,10 +32,7 @@ def details_lines(call: Call, error: StoredError, recognition: Recognition | Non
         yield f"   {line}".rstrip()
     for hint in error.hints:
         yield f"   Hint: {shown(hint)}"
-    yield (
-        f"   {'Expired' if error.is_expired else 'Expires'} {format_us(error.expires_at)}; the solution's own "
-        f"confidence is {own_confidence(error):.2f}"
-    )
+    yield f"   {'Expired' if error.is_expired else 'Expires'} {format_us(error.expires_at)}"
     if recognition is None:
         yield "   It is not recognised yet: the next 'ctxrank error match' signs it."
         return
@@ -55,7 +49,6 @@ def error_json(error: StoredError) -> dict[str, object]:
     value: dict[str, object] = error._asdict()
     value["id"] = public_id("error", error.id)
     value["hints"] = list(error.hints)
-    value["confidence"] = round(own_confidence(error), 4)
     value["expired"] = value.pop("is_expired")
     for name in ("last_seen", "created_at", "expires_at"):
         value[name] = format_us(getattr(error, name))
@@ -68,11 +61,6 @@ def recognition_json(recognition: Recognition | None) -> dict[str, object] | Non
         return None
     value: dict[str, object] = recognition._asdict()
     return {"masked": value.pop("headline")} | value
-
-
-def own_confidence(error: StoredError) -> float:
-    """The posterior of the solution alone, without a match: what confirming and refuting move."""
-    return confidence(_UNTRIED, error.confirmations, error.refutations)
 
 
 def _cut(text: str) -> str:

@@ -6,6 +6,7 @@ from ctxrank.indexer.clock import DAY_US, format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
@@ -126,12 +127,12 @@ def _of_lesson(store: Store, document: _Document, receipt: Receipt) -> Iterator[
     row = store.primary.execute(f"SELECT project, lang FROM {table} WHERE id = ?", (document.number,)).fetchone()
     if row is None:
         return
-    project = receipt.inputs.get("project") or receipt.inputs.get("project of the session")
-    if row[0] != project:
+    project = receipt.inputs.get("project in force") or receipt.inputs.get("project of the session")
+    if row[0] not in (project, DEFAULT_PROJECT):
         yield f"of another project, {row[0]}; this assembly was for {project}"
     lang = receipt.inputs.get("lang")
-    if row[1] is not None and row[1] != lang:
-        yield f"for {row[1]}; this assembly {'was for ' + lang if lang else 'named no language'}"
+    if lang and row[1] is not None and row[1].lower() != lang.lower():
+        yield f"for {row[1]}; this assembly was for {lang}"
     if document.kind == "error":
         seen = store.primary.execute(
             "SELECT last_seen, ttl_days FROM error_patterns WHERE id = ?", (document.number,)

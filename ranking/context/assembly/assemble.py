@@ -13,7 +13,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
-from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide
+from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide, project_in_force
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -154,6 +154,7 @@ def _without_reading(store: Store, request: AssembleRequest, config: Config, res
         request=request,
         session=session,
         group=_group(store, session, request, []),
+        project=project_in_force(store.primary, request.project, session.name),
         config=config,
         limit=0,
         now=now,
@@ -173,6 +174,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         request=request,
         session=session,
         group=group,
+        project=project_in_force(store.primary, request.project, session.name),
         config=config,
         limit=_limit(request, config, agent),
         now=started_at if request.as_of is None else request.as_of,
@@ -186,7 +188,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         is_bound = request.budget is not None
         linked = linked_block(store, request.task_id, config, empty.usage, budget, factor, is_bound=is_bound)
         request = request._replace(task=request.task or linked.task_text)
-    spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now)
+    spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now, inputs.project)
     before = _NEVER if request.delivered_before is None else request.delivered_before
     query = EligibilityQuery(agent, max(request.iteration, 0), request.reach, before)
     eligible = eligible_packages(store.primary, session, group, query)

@@ -38,6 +38,7 @@ class Spawn(NamedTuple):
     group: Group | None
     zone: Zone
     now: int
+    project: str  # of the errors and strategies
 
 
 class StoredPassage(NamedTuple):
@@ -77,9 +78,8 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
     if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
         is_long = request.reasoning_level == "full"
         reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long)
-    project = request.project or spawn.session.project
-    errors, failure = _errors(spawn, project)
-    strategies = memory.strategies(primary, project, request.lang, request.framework, mode)
+    errors, failure = _errors(spawn)
+    strategies = memory.strategies(primary, spawn.project, request.lang, request.framework, mode)
     return material._replace(
         reasoning=tuple(reasoning),
         errors=tuple(errors),
@@ -89,19 +89,19 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
     )
 
 
-def _errors(spawn: Spawn, project: str) -> tuple[list[IncludedError], CurrentFailure | None]:
+def _errors(spawn: Spawn) -> tuple[list[IncludedError], CurrentFailure | None]:
     """What is known of the current failure; where nothing fails, what is confirmed and the task is about."""
     primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
     text, source = _current_failure(spawn)
     if text:
-        errors, answer = memory.errors_of_failure(primary, text, project, request.lang, spawn.now, mode)
+        errors, answer = memory.errors_of_failure(primary, text, spawn.project, request.lang, spawn.now, mode)
         return errors, CurrentFailure(source, answer.outcome, answer.reason, answer.unit)
     if not request.task.strip():
         return [], None
     from ctxrank.ranking.errors.relevance import relevant_errors  # noqa: PLC0415  only with a task
 
     ids = relevant_errors(
-        spawn.store, request.task, project=project, lang=request.lang, now=spawn.now, limit=memory.MAX_PATTERNS,
+        spawn.store, request.task, project=spawn.project, lang=request.lang, now=spawn.now, limit=memory.MAX_PATTERNS,
         is_enabled=spawn.config.fts5,
     )  # fmt: skip
     return memory.confirmed_errors(primary, ids, mode), None

@@ -3,7 +3,7 @@
 import apsw
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.sessions import Group, Session
+from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, Group, Session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.text.lines import shorten
 from ctxrank.ranking.context.assembly.request import IncludedError, IncludedReasoning, IncludedStrategy
@@ -168,15 +168,19 @@ def _signature(error_type: str, message: str) -> str:
 def strategies(
     primary: apsw.Connection, project: str, lang: str | None, framework: str | None, mode: RedactionMode
 ) -> list[IncludedStrategy]:
-    """The project's most helpful strategies that fit the language and framework; those that name none fit all."""
+    """The most helpful strategies of the project, and of none, that fit; no language or framework fits all."""
     query = f"""
         SELECT s.id, s.topic, s.insight, d.ruleset
           FROM strategies AS s {_DOCUMENT.format(kind="strategy", table="s")}
-         WHERE s.project = ? AND (s.lang IS NULL OR s.lang = ?) AND (s.framework IS NULL OR s.framework = ?)
+         WHERE s.project IN (:project, :any) AND (:lang IS NULL OR s.lang IS NULL OR lower(s.lang) = lower(:lang))
+           AND (:framework IS NULL OR s.framework IS NULL OR lower(s.framework) = lower(:framework))
          ORDER BY s.helpfulness DESC, s.last_seen DESC, s.id DESC
-         LIMIT ?
+         LIMIT :most
     """
+    values = {
+        "project": project, "any": DEFAULT_PROJECT, "lang": lang, "framework": framework, "most": MAX_STRATEGIES,
+    }  # fmt: skip
     return [
         IncludedStrategy(id_, topic, shorten(cleaned(insight, ruleset, mode), MAX_INSIGHT_CHARS))
-        for id_, topic, insight, ruleset in primary.execute(query, (project, lang, framework, MAX_STRATEGIES))
+        for id_, topic, insight, ruleset in primary.execute(query, values)
     ]

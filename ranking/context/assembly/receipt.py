@@ -36,6 +36,7 @@ class AssemblyInputs(NamedTuple):
     request: AssembleRequest
     session: Session
     group: Group | None
+    project: str  # of the errors and strategies
     config: Config
     limit: int
     now: int
@@ -83,7 +84,7 @@ def inputs_of(inputs: AssemblyInputs, result: Assembly) -> Iterator[tuple[str, s
     yield "budget in force", str(result.budget.limit)
     yield "safety margin", str(inputs.config.token_safety_margin)
     yield "redaction mode", inputs.config.redaction_mode.described
-    yield "project of the session", inputs.session.project
+    yield "project in force", inputs.project
     if inputs.group is not None:
         yield "context references", " ".join(map(str, inputs.group.context_references))
     yield "engine", f"{result.engine} {result.outcome}"

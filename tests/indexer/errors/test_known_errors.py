@@ -140,12 +140,24 @@ def test_what_the_matcher_recognised_is_counted_where_the_solution_is_the_same(s
 
 
 def test_patterns_belong_to_a_project_and_a_language(store: Store) -> None:
-    saved(store, LOCKFILE.format("shop"), lang="Go")
+    saved(store, LOCKFILE.format("shop"), lang="Go", project="shop")
     assert saved(store, LOCKFILE.format("shop"), project="other").id == 2
-    assert saved(store, LOCKFILE.format("shop"), lang="rust").id == 3
-    assert [fix.match.pattern_id for fix in ask(store, LOCKFILE.format("shop"), lang="go").fixes] == [1]
+    assert saved(store, LOCKFILE.format("shop"), lang="rust", project="shop").id == 3
+    asked = ask(store, LOCKFILE.format("shop"), lang="go", project="shop")
+    assert [fix.match.pattern_id for fix in asked.fixes] == [1]
     assert ask(store, LOCKFILE.format("shop"), project="third").fixes == ()
-    assert [error.id for error in list_errors(store.primary, project="default", lang="rust")] == [3]
+    assert [error.id for error in list_errors(store.primary, project="shop", lang="rust")] == [3]
+
+
+def test_a_pattern_of_no_project_is_recognised_in_any_and_counted_in_its_own(store: Store) -> None:
+    saved(store, LOCKFILE.format("shop"))
+    assert [fix.match.pattern_id for fix in ask(store, LOCKFILE.format("shop"), project="shop").fixes] == [1]
+    # Near, which is found by rare terms: their hashes hold the project.
+    text = "error: only traits defined in the current crate can be implemented for kind {} and friends"
+    near = saved(store, text.format("Frob")).id
+    (fix,) = ask(store, text.format("Grob"), project="shop").fixes
+    assert (fix.match.pattern_id, fix.match.grade) == (near, "near")
+    assert saved(store, LOCKFILE.format("shop"), project="shop").id == near + 1
 
 
 @pytest.mark.parametrize(
@@ -270,6 +282,9 @@ def test_an_unknown_failure_is_known_to_have_been_seen_before(store: Store) -> N
     assert signature is not None
     before = seen_before(store.primary, "default", signature.instance)
     assert before is not None and (before.times, before.unsolved) == (3, 3)
+    with store.write() as change:
+        change.connection.execute("UPDATE sessions SET project = 'shop'")
+    assert seen_before(store.primary, "shop", signature.instance) == before
     assert seen_before(store.primary, "other", signature.instance) is None
 
 

@@ -448,13 +448,13 @@ def test_a_long_entry_is_cut_at_a_word(store: Store) -> None:
 
 def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(store: Store) -> None:
     _note(store, "a.md")
-    know_error(store, "walrus pool exhausted", confidence=0.95)
-    know_error(store, "walrus pool slow", confidence=0.8)
-    know_error(store, "gannet nest empty", confidence=0.95)
-    know_error(store, "walrus pool doubted", confidence=0.7)
+    know_error(store, "walrus pool exhausted", confidence=0.95, project="shop")
+    know_error(store, "walrus pool slow", confidence=0.8, project="shop")
+    know_error(store, "gannet nest empty", confidence=0.95, project="shop")
+    know_error(store, "walrus pool doubted", confidence=0.7, project="shop")
     know_error(store, "walrus pool foreign", confidence=0.99, project="other")
-    know_error(store, "walrus pool expired", confidence=0.99, last_seen=TODAY - 91 * DAY_US)
-    block = block_for(store, task="why is the walrus pool exhausted")
+    know_error(store, "walrus pool expired", confidence=0.99, last_seen=TODAY - 91 * DAY_US, project="shop")
+    block = block_for(store, task="why is the walrus pool exhausted", project="shop")
     assert [entry.signature for entry in block.errors] == ["E: walrus pool exhausted", "E: walrus pool slow"]
     assert [entry.signature for entry in block_for(store, task="walrus pool", project="other").errors] == [
         "E: walrus pool foreign"
@@ -463,7 +463,8 @@ def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(
         '### Error Patterns (2 matches)\n\n⚠️ **Known Issue**: "E: walrus pool exhausted"\n'
         "> **Solution**: Restart it.\n> **Confidence**: 0.95 (seen 3 times)\n"
     ) in block.text
-    assert block_for(store).errors == block_for(store, task="a walrus elsewhere").errors == ()
+    assert block_for(store, project="shop").errors == ()
+    assert block_for(store, task="a walrus elsewhere", project="shop").errors == ()
 
 
 def test_a_failure_is_answered_with_what_is_known_of_it_and_with_nothing_else(store: Store) -> None:
@@ -503,9 +504,53 @@ def test_strategies_are_the_three_most_helpful_that_fit(store: Store) -> None:
     learn(store, "go only", helpfulness=9, lang="go")
     learn(store, "react only", helpfulness=9, framework="react")
     learn(store, "foreign", helpfulness=9, project="other")
-    assert [entry.insight for entry in block_for(store).strategies] == ["any 3", "any 2", "any 1"]
-    assert block_for(store, lang="go").strategies[0].insight == "go only"
-    assert "### Strategies (3)\n\n**[general]** any 3" in block_for(store).text
+    shown = block_for(store, lang="rust", framework="svelte")
+    assert [entry.insight for entry in shown.strategies] == ["any 3", "any 2", "any 1"]
+    assert block_for(store, lang="Go", framework="svelte").strategies[0].insight == "go only"
+    assert "### Strategies (3)\n\n**[general]** any 3" in shown.text
+
+
+def test_a_request_that_names_no_language_gets_the_strategies_of_any(store: Store) -> None:
+    _note(store, "a.md")
+    learn(store, "go only", helpfulness=9, lang="go")
+    learn(store, "react only", helpfulness=8, framework="react")
+    learn(store, "any", helpfulness=1)
+    assert [entry.insight for entry in block_for(store).strategies] == ["go only", "react only", "any"]
+    assert [entry.insight for entry in block_for(store, lang="go").strategies] == ["go only", "react only", "any"]
+    assert [entry.insight for entry in block_for(store, lang="rust").strategies] == ["react only", "any"]
+
+
+def test_what_was_saved_without_a_project_is_every_projects_and_of_another_it_is_not(store: Store) -> None:
+    _note(store, "a.md")
+    for project in ("default", "shop", "other"):
+        know_error(store, f"walrus pool {project}", project=project)
+        learn(store, f"of {project}", project=project)
+    block = block_for(store, task="walrus pool", project="shop")
+    assert {entry.signature for entry in block.errors} == {"E: walrus pool default", "E: walrus pool shop"}
+    assert {entry.insight for entry in block.strategies} == {"of default", "of shop"}
+
+
+def test_one_rare_word_is_enough_for_an_error_of_the_projects_own(store: Store) -> None:
+    _note(store, "a.md")
+    know_error(store, "cannot reach walrus at port 80", project="shop")
+    know_error(store, "no module named 'yaml'", project="shop")
+    know_error(store, "no module named 'gannet'", project="default")
+    for task, shown in (
+        ("let the report read walrus entries", ["E: cannot reach walrus at port 80"]),
+        ("write settings as yaml files", ["E: no module named 'yaml'"]),  # a common word, but the message quotes it
+        ("open another port first", []),
+        ("count gannets by gannet", []),  # of no project: two words are needed
+        ("name each module file", ["E: no module named 'yaml'", "E: no module named 'gannet'"]),
+    ):
+        found = {entry.signature for entry in block_for(store, task=task, project="shop").errors}
+        assert found == set(shown), task
+
+
+def test_a_word_that_many_documents_hold_is_not_rare(store: Store) -> None:
+    for number in range(4):
+        save(store, f"{number}.md", "# Walrus\n\nWalrus and more.\n")
+    know_error(store, "cannot reach walrus at port 80", project="shop")
+    assert block_for(store, task="let the report read walrus entries", project="shop").errors == ()
 
 
 def test_equally_helpful_strategies_are_ordered_by_when_they_last_worked_and_then_by_id(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Recognition and record become one confidence, by arithmetic that can be redone on paper."""
+"""Recognition, and how the better record is chosen, by arithmetic that can be redone on paper."""
 
 import pytest
 from hypothesis import given
@@ -8,10 +8,8 @@ from tables import each_row
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
-    PRIOR_STRENGTH,
     WEIGHTS,
     Evidence,
-    confidence,
     evidence,
     is_tie,
     recognition,
@@ -31,24 +29,6 @@ def found(
         have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
         same_code=same_code, same_line=False, margin=margin, rivals=rivals,
     )  # fmt: skip
-
-
-def test_confidence_without_a_record_is_the_recognition() -> None:
-    assert confidence(0.9, 0, 0) == pytest.approx(0.9)
-
-
-def test_confidence_counts_the_recognition_as_four_observations() -> None:
-    assert PRIOR_STRENGTH == 4
-    # (4 × 0.9 + 1) / (4 + 1) and (4 × 0.9) / (4 + 2)
-    assert confidence(0.9, 1, 0) == pytest.approx(0.92)
-    assert confidence(0.9, 0, 2) == pytest.approx(0.6)
-
-
-@given(SHARE, st.integers(0, 50), st.integers(0, 50))
-def test_a_confirmation_never_lowers_and_a_refutation_never_raises(recognised: float, good: int, bad: int) -> None:
-    now = confidence(recognised, good, bad)
-    assert 0 <= confidence(recognised, good, bad + 1) <= now + 1e-12
-    assert now - 1e-12 <= confidence(recognised, good + 1, bad) <= 1
 
 
 @given(st.lists(SHARE, min_size=len(Evidence._fields), max_size=len(Evidence._fields)))
