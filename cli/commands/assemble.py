@@ -19,7 +19,7 @@ _REASONING_FIELDS = {
 }  # fmt: skip
 _ERROR_FIELDS = {
     "id": "integer", "signature": "string", "solution": "string", "confidence": "number", "occurrences": "integer",
-    "tokens": "integer", "grade": "string", "state": "string", "why": "string",
+    "tokens": "integer", "grade": "string", "recognition": "number?", "state": "string", "why": "string",
 }  # fmt: skip
 _STRATEGY_FIELDS = {"id": "integer", "topic": "string", "insight": "string", "tokens": "integer"}
 _FAILURE_FIELDS = {"source": ("given", "last"), "outcome": "string", "reason": "string", "unit": "string"}
@@ -56,7 +56,12 @@ _ASSEMBLE = Command(
         ),
         option("--detail", metavar="D", help="summary, passage or full [default: passage]."),
         option("--reasoning/--no-reasoning", help="Prior reasoning [default: by agent and iteration]."),
-        option("--reasoning-level", default="medium", show_default=True, help="minimal, medium or full."),
+        option(
+            "--reasoning-level",
+            default="medium",
+            show_default=True,
+            help="minimal: key decisions; medium: also the approach; full: the whole chain.",
+        ),
         option(
             "--error-file",
             type=Path(),
@@ -66,7 +71,7 @@ _ASSEMBLE = Command(
         option("--project", help="Project of the errors and strategies [default: the session's, else the store's]."),
         option("--lang", help="Language of the errors and strategies [default: any]."),
         option("--framework", help="Framework of the strategies [default: any]."),
-        option("--skills", is_flag=True, help="Also the skills checklist; the first to go in a tight budget."),
+        option("--skills", is_flag=True, help="Also its skills: checklist, suggestions; the first to go."),
         option(
             "--testing-mode",
             default="full",

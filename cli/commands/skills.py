@@ -104,8 +104,12 @@ _EVIDENCE = Command(
     """,
     (
         option("--session", required=True, help="The session to look in."),
-        option("--agent", required=True, help="The agent whose mandatory skills are looked for in its own outputs."),
-        option("--group", help="Only of this group."),
+        option(
+            "--agent",
+            required=True,
+            help="The agent whose mandatory skills are looked for in its outputs, and in those of no agent.",
+        ),
+        option("--group", help="Only of this group, and of the whole session."),
         option("--since", default="30m", metavar="WHEN", show_default=True, help="An age (30m), a date or a time."),
         option("--iteration", type=Whole(1), help="Only outputs of this iteration."),
         option("--testing-mode", default="full", show_default=True, help=_TESTING_MODE_HELP),

@@ -2,16 +2,20 @@
 
     check_evidence(primary, session, "developer", ("lint-check",), since_us=now_us() - 30 * 60 * SECOND_US)
 
-An agent may have had a good reason to leave a skill out, and a refusal would block a team for ever: what is
-missing is reported, never enforced.
+What was saved without an agent, or without a group, counts for all of its session. An agent may have had a good reason
+to leave a skill out, and a refusal would block a team for ever: what is missing is reported, never enforced.
 """
 
 import apsw
 
 from ctxrank.indexer.agents import fold_agent
+from ctxrank.indexer.clock import SECOND_US
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import Session, is_session_wide
 from ctxrank.indexer.store.connection import read_column
+
+RECENT_US = 30 * 60 * SECOND_US
+_MAX_TRACES = 50
 
 
 class SkillEvidence(NamedTuple):
@@ -34,24 +38,30 @@ def check_evidence(
     *,
     group: str | None = None,
     since_us: int | None = None,
+    before_us: int | None = None,
     iteration: int | None = None,
 ) -> SkillEvidence:
     """Which of these skills have an output in this session.
 
-    `since_us` is the moment from which on an output counts (None: ever); `iteration` the number it must have;
-    no `agent` is any agent, a session-wide `group` all groups, any other group exactly that one.
+    An output counts from `since_us` on and up to `before_us` (None: without a limit); `iteration` is the number it must
+    have. Of an `agent` or a `group` counts also what was saved without one; no agent and a session-wide group are any.
     """
     wanted = tuple(dict.fromkeys(skill.strip() for skill in skills))
     conditions, values = ["o.session_id = ?"], list[str | int | None]([session.id])
     if agent is not None and agent.strip():
-        conditions.append("o.agent = ?")
+        conditions.append("o.agent IN (?, '')")
         values.append(fold_agent(agent))
     if not is_session_wide(group):
-        conditions.append("o.group_id = (SELECT id FROM groups WHERE session_id = o.session_id AND name = ?)")
+        conditions.append(
+            "(o.group_id IS NULL OR o.group_id = (SELECT id FROM groups WHERE session_id = o.session_id AND name = ?))"
+        )
         values.append(group)
     if since_us is not None:
         conditions.append("o.created_at >= ?")
         values.append(since_us)
+    if before_us is not None:
+        conditions.append("o.created_at < ?")
+        values.append(before_us)
     if iteration is not None:
         conditions.append("o.iteration = ?")
         values.append(iteration)
@@ -61,3 +71,44 @@ def check_evidence(
         tuple(skill for skill in wanted if skill in reported),
         tuple(skill for skill in wanted if skill not in reported),
     )
+
+
+class PreviousAgent(NamedTuple):
+    """Who worked before, and from when on its outputs count."""
+
+    agent: str
+    since_us: int
+
+
+def previous_agent(
+    primary: apsw.Connection, session: Session, group_id: int | None, agent: str, iteration: int, *, before_us: int
+) -> PreviousAgent | None:
+    """Who was spawned or thought last in a group (None: in the session) before this try of this agent.
+
+    Traces are the receipts of blocks and entries of reasoning. Its outputs count since it was spawned; where only its
+    reasoning is known, since RECENT_US before that.
+    """
+    query = """
+        SELECT agent, iteration, created_at, is_spawn
+          FROM (SELECT * FROM (SELECT agent, iteration, created_at, 1 AS is_spawn FROM receipts
+                                WHERE session_id = :session AND (:group IS NULL OR group_id = :group)
+                                  AND kind = 'assemble' AND created_at < :before
+                                ORDER BY id DESC LIMIT :most)
+                UNION ALL
+                SELECT * FROM (SELECT agent, iteration, created_at, 0 FROM reasoning
+                                WHERE session_id = :session AND (:group IS NULL OR group_id = :group)
+                                  AND created_at < :before
+                                ORDER BY created_at DESC LIMIT :most))
+         ORDER BY created_at DESC, is_spawn
+    """
+    values = {"session": session.id, "group": group_id, "before": before_us, "most": _MAX_TRACES}
+    found: tuple[str, int] | None = None
+    since = 0
+    for author, its_try, created_at, is_spawn in primary.execute(query, values):
+        if found is None and (author, its_try) == (agent, iteration):
+            continue  # this try itself, whose block is made again
+        if found is not None and found != (author, its_try):
+            break
+        found = (author, its_try)
+        since = created_at if is_spawn else created_at - RECENT_US
+    return None if found is None else PreviousAgent(found[0], since)

@@ -51,16 +51,14 @@ def skill_levels(
 ) -> SkillLevels:
     """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
 
-    In the testing modes minimal and disabled no agent may invoke test-coverage and test-pattern-analysis, but for
-    the senior software engineer, who is called where a developer failed: there they are kept.
+    In the testing modes minimal and disabled test-coverage and test-pattern-analysis are mandatory for none.
     Raises UsageError for an unknown testing mode.
     """
     mode = testing_mode.strip().lower()
     if mode not in TESTING_MODES:
         raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
-    agent = fold_agent(agent)
-    skills = _agents(_in_force(primary, session)).get(agent, {})
-    excused = () if mode == "full" or agent == "senior_software_engineer" else _TEST_SKILLS
+    skills = _agents(_in_force(primary, session)).get(fold_agent(agent), {})
+    excused = () if mode == "full" else _TEST_SKILLS
     mandatory, optional, disabled = (
         tuple(skill for skill, its_level in skills.items() if its_level == level) for level in LEVELS
     )

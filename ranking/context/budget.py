@@ -26,7 +26,8 @@ class Item(NamedTuple):
     """Something that could be shown: its id as receipts name it, and the price of the whole item at each level.
 
     `reserve` is kept free as long as the item is not at its last level: the price of its entry in a footer.
-    `kind` is its class, where classes have shares.
+    `kind` is its class, where classes have shares; there what `is_first` is raised to its last level before others
+    get their first.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Item(NamedTuple):
     prices: tuple[int, ...]
     reserve: int = 0
     kind: str = ""
+    is_first: bool = False
 
     def price(self, at: int) -> int:
         """The price of the item at a level, with what is reserved for it; of an item that is NOT_SHOWN, too."""
@@ -97,8 +99,8 @@ def fair_queue(items: Sequence[Item], classes: Mapping[str, ItemClass]) -> Order
 
         F(step) = (cost of the class's steps up to and with this one) / share of the class
 
-    Within a class first all items get their lowest level, then all get the next one. Source: weighted fair queueing
-    (Demers, Keshav and Shenker 1989, section 2). It follows that
+    Within a class, after what is first, all items get their lowest level, then all get the next one. Source: weighted
+    fair queueing (Demers, Keshav and Shenker 1989, section 2). It follows that
 
     * no class can starve another: at any limit each has about its share;
     * an unused share flows on, because a class without further steps leaves the rest to the others;
@@ -153,12 +155,13 @@ def _price_of(items: Sequence[Item], levels: Sequence[int]) -> int:
 
 
 def level_by_level(items: Sequence[Item], kind: str) -> Iterator[Step]:
-    """The steps of a class: its items by turns, one level each."""
-    own = [(place, item) for place, item in enumerate(items) if item.kind == kind]
-    for at in range(max((len(item.levels) for _, item in own), default=0)):
-        for place, item in own:
-            if at < len(item.levels):
-                yield _step(item, place, at)
+    """The steps of a class: its items by turns, one level each; those that are first before the others."""
+    for is_first in (True, False):
+        own = [(place, item) for place, item in enumerate(items) if item.kind == kind and item.is_first is is_first]
+        for at in range(max((len(item.levels) for _, item in own), default=0)):
+            for place, item in own:
+                if at < len(item.levels):
+                    yield _step(item, place, at)
 
 
 def _cheapest_steps(items: Sequence[Item], admitted: int) -> Iterator[Step]:

@@ -10,7 +10,7 @@ errors; every text is on one line. Counted cautiously, in tokens of o200k_base.
 """
 
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.lines import one_line
+from ctxrank.indexer.text.lines import one_line, shorten
 from ctxrank.ranking.context.assembly.block import REFERENCE_LINE, quoted_line
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedError, IncludedPackage, IncludedReasoning
 from ctxrank.ranking.context.prices import Prices
@@ -108,7 +108,7 @@ def _package(package: IncludedPackage) -> str:
 
 
 def _reasoning(entry: IncludedReasoning) -> str:
-    return f"**[{one_line(entry.agent)}] {entry.phase}:** {one_line(entry.content)[:MAX_REASONING_CHARS]}\n"
+    return f"**[{one_line(entry.agent)}] {entry.phase}:** {shorten(one_line(entry.content), MAX_REASONING_CHARS)}\n"
 
 
 def _error(entry: IncludedError) -> str:

@@ -101,6 +101,10 @@ def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterat
     relevant = memory.relevant_agents(receipt.agent)
     if relevant is not None and document.agent not in relevant:
         yield f"{receipt.agent} is handed the reasoning of {', '.join(relevant)}, not of {document.agent}"
+    name = receipt.inputs.get("reasoning_level", "medium")
+    level = memory.REASONING_LEVELS.get(name, memory.REASONING_LEVELS["medium"])
+    if document.type not in level.phases:
+        yield f"{document.type} is no part of the level {name}, which holds {', '.join(level.phases)}"
     newer = store.primary.execute(
         """
         SELECT r.iteration, max(o.iteration)
@@ -115,8 +119,8 @@ def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterat
         yield f"of try {newer[0]}; the same agent thought it again at try {newer[1]}"
     else:
         yield (
-            f"at most {memory.MAX_ENTRIES_PER_AGENT} of an agent and {memory.MAX_ENTRIES} in all are handed on: "
-            "completion, decisions and understanding first, then the newest"
+            f"at most {level.most_of_phase} of an agent's phase and {level.most} in all are handed on: "
+            "completion, decisions, approach and understanding first, of each the newest"
         )
 
 

@@ -23,7 +23,7 @@ from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.eligibility import EligibilityQuery, EligiblePackage, eligible_packages
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Usage, Zone, make_budget, usage
-from ctxrank.ranking.context.assembly.material import Spawn, gather
+from ctxrank.ranking.context.assembly.material import NEVER, Spawn, gather
 from ctxrank.ranking.context.assembly.order import (
     RankedPackage,
     ZoneSelection,
@@ -42,7 +42,6 @@ from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 __all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "make_assembly"]
 
 CATCH_UP_MS = 50
-_NEVER = 1 << 62
 DEFAULT_MODEL = "sonnet"
 
 
@@ -189,7 +188,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         linked = linked_block(store, request.task_id, config, empty.usage, budget, factor, is_bound=is_bound)
         request = request._replace(task=request.task or linked.task_text)
     spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now, inputs.project)
-    before = _NEVER if request.delivered_before is None else request.delivered_before
+    before = NEVER if request.delivered_before is None else request.delivered_before
     query = EligibilityQuery(agent, max(request.iteration, 0), request.reach, before)
     eligible = eligible_packages(store.primary, session, group, query)
     readiness, selection = _select(spawn, eligible, inputs.limit)
@@ -200,6 +199,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             budget=budget if linked is None else budget._replace(limit=linked.rest),
             available=len(selection.packages),
             failure=material.failure,
+            missing_skills=material.missing_skills,
         ),
         material,
         level=selection.level,

@@ -10,13 +10,13 @@ from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
 from ctxrank.ranking.context.assembly.material import Material, PackageMaterial, StoredPassage
-from ctxrank.ranking.context.assembly.memory import MAX_REASONING_CHARS
+from ctxrank.ranking.context.assembly.memory import REASONING_CHARS
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage, Omitted
 from ctxrank.ranking.context.budget import Item, ItemClass, Step, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
 
 _PACKAGE_LEVELS = ("title", "summary")  # then one passage more at each level
-_REASONING_LEVELS = ("entry", "longer")
+_REASONING_LEVELS = tuple(f"{chars} characters" for chars in REASONING_CHARS)
 
 
 def compose(empty: Assembly, material: Material, *, level: str, factor: float) -> Assembly:
@@ -44,7 +44,7 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
             if at >= 0
         ),
         reasoning=tuple(
-            entry[at]._replace(tokens=cost)
+            entry.forms[at]._replace(tokens=cost)
             for entry, (at, cost) in zip(material.reasoning, bought["reasoning"], strict=True)
             if at >= 0
         ),
@@ -77,12 +77,11 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
 def _items(material: Material, price: Prices) -> list[Item]:
     """Everything that could be in the block, each class in the order of preference."""
     items = [_package_item(package, price) for package in material.packages]
-    for entry in material.reasoning:
+    for forms, is_critical in material.reasoning:
         # A longer entry never costs less than the shorter one.
-        prices = tuple(accumulate((price.of(block.reasoning_entry(shown)) for shown in entry), max))
-        items.append(
-            Item(public_id("reasoning", entry[0].id), _REASONING_LEVELS[: len(entry)], prices, kind="reasoning")
-        )
+        prices = tuple(accumulate((price.of(block.reasoning_entry(shown)) for shown in forms), max))
+        id_, levels = public_id("reasoning", forms[0].id), _REASONING_LEVELS[: len(forms)]
+        items.append(Item(id_, levels, prices, kind="reasoning", is_first=is_critical))
     for error in material.errors:
         items.append(
             Item(public_id("error", error.id), ("entry",), (price.of(block.error_entry(error)),), kind="errors")
@@ -146,21 +145,18 @@ def _counter(material: Material, shown: tuple[IncludedPackage, ...]) -> str:
 def _omitted(items: list[Item], levels: tuple[int, ...], left: tuple[Step, ...], budget: Budget) -> tuple[Omitted, ...]:
     """What was left out or lowered, with what it would have cost."""
     omitted: list[Omitted] = []
-    named: set[int] = set()
     for step in left:
-        item = items[step.place]
+        item, shown_at = items[step.place], levels[step.place]
+        if step.at != shown_at + 1:
+            continue  # of an item the next level alone
         cap = budget.caps.get(item.kind)
         over = f"over the budget of {budget.limit} tokens"
         if cap is not None and cap < budget.limit:
             over += f", or of {cap} for {item.kind}"
-        if item.kind != "packages":
-            is_longer = item.levels[step.at] == "longer"
-            lowered = f"lowered: shown up to {MAX_REASONING_CHARS} characters; " if is_longer else ""
-        elif step.place not in named:  # of a package the next level alone
-            named.add(step.place)
-            lowered = "lowered: its next detail is " if levels[step.place] >= 0 else ""
-        else:
-            continue
+        lowered = ""
+        if shown_at >= 0:
+            is_package = item.kind == "packages"
+            lowered = f"lowered: {'its next detail is ' if is_package else f'shown up to {item.levels[shown_at]}; '}"
         omitted.append(Omitted(item.id, lowered + over, step.cost))
     return tuple(omitted)
 

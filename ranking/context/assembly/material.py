@@ -9,6 +9,7 @@ from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.limits import Zone, truncated
@@ -19,11 +20,11 @@ from ctxrank.ranking.context.assembly.request import (
     IncludedError,
     IncludedPackage,
     IncludedPassage,
-    IncludedReasoning,
     IncludedStrategy,
 )
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
+NEVER = 1 << 62  # a moment after all
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
@@ -61,10 +62,11 @@ class Material(NamedTuple):
     """Everything that could be in the block, each class in the order of preference."""
 
     packages: tuple[PackageMaterial, ...]
-    reasoning: tuple[tuple[IncludedReasoning, ...], ...] = ()  # each entry at its levels: short, long
+    reasoning: tuple[memory.PriorReasoning, ...] = ()
     errors: tuple[IncludedError, ...] = ()
     strategies: tuple[IncludedStrategy, ...] = ()
-    skills: str = ""  # the checklist
+    skills: str = ""  # the section about skills
+    missing_skills: str = ""  # of the previous agent, on one line
     failure: CurrentFailure | None = None  # what the errors answer
 
 
@@ -74,17 +76,19 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
     if spawn.zone is Zone.CONSERVATIVE:
         return material
     primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
-    reasoning: list[tuple[IncludedReasoning, ...]] = []
+    reasoning: list[memory.PriorReasoning] = []
     if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
-        is_long = request.reasoning_level == "full"
-        reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long)
+        wanted = memory.WantedReasoning(spawn.agent, request.iteration, request.reasoning_level)
+        reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, wanted, mode)
     errors, failure = _errors(spawn)
     strategies = memory.strategies(primary, spawn.project, request.lang, request.framework, mode)
+    skills, missing_skills = _skills(spawn)
     return material._replace(
         reasoning=tuple(reasoning),
         errors=tuple(errors),
         strategies=tuple(strategies),
-        skills=_skills(spawn),
+        skills=skills,
+        missing_skills=missing_skills,
         failure=failure,
     )
 
@@ -122,18 +126,32 @@ def _current_failure(spawn: Spawn) -> tuple[str, str]:
     return last_failure(spawn.store.primary, spawn.session.id, group_id, now=spawn.now), "last"
 
 
-def _skills(spawn: Spawn) -> str:
-    """The checklist of the agent, if it was requested."""
+def _skills(spawn: Spawn) -> tuple[str, str]:
+    """The section about skills, if it was requested, and what is missing of the previous agent."""
     if not spawn.request.with_skills:
-        return ""
+        return "", ""
+    from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent  # noqa: PLC0415  only on request
     from ctxrank.indexer.records.skills_config import skill_levels  # noqa: PLC0415  only on request
-    from ctxrank.ranking.context.assembly.skills import checklist  # noqa: PLC0415  only on request
+    from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
 
-    levels = skill_levels(
-        spawn.store.primary, spawn.agent, session=spawn.session, testing_mode=spawn.request.testing_mode
-    )
-    text = checklist(levels, spawn.agent)
-    return f"{text}\n" if text else ""
+    primary, request, session, mode = spawn.store.primary, spawn.request, spawn.session, spawn.request.testing_mode
+    before = NEVER if request.delivered_before is None else request.delivered_before
+    group_id = None if spawn.group is None else spawn.group.id
+    previous = previous_agent(
+        primary, session, group_id, spawn.agent, max(request.iteration, 0), before_us=before
+    )  # fmt: skip
+    missing: tuple[str, ...] = ()
+    if previous is not None:
+        wanted = skill_levels(primary, previous.agent, session=session, testing_mode=mode).mandatory
+        missing = check_evidence(
+            primary, session, previous.agent, wanted, group=request.group, since_us=previous.since_us, before_us=before
+        ).missing
+    text = skills_section(
+        skill_levels(primary, spawn.agent, session=session, testing_mode=mode), spawn.agent, request.task,
+        missing=missing, previous="" if previous is None else previous.agent,
+    )  # fmt: skip
+    said = f"{previous.agent}: {', '.join(missing)}" if previous is not None and missing else ""
+    return f"{text}\n" if text else "", one_line(said)
 
 
 def _package(spawn: Spawn, ranked: RankedPackage) -> PackageMaterial:

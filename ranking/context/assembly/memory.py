@@ -2,7 +2,7 @@
 
 import apsw
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, Group, Session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.text.lines import shorten
@@ -23,14 +23,48 @@ _RELEVANT_AGENTS = {
 }
 # Who weighs results and not ways to them sees what every agent has completed.
 _COMPLETIONS_ONLY = ("project_manager",)
-_PHASE_ORDER = "CASE phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'understanding' THEN 2 ELSE 3 END"
-MAX_ENTRIES_PER_AGENT = 2
-MAX_ENTRIES = 5
+# What was decided and how it ended goes before the way there, and both before what else was thought.
+_PHASE_ORDER = (
+    "CASE phase WHEN 'completion' THEN 0 WHEN 'decisions' THEN 1 WHEN 'approach' THEN 2 WHEN 'understanding' THEN 3"
+    " ELSE 4 END"
+)
+# Escalation: who takes over where others failed, and any retry, is given what stopped the failed tries, whole.
+_ESCALATED_TO = ("senior_software_engineer", "investigator")
+_CRITICAL_PHASES = ("blockers", "risks", "pivot")
+
+
+class ReasoningLevel(NamedTuple):
+    """What a level of detail holds; its tokens are in limits.py.
+
+    `chars` are the lengths an entry is shown up to: first all are shown at the first, then as many as fit longer. Of an
+    agent that has documented none of the phases, the most actionable of `stand_ins` is shown.
+    """
+
+    phases: tuple[str, ...]
+    chars: tuple[int, ...]
+    most_of_phase: int  # entries of one agent
+    most: int  # entries in all: what a long session costs, not what fits
+    stand_ins: tuple[str, ...] = ()
+
+
+# The last is longer than any level's tokens hold, so that what fits is shown whole.
+REASONING_CHARS = (300, 900, 2700, 8100)
+# A team's phases by level: key decisions; with the approach, and what it was understood from; the complete chain.
+REASONING_LEVELS = {
+    "minimal": ReasoningLevel(
+        ("decisions",), REASONING_CHARS[:1], most_of_phase=2, most=5, stand_ins=("completion",)
+    ),
+    "medium": ReasoningLevel(
+        ("completion", "decisions", "approach", "understanding"), REASONING_CHARS[:1], most_of_phase=2, most=10,
+        stand_ins=_CRITICAL_PHASES,
+    ),
+    "full": ReasoningLevel(
+        ("completion", "decisions", "approach", "understanding", *_CRITICAL_PHASES), REASONING_CHARS,
+        most_of_phase=10, most=40,
+    ),
+}  # fmt: skip
 MAX_PATTERNS = 3
 MAX_STRATEGIES = 3
-# An entry is shown up to here; at the level `full` first all are, and then as many as fit are shown longer.
-MAX_REASONING_CHARS = 300
-MAX_LONG_REASONING_CHARS = 900
 MAX_INSIGHT_CHARS = 500
 # Every record has a document, which knows the redaction rules it was stored under.
 _DOCUMENT = "JOIN documents AS d ON d.kind = '{kind}' AND d.record_id = {table}.id"
@@ -48,66 +82,132 @@ def relevant_agents(agent: str) -> tuple[str, ...] | None:
     return _RELEVANT_AGENTS.get(agent)
 
 
+def is_escalation(agent: str, iteration: int) -> bool:
+    """Whether an agent follows failed tries: it is the one that others escalate to, or tries again."""
+    return agent not in _COMPLETIONS_ONLY and (iteration > 0 or agent in _ESCALATED_TO)
+
+
+class PriorReasoning(NamedTuple):
+    """An entry as it can be shown, the shortest form first; what `is_critical` is shown whole before all others."""
+
+    forms: tuple[IncludedReasoning, ...]
+    is_critical: bool = False
+
+
 def prior_reasoning(
-    primary: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode, *, is_long: bool
-) -> list[tuple[IncludedReasoning, ...]]:
-    """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
+    primary: apsw.Connection, session: Session, group: Group | None, wanted: "WantedReasoning", mode: RedactionMode
+) -> list[PriorReasoning]:
+    """The relevant agents' entries of a level: the most actionable phase first, of one phase the newest.
 
-    Each entry is given as it is shown, and where it `is_long` and more can be shown, as it is shown longer.
+    Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts, but at the level `full`:
+    what an earlier one thought has been thought again since. What only the earlier one wrote down stays, and says which
+    try it is of.
 
-    Of a retry chain (one agent's tries at one phase of one group) the latest try alone counts: what an earlier one
-    thought has been thought again since. What only the earlier one wrote down stays, and says which try it is of.
+    An escalation begins with the newest blockers, risks and pivot of each of them, and of the agent's own tries.
     """
+    level = REASONING_LEVELS[wanted.level]
+    is_escalated = is_escalation(wanted.agent, wanted.iteration)
+    rows = _candidates(primary, session, group, wanted, level)
+    critical: dict[tuple[str, str], _Candidate] = {}
+    if is_escalated:
+        for row in sorted(rows, key=lambda row: (-row.created_at, -row.id)):
+            if row.phase in _CRITICAL_PHASES:
+                critical.setdefault((row.agent, row.phase), row)
+    first = sorted(critical.values(), key=lambda row: (_CRITICAL_PHASES.index(row.phase), -row.created_at, -row.id))
+    entries = [PriorReasoning(_forms(primary, row, REASONING_CHARS, mode), is_critical=True) for row in first]
+    shown = [row for row in rows if row not in first and _is_of_level(row, wanted, level)]
+    represented = {row.agent for row in shown if row.phase in level.phases}
+    counts: dict[tuple[str, str], int] = {}
+    for row in shown:
+        if row.phase not in level.phases:
+            if row.agent in represented:
+                continue
+            represented.add(row.agent)
+        key = (row.agent, row.phase)
+        counts[key] = counts.get(key, 0) + 1
+        if counts[key] <= level.most_of_phase and len(entries) - len(first) < level.most:
+            entries.append(PriorReasoning(_forms(primary, row, level.chars, mode)))
+    return entries
+
+
+def _is_of_level(row: "_Candidate", wanted: "WantedReasoning", level: ReasoningLevel) -> bool:
+    """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
+    relevant = relevant_agents(wanted.agent)
+    if relevant is not None and row.agent not in relevant:
+        return False
+    if wanted.agent in _COMPLETIONS_ONLY:
+        return row.phase == "completion" and bool(row.is_latest)
+    return row.phase in (*level.phases, *level.stand_ins) and (bool(row.is_latest) or wanted.level == "full")
+
+
+class WantedReasoning(NamedTuple):
+    """Whose prior reasoning is wanted, for which try, and how much of it."""
+
+    agent: str
+    iteration: int
+    level: str
+
+
+class _Candidate(NamedTuple):
+    id: int
+    agent: str
+    phase: str
+    created_at: int
+    is_latest: int  # of this agent's tries at this phase: 0 or 1
+    last_try: int  # of this agent, at any phase
+
+
+def _candidates(
+    primary: apsw.Connection, session: Session, group: Group | None, wanted: WantedReasoning, level: ReasoningLevel
+) -> list[_Candidate]:
+    """The entries that a level could hold, the most actionable first; of each agent and phase the newest."""
     condition = "session_id = ?"
     values: list[str | int] = [session.id]
     if group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)
-    relevant = relevant_agents(agent)
+    relevant = relevant_agents(wanted.agent)
     if relevant is not None:
-        condition += f" AND agent IN ({', '.join('?' * len(relevant))})"
-        values += relevant
-    if agent in _COMPLETIONS_ONLY:
-        condition += " AND phase = 'completion'"
+        agents = (*relevant, wanted.agent) if wanted.iteration > 0 else relevant
+        condition += f" AND agent IN ({', '.join('?' * len(agents))})"
+        values += agents
     query = f"""
-        SELECT id, agent, last_try
-          FROM (SELECT id, agent, phase, created_at, iteration,
-                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name, phase) AS latest,
-                       max(iteration) OVER (PARTITION BY group_id, agent, agent_name) AS last_try
-                  FROM reasoning WHERE {condition})
-         WHERE iteration = latest
-         ORDER BY {_PHASE_ORDER}, created_at DESC, id DESC
+        SELECT id, agent, phase, created_at, iteration = latest, last_try
+          FROM (SELECT *, row_number() OVER (PARTITION BY agent, phase, iteration = latest
+                                             ORDER BY created_at DESC, id DESC) AS place
+                  FROM (SELECT id, agent, phase, created_at, iteration,
+                               max(iteration) OVER (PARTITION BY group_id, agent, agent_name, phase) AS latest,
+                               max(iteration) OVER (PARTITION BY group_id, agent, agent_name) AS last_try
+                          FROM reasoning WHERE {condition}))
+         WHERE place <= ?
+         ORDER BY iteration < latest, {_PHASE_ORDER}, created_at DESC, id DESC
     """
-    counts: dict[str, int] = {}
-    entries: list[tuple[IncludedReasoning, ...]] = []
-    for id_, author, last_try in primary.execute(query, values):
-        counts[author] = counts.get(author, 0) + 1
-        if counts[author] <= MAX_ENTRIES_PER_AGENT:
-            entries.append(_entry(primary, id_, last_try, mode, is_long=is_long))
-        if len(entries) == MAX_ENTRIES:
-            break
-    return entries
+    return [_Candidate(*row) for row in primary.execute(query, (*values, level.most_of_phase))]
 
 
-def _entry(
-    primary: apsw.Connection, id_: int, last_try: int, mode: RedactionMode, *, is_long: bool
+def _forms(
+    primary: apsw.Connection, candidate: _Candidate, limits: tuple[int, ...], mode: RedactionMode
 ) -> tuple[IncludedReasoning, ...]:
-    """An entry as it is shown; one that a later try has not taken up again says which try it is of."""
+    """An entry at the lengths that differ; one that a later try has not taken up again says which try it is of."""
     row = primary.execute(
         f"""
-        SELECT r.agent, r.phase, r.content, r.confidence, r.iteration, d.ruleset
+        SELECT r.content, r.confidence, r.iteration, d.ruleset
           FROM reasoning AS r {_DOCUMENT.format(kind="reasoning", table="r")} WHERE r.id = ?
         """,
-        (id_,),
+        (candidate.id,),
     ).fetchone()
     assert row is not None, "an entry and its document are written together"
-    agent, phase, content, confidence, iteration, ruleset = row
+    content, confidence, iteration, ruleset = row
     content = cleaned(content, ruleset, mode)
+    last_try = candidate.last_try
     of_try = f"(of try {iteration}, before try {last_try}) " if iteration < last_try else ""
-    limits = [MAX_REASONING_CHARS]
-    if is_long and len(content) > MAX_REASONING_CHARS:
-        limits.append(MAX_LONG_REASONING_CHARS)
-    return tuple(IncludedReasoning(id_, agent, phase, of_try + shorten(content, limit), confidence) for limit in limits)
+    forms: list[IncludedReasoning] = []
+    for limit in limits:
+        shown = of_try + shorten(content, limit)
+        forms.append(IncludedReasoning(candidate.id, candidate.agent, candidate.phase, shown, confidence))
+        if len(content) <= limit:
+            break
+    return tuple(forms)
 
 
 def errors_of_failure(
@@ -125,6 +225,7 @@ def errors_of_failure(
             confidence=fix.match.confidence,
             occurrences=fix.occurrences,
             grade=fix.match.grade,
+            recognition=round(fix.match.recognition, 4),
             state=fix.match.state,
             why=" ".join(fix.match.why),
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
-BLOCK_VERSION = 2
+BLOCK_VERSION = 3
 # Fields of a request that change no byte of the text, or that the receipt has a column for.
 _NO_INPUTS = ("session", "agent", "iteration", "is_marking", "is_explained", "delivered_before", "error_output")
 
@@ -80,6 +80,8 @@ def inputs_of(inputs: AssemblyInputs, result: Assembly) -> Iterator[tuple[str, s
             yield name, str(value)
     if result.failure is not None and result.failure.unit:
         yield "failure", result.failure.unit
+    if result.missing_skills:
+        yield "skills that the previous agent did not invoke", result.missing_skills
     yield "limit in force", str(inputs.limit)
     yield "budget in force", str(result.budget.limit)
     yield "safety margin", str(inputs.config.token_safety_margin)

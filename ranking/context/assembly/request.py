@@ -18,7 +18,7 @@ class AssembleRequest(NamedTuple):
 
     `detail` None is passages: the best ones where there is a task text, else a file's beginning; `include_reasoning`
     None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
-    measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent. `error_output`
+    measured from (microseconds, None is now). `with_skills` asks for the section about skills. `error_output`
     is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
     `.contextia/`, whose linked artifacts come before the agent's heading. Deliveries from `delivered_before` on
     (microseconds) do not count: a replay needs that.
@@ -118,6 +118,7 @@ class IncludedError(NamedTuple):
     occurrences: int
     tokens: int = 0
     grade: str = ""  # exact, template or near to the current failure; '' where the task's words found it
+    recognition: float | None = None  # that it is the same error; None there
     state: str = ""
     why: str = ""
 
@@ -151,9 +152,10 @@ class Omitted(NamedTuple):
 class Assembly(NamedTuple):
     """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
 
-    `skills` is the checklist where it was requested and has room, else ''. `is_complete` says that a larger budget
-    would add nothing. `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's
-    beginning the group was given last time, too.
+    `skills` is the section about skills where it was requested and has room, else ''; `missing_skills` are those that
+    the agent before this one was to invoke and did not. `is_complete` says that a larger budget would add nothing.
+    `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
+    was given last time, too.
     """
 
     outcome: str
@@ -178,6 +180,7 @@ class Assembly(NamedTuple):
     parts: tuple[str, ...]
     notes: tuple[str, ...]
     failure: CurrentFailure | None = None
+    missing_skills: str = ""
     linked: tuple[IncludedLinked, ...] = ()
     is_complete: bool = False
     receipt: int | None = None

@@ -1,4 +1,4 @@
-"""The skills of an agent: a checklist for its block, and the optional ones that its task mentions.
+"""The section of a block about skills: a checklist, what the task suggests, and what the agent before left out.
 
 checklist(skill_levels(primary, "developer"), "developer")       "### Skills Checklist …"
 suggest_skills("add a /users endpoint", levels)[0].skill       "api-contract-validation"
@@ -10,6 +10,7 @@ from ctxrank.indexer.records.skills_config import SkillLevels
 from ctxrank.indexer.text.lines import one_line
 
 HEADING = "### Skills Checklist"
+SUGGESTED = "### Suggested Skills for This Task"
 MAX_LINES = 10
 # They pass work on and do none that a skill would check.
 _WITHOUT_CHECKLIST = ("project_manager", "orchestrator")
@@ -66,6 +67,20 @@ def checklist(levels: SkillLevels, agent: str) -> str:
         if levels.mandatory[alone:]:
             lines.append(f"- [ ] and: {_named(levels.mandatory[alone:])}")
     return "\n".join([*lines, *closing])
+
+
+def skills_section(levels: SkillLevels, agent: str, task: str, *, missing: tuple[str, ...], previous: str) -> str:
+    """The part of a block that is about skills, without a line break at the end; '' where there is nothing to say.
+
+    `missing` are the mandatory skills of the `previous` agent that have no output.
+    """
+    parts = [checklist(levels, agent)]
+    if suggested := suggest_skills(task, levels):
+        parts.append("\n".join([SUGGESTED, "", *(f"- **{_name(skill)}**: {why}" for skill, why in suggested)]))
+    if missing:
+        whose = f"mandatory for {one_line(previous)}"
+        parts.append(f"Note: Previous agent did not invoke: {_named(missing)} ({whose}).")
+    return "\n\n".join(filter(None, parts))
 
 
 def suggest_skills(task: str, levels: SkillLevels) -> list[Suggestion]:

@@ -50,7 +50,107 @@ def test_agents_of_one_kind_that_have_names_do_not_retry_each_other(store: Store
 def test_a_completion_is_handed_on_before_what_was_thought_after_it(store: Store) -> None:
     for number, phase in enumerate(("completion", "risks", "blockers")):
         think(store, "developer", phase, phase, created_at=TODAY + number)
-    assert contents(store, "qa_expert") == ["completion", "blockers"]
+    assert contents(store, "qa_expert", reasoning_level="full") == ["completion", "blockers", "risks"]
+
+
+PHASES = ("understanding", "approach", "decisions", "risks", "blockers", "pivot", "completion")
+
+
+def think_through(store: Store, *agents: str) -> None:
+    """An entry of each agent in each phase, in their order."""
+    for number, agent in enumerate(agents):
+        for place, phase in enumerate(PHASES):
+            think(store, agent, phase, f"{phase} of {agent}", created_at=TODAY + 10 * number + place)
+
+
+def phases(store: Store, agent: str, level: str, **values: Any) -> list[str]:
+    return [entry.phase for entry in block_for(store, agent, reasoning_level=level, **values).reasoning]
+
+
+def test_a_level_is_content_key_decisions_then_the_approach_then_the_whole_chain(store: Store) -> None:
+    think_through(store, "developer")
+    medium = ["completion", "decisions", "approach", "understanding"]
+    assert phases(store, "qa_expert", "minimal") == ["decisions"]
+    assert phases(store, "qa_expert", "medium") == medium
+    assert phases(store, "qa_expert", "full") == [*medium, "pivot", "blockers", "risks"]
+
+
+def test_at_minimal_who_documented_no_decisions_decided_what_was_completed(store: Store) -> None:
+    think(store, "developer", "completion", "one lock for all")
+    think(store, "developer", "understanding", "what it is about")
+    think(store, "qa_expert", "completion", "tested")
+    think(store, "qa_expert", "decisions", "edge cases first")
+    assert contents(store, "tech_lead", reasoning_level="minimal") == ["one lock for all", "edge cases first"]
+
+
+def test_an_agent_of_whom_a_level_has_nothing_is_there_with_the_most_actionable_entry(store: Store) -> None:
+    think(store, "developer", "risks", "data loss")
+    think(store, "developer", "blockers", "no access", created_at=TODAY + 1)
+    think(store, "senior_software_engineer", "risks", "slow")
+    think(store, "senior_software_engineer", "approach", "one writer")
+    assert contents(store, "qa_expert") == ["one writer", "no access"]
+    assert contents(store, "qa_expert", reasoning_level="minimal") == []
+
+
+def test_the_whole_chain_holds_earlier_tries_after_the_latest(store: Store) -> None:
+    think(store, "developer", "completion", "first try", iteration=0, created_at=TODAY + 1)
+    think(store, "developer", "completion", "second try", iteration=1)
+    assert contents(store, "qa_expert", reasoning_level="full") == [
+        "second try", "(of try 0, before try 1) first try",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("agent", "iteration"), [("senior_software_engineer", 0), ("developer", 1), ("investigator", 0)]
+)
+@pytest.mark.parametrize("level", ["minimal", "medium", "full"])
+def test_an_escalation_begins_with_what_stopped_the_failed_tries_whole(
+    store: Store, agent: str, iteration: int, level: str
+) -> None:
+    long = ("the pool is exhausted by readers that never end; " * 12).strip()
+    think(store, "developer", "blockers", "an older one", created_at=TODAY - 2)
+    think(store, "developer", "blockers", long, created_at=TODAY - 1)
+    think(store, "developer", "risks", "data loss", created_at=TODAY - 9)
+    think(store, "developer", "pivot", "one writer", created_at=TODAY)
+    think(store, "developer", "completion", "gave up", created_at=TODAY)
+    found = contents(store, agent, iteration=iteration, reasoning_level=level)
+    assert found[:4] == [long, "data loss", "one writer", "gave up"]
+    assert ("an older one" in found) is (level == "full")
+
+
+def test_what_stopped_a_try_is_whole_before_anything_else_is_there(store: Store) -> None:
+    blockers = ("the pool is exhausted by readers that never end; " * 18).strip()
+    think(store, "developer", "blockers", blockers)
+    for number in range(2):
+        think(store, "developer", "decisions", f"decision {number} of this try; " * 15)
+    found = contents(store, "senior_software_engineer", reasoning_level="minimal")
+    assert found == [blockers]
+
+
+def test_a_senior_s_second_try_knows_what_stopped_the_first(store: Store) -> None:
+    think(store, "senior_software_engineer", "blockers", "no access")
+    think(store, "senior_software_engineer", "decisions", "ask for it")
+    assert contents(store, "senior_software_engineer") == []
+    assert contents(store, "senior_software_engineer", iteration=1) == ["no access"]
+
+
+def test_a_first_try_is_no_escalation(store: Store) -> None:
+    think_through(store, "developer")
+    assert phases(store, "tech_lead", "medium") == ["completion", "decisions", "approach", "understanding"]
+    assert phases(store, "tech_lead", "medium", iteration=1)[:3] == ["blockers", "risks", "pivot"]
+
+
+@pytest.mark.parametrize("budget", range(40, 1200, 40))
+def test_an_escalation_stays_within_any_budget_and_lowers_before_it_drops(store: Store, budget: int) -> None:
+    for phase in ("blockers", "risks", "pivot", "completion"):
+        think(store, "developer", phase, f"{phase} " * 300)
+    block, larger = (
+        block_for(store, "senior_software_engineer", budget=limit, is_marking=False) for limit in (budget, budget + 40)
+    )
+    assert block.used <= budget and block.by_class["reasoning"] <= 800
+    lengths, more = ({entry.phase: len(entry.content) for entry in one.reasoning} for one in (block, larger))
+    assert all(more.get(phase, 0) >= length for phase, length in lengths.items())
+    assert list(lengths) == ["blockers", "risks", "pivot", "completion"][: len(lengths)]
 
 
 def test_two_entries_of_one_try_do_not_conflict(store: Store) -> None:
@@ -94,7 +194,7 @@ def test_at_the_level_full_entries_are_shown_longer_but_never_fewer(store: Store
         for agent in ("developer", "qa_expert", "senior_software_engineer"):
             think(store, agent, phase, LONG)
     medium, full = (contents(store, "tech_lead", reasoning_level=level) for level in ("medium", "full"))
-    assert len(medium) == len(full) == 5
+    assert len(medium) == len(full) == 6
     assert len(full[0]) > 800 and len(medium[0]) < 304
 
 

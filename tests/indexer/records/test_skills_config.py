@@ -190,13 +190,13 @@ def test_a_projects_file_without_agents_is_no_configuration(store: Store) -> Non
 
 
 @pytest.mark.parametrize("mode", ["minimal", "Disabled"])
-def test_without_much_testing_the_test_skills_are_not_mandatory_but_for_the_senior(store: Store, mode: str) -> None:
+def test_without_much_testing_the_test_skills_are_mandatory_for_nobody(store: Store, mode: str) -> None:
     seed(store, SHIPPED)
     levels = skill_levels(store.primary, "tech_lead", testing_mode=mode)
     assert levels.mandatory == ("security-scan", "lint-check")
     assert levels.optional == ("test-pattern-analysis",)
     senior = skill_levels(store.primary, "senior_software_engineer", testing_mode=mode)
-    assert senior.mandatory == ("lint-check", "test-pattern-analysis")
+    assert senior.mandatory == ("lint-check",)
 
 
 def test_an_unknown_testing_mode_is_told_the_known_ones(store: Store) -> None:

@@ -414,19 +414,22 @@ def test_only_the_relevant_agents_reasoning_helps(store: Store) -> None:
     }
 
 
-def test_reasoning_is_ordered_by_phase_then_newest_with_two_an_agent_and_five_in_all(store: Store) -> None:
-    phases = ("understanding", "risks", "decisions", "completion")
+def test_reasoning_is_ordered_by_phase_then_newest_with_two_of_each_agents_phase(store: Store) -> None:
+    phases = ("understanding", "decisions", "completion", "decisions", "decisions")
     for place, agent in enumerate(("developer", "senior_software_engineer", "qa_expert")):
         for number, phase in enumerate(phases):
             think(store, agent, phase, f"{agent} {phase}", created_at=TODAY + 10 * place + number)
     entries = block_for(store, "investigator").reasoning
+    newest_first = ("qa_expert", "senior_software_engineer", "developer")
     assert [(entry.phase, entry.agent) for entry in entries] == [
-        ("completion", "qa_expert"),
-        ("completion", "senior_software_engineer"),
-        ("completion", "developer"),
-        ("decisions", "qa_expert"),
-        ("decisions", "senior_software_engineer"),
+        *(("completion", agent) for agent in newest_first),
+        *(("decisions", agent) for agent in newest_first for _ in range(2)),
+        ("understanding", "qa_expert"),  # ten in all
     ]
+    few = block_for(store, "investigator", reasoning_level="minimal").reasoning
+    assert [(entry.phase, entry.agent) for entry in few] == [
+        ("decisions", agent) for agent in newest_first for _ in range(2)
+    ][:5]
 
 
 def test_reasoning_is_the_group_s_and_the_session_s_own(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""The skills checklist as a section of the block: on request, whole or not at all, and the first to go."""
+"""Skills as a section of the block: on request, whole or not at all, and the first to go."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
 
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.records.receipts import get_receipt
+from ctxrank.indexer.records.skill_outputs import save_skill_output
 from ctxrank.indexer.records.skills_config import seed_skills
+from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.replay import replay_receipt
 
 CONFIG = {
     "developer": {"lint-check": "mandatory", "codebase-analysis": "optional", "old-one": "disabled"},
@@ -73,6 +78,96 @@ def test_a_testing_mode_below_full_takes_test_skills_off_the_list(store: Store, 
     seed(store)
     block = block_for(store, "tech_lead", with_skills=True, testing_mode=mode)
     assert ("test-coverage" in block.skills) is listed and "security-scan" in block.skills
+
+
+def test_optional_skills_that_the_task_calls_for_are_suggested(store: Store) -> None:
+    with store.write() as change:
+        seed_skills(change, {"developer": {"api-contract-validation": "optional", "security-scan": "optional"}})
+    block = block_for(store, with_skills=True, task="add an endpoint that ends all sessions")
+    assert block.text.endswith(
+        "**Consider if relevant:** `api-contract-validation`, `security-scan`\n\n### Suggested Skills for This Task\n\n"
+        "- **api-contract-validation**: the task involves an API ('endpoint')\n"
+    )
+    assert "Suggested" not in block_for(store, with_skills=True, task="rename a variable").text
+
+
+NOTE = "Note: Previous agent did not invoke: `lint-check` (mandatory for developer).\n"
+
+
+def report(store: Store, skill: str = "lint-check", **values: Any) -> None:
+    save_skill_output(store, "S", skill, "{}", **values)
+
+
+def test_what_the_previous_agent_did_not_invoke_is_said(store: Store) -> None:
+    seed(store)
+    assert "Previous agent" not in block_for(store, with_skills=True).text
+    assert block_for(store, "tech_lead", with_skills=True).text.endswith(f"\n\n{NOTE}")
+    assert block_for(store, "qa_expert", with_skills=True).text.endswith("(mandatory for tech_lead).\n")
+
+
+def test_the_previous_agent_is_known_by_its_reasoning_too(store: Store) -> None:
+    seed(store)
+    think(store, "developer", "completion", "done")
+    assert block_for(store, "tech_lead", with_skills=True).skills.endswith(NOTE)
+
+
+@pytest.mark.parametrize(
+    ("values", "counts"),
+    [
+        ({"agent": "developer", "group": "G"}, True),
+        ({"agent": "developer"}, True),
+        ({"group": "G"}, True),
+        ({}, True),  # without an agent and a group: for the session
+        ({"agent": "qa_expert"}, False),
+        ({"agent": "developer", "group": "H"}, False),
+    ],
+)
+def test_evidence_is_the_agents_own_or_of_nobody(store: Store, values: dict[str, str], counts: bool) -> None:
+    seed(store)
+    block_for(store)
+    report(store, **values)
+    assert (NOTE in block_for(store, "tech_lead", with_skills=True).skills) is not counts
+
+
+def test_evidence_from_before_its_spawn_is_not_of_this_try(store: Store) -> None:
+    seed(store)
+    block_for(store, iteration=0)
+    report(store, agent="developer")
+    assert NOTE not in block_for(store, with_skills=True, iteration=1).skills
+    think(store, "developer", "completion", "the second try", iteration=1, created_at=now_us())
+    assert NOTE in block_for(store, with_skills=True, iteration=2).skills
+    # A block that is made again for one try asks who was before that try.
+    assert NOTE in block_for(store, with_skills=True, iteration=2).skills
+
+
+def test_agents_of_another_group_are_not_before_it(store: Store) -> None:
+    seed(store)
+    block_for(store, group="H")
+    assert NOTE not in block_for(store, "tech_lead", with_skills=True).skills
+    assert NOTE in block_for(store, "tech_lead", group=None, with_skills=True).skills
+
+
+def test_test_skills_are_missed_from_nobody_where_little_is_tested(store: Store) -> None:
+    with store.write() as change:
+        seed_skills(change, {"senior_software_engineer": {"test-pattern-analysis": "mandatory"}})
+    block_for(store, "senior_software_engineer")
+    for mode, said in (("full", True), ("minimal", False), ("disabled", False)):
+        block = block_for(store, "qa_expert", with_skills=True, testing_mode=mode, is_marking=False)
+        assert ("test-pattern-analysis" in block.skills) is said
+
+
+def test_a_replay_sees_the_skills_as_they_were(store: Store) -> None:
+    seed(store)
+    block_for(store)
+    made = block_for(store, "tech_lead", with_skills=True)
+    report(store, agent="developer")
+    assert made.receipt is not None
+    assert replay_receipt(store, get_receipt(store.primary, made.receipt), Config()).is_same
+    assert NOTE not in block_for(store, "qa_expert", with_skills=True).skills
+    with store.write() as change:
+        change.connection.execute("DELETE FROM receipts WHERE agent = 'developer'")
+    changes = replay_receipt(store, get_receipt(store.primary, made.receipt), Config()).changes
+    assert any("skills that the previous agent did not invoke" in change for change in changes)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -78,7 +78,7 @@ def test_d22_phases_keep_their_order_and_their_name(store: Store) -> None:
     """It sorted by a key that was not there and printed `unknown`."""
     for at, phase in enumerate(("completion", "risks")):
         think(store, "developer", phase, phase, created_at=TODAY + at)
-    block = block_for(store, "qa_expert")
+    block = block_for(store, "qa_expert", reasoning_level="full")
     assert [entry.phase for entry in block.reasoning] == ["completion", "risks"]
     assert "**[developer] completion:** completion" in block.text and "unknown" not in block.text
 
