@@ -38,6 +38,8 @@ COMMANDS = {
     "check": ("ctxrank.cli.commands.links", "Check the links of .contextia/."),
     "trace": ("ctxrank.cli.commands.links", "Say which artifacts of .contextia/ govern a file."),
     "suggest-links": ("ctxrank.cli.commands.links", "Print a patch that links what search keeps finding."),
+    "mcp": ("ctxrank.cli.commands.serve", "Serve a runner's MCP client over stdin and stdout."),
+    "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
     "rebuild": ("ctxrank.cli.commands.index", "Rebuild the index from the store."),

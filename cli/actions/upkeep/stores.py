@@ -46,7 +46,7 @@ def status(call: Call) -> Reply:
     with call.open() as store:
         found = read_status(store)
     return Reply(
-        found._asdict,
+        lambda: {name: value for name, value in found._asdict().items() if value or name != "processes"},
         _status_lines(found),
         outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
         engine="heuristic" if found.index_trouble else "fts5",
@@ -66,6 +66,10 @@ def _status_lines(status: Status) -> Iterator[str]:
         yield f"index     {'up to date' if not status.stale else f'{status.stale} changes behind'}"
     if status.counters:
         yield f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}"
+    for does, says in status.processes.items():
+        pid, _, where = says.partition(" ")
+        verb = "served" if does == "serve" else "followed"
+        yield f"{verb:<9} by process {shown(pid)}{f' at {shown(where)}' if where else ''}"
     hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
     if status.older_user_rules:
         hint = f"{status.older_user_rules} of them before your own rules existed; 'ctxrank purge --redact' redacts them"

@@ -1,0 +1,1 @@
+"""What agent runners call: tools over MCP, and one local process that answers."""
