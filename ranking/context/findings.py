@@ -36,20 +36,21 @@ from ctxrank.ranking.retrieval.rerank import reranked
 KINDS = ("package", "reasoning", "error", "strategy", "linked")
 LEAST_SHARED, LEAST_COVERAGE = 3, 0.25
 LEAST_SHARED_OF_FEW, LEAST_COVERAGE_OF_FEW = 2, 0.5
+# Of the coverage of the best finding, whether that one may be shown or not: what is next best is not what is meant.
+LEAST_SHARE_OF_BEST = 0.6
 _CATCH_UP_MS = 50
 _MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
 _MOST_COMPARED = 12
 # What a request is made of, whatever it is about; the function words are left out of every query already.
-REQUEST_WORDS = frozenset(
-    """
-    add allow ask build bring change check clean come commit continue convert create debug delete did do done explain
-    fails find fix follow generate get give go good great happen happens help hey hi hello implement improve introduce
-    keep know let like list look looks make migrate mind move need needs new next ok okay perfect please port prepare
-    put refactor remove rename replace review rewrite run say says see set setup show start stop summarise summarize
-    sure take tell test tests thank thanks thing things think today translate try turn undo update upgrade use want
-    wants way work works write wrong yes
-    """.split()
-)
+_REQUEST_WORDS = """
+add allow ask build bring change check clean come commit continue convert create debug delete did do done explain
+fails find fix follow generate get give go good great happen happens help hey hi hello implement improve introduce
+keep know let like list look looks make migrate mind move need needs new next ok okay perfect please port prepare
+put refactor remove rename replace review rewrite run say says see set setup show start stop summarise summarize
+sure take tell test tests thank thanks thing things think today translate try turn undo update upgrade use want
+wants way work works write wrong yes
+"""
+REQUEST_WORDS = frozenset(_REQUEST_WORDS.split())
 
 
 class Finding(NamedTuple):
@@ -98,10 +99,14 @@ def _above_floor(
     best = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_MOST_COMPARED]
     parents = engine.parents(best)
     findings: list[Finding] = []
+    least = 0.0
     for id_ in best:
         shared = _shared(engine, statistics, plan, groups[id_])
         coverage = sum(shared.values()) / asked
-        if is_above_floor(len(shared), coverage) and is_wanted(parents[id_]):
+        if not is_above_floor(len(shared), coverage) or coverage < least:
+            continue
+        least = max(least, LEAST_SHARE_OF_BEST * coverage)
+        if is_wanted(parents[id_]):
             parent = cleaned_parent(parents[id_], config.redaction_mode)
             passage = _best_passage(engine, groups[id_], id_, config.redaction_mode)
             findings.append(Finding(parent, passage, tuple(shared), coverage))

@@ -1,0 +1,1 @@
+"""What agent runners call: hooks, and what writes them into a runner's own files."""
