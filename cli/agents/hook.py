@@ -83,7 +83,7 @@ def _said(call: HookCall) -> str | Mapping[str, object] | None:
 
         return on_start(call) if name == "SessionStart" else on_prompt(call)
     if name in ("SubagentStop", "Stop"):
-        from ctxrank.cli.agents.messages import on_stop  # noqa: PLC0415  as above
+        from ctxrank.cli.agents.stops import on_stop  # noqa: PLC0415  as above
 
         on_stop(call)
         return None

@@ -1,12 +1,11 @@
-"""SubagentStop and Stop: what an agent said last, and what it wrote into the folders of notes.
+"""The last message of an agent, kept as reasoning by the phases that its headings name.
 
     ## Decisions                    decisions
     We keep the queue in SQLite.
     ## What I did                   completion, which is also what has no heading
     …
 
-The message is kept as reasoning, unconfirmed: a search finds it, no prompt is given it. A file under a configured
-folder is indexed, and is a package where its front matter says so (notes.py).
+An entry is unconfirmed: a search finds it, and no prompt is given it before another session has said the same.
 """
 
 from ctxrank.cli.agents.injected_text import public_part, without_echo
@@ -39,17 +38,8 @@ _PHASES = {
 }  # fmt: skip
 
 
-def on_stop(call: HookCall) -> None:
-    """Keep the last message and what was written down; where a project keeps nothing, nothing."""
-    if not call.settings.learn:
-        return
-    _keep_message(call)
-    from ctxrank.cli.agents.notes import keep_notes  # noqa: PLC0415  it reads files, and most projects have no such folder
-
-    keep_notes(call)
-
-
-def _keep_message(call: HookCall) -> None:
+def keep_message(call: HookCall) -> None:
+    """Keep the last message of an agent as reasoning, an entry for each of its phases."""
     message = public_part(call.event.text("last_assistant_message")[:_MAX_MESSAGE_CHARS])
     message = without_echo(message, injected_lines(call.store.primary))
     if len(message.split()) < _LEAST_WORDS:

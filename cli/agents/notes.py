@@ -13,7 +13,7 @@ Only files are read that have changed since they were indexed, and none that hol
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import PRIVATE
@@ -39,10 +39,9 @@ class _Stat(NamedTuple):
     mtime_ns: int
 
 
-def keep_notes(call: HookCall) -> None:
-    """Bring the notes into the store. A file that cannot be taken is a line in the log, and the others are."""
+def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
+    """Bring the notes of some folders into the store. A file that cannot be taken is a line in the log, and the others are."""
     root = call.store.location.root
-    folders = [folder for folder in call.settings.folders if os.path.isdir(os.path.join(root, folder))]
     texts = {path: text for folder in folders for path, text in _changed(call, folder)}
     if not texts:
         return

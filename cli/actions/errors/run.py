@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from ctxrank.cli.actions.errors.passthrough import Finished, run_through
 from ctxrank.cli.actions.errors.recording import project_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
@@ -21,7 +20,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.files.paths import holds_secret
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -29,6 +28,9 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
+
+if TYPE_CHECKING:
+    from ctxrank.cli.actions.errors.passthrough import Finished
 
 _NAMES_SHOWN = 8
 _MAX_COMMAND_CHARS = 200
@@ -77,6 +79,8 @@ def run(
 
 
 def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
+    from ctxrank.cli.actions.errors.passthrough import run_through  # noqa: PLC0415  a hook has had the command run
+
     started_at = now_us()
     finished = run_through(command)
     span = Span(started_at, now_us())
@@ -96,7 +100,7 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
     return finished.code
 
 
-def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: Span) -> None:
+def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: "Finished", span: Span) -> None:
     mode = load_config(store).redaction_mode
     project = project_of(store.primary, place.project, place.session)
     folder = os.path.relpath(os.getcwd(), store.location.root)
