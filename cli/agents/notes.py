@@ -40,7 +40,7 @@ class _Stat(NamedTuple):
 
 
 def keep_notes(call: HookCall, folders: Sequence[str]) -> None:
-    """Bring the notes of some folders into the store. A file that cannot be taken is a line in the log, and the others are."""
+    """Bring the notes of some folders into the store. What is wrong with one of them is a line in the log."""
     root = call.store.location.root
     texts = {path: text for folder in folders for path, text in _changed(call, folder)}
     if not texts:
