@@ -96,6 +96,7 @@ def _run(call: HookCall, command: str) -> "CommandRun":
     from ctxrank.cli.actions.errors.run import CommandRun, RunPlace, Span  # noqa: PLC0415  only after a failure
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  as above
 
+    place = RunPlace(call.session.name, call.group, True, None, None)  # first: a session is older than what fails in it
     ended_at = now_us()
     duration_ms = call.event.fields.get("duration_ms")
     is_known = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and 0 <= duration_ms < 1e9
@@ -104,7 +105,6 @@ def _run(call: HookCall, command: str) -> "CommandRun":
     shown = IncomingTexts(mode).line(command)
     if len(shown) > _MAX_COMMAND_CHARS:
         shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
-    place = RunPlace(call.session.name, call.group, True, None, None)
     key, folder, project = _key(call, command), _folder(call), call.project
     return CommandRun(key, shown, folder, project, place, Span(started_at, ended_at), mode)
 
