@@ -62,7 +62,8 @@ _STATUS = Command(
         "ruleset": "integer",
         "older_ruleset": "integer",
         "older_user_rules": "integer",
-        "processes?": {"*": "string"},
+        "processes": {"*": "string"},
+        "hook_failures": ["string"],
         "notes": ["string"],
     },
 )

@@ -21,6 +21,7 @@ from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import blake2b
 
 # A term held by more patterns than this tells them apart too little to be read.
 MAX_POSTINGS = 256
@@ -149,9 +150,7 @@ def sign_again(change: Change, limit: int) -> int:
 
 def number_of(project: str, term: str) -> int:
     """A term of a project as the number that represents it."""
-    import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
-
-    digest = hashlib.blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 

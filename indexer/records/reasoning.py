@@ -207,7 +207,7 @@ def insert(change: Change, entry: Reasoning) -> int:
         (*entry[:10], int(entry.is_redacted)),
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    put_document(change, number, entry)
     return number
 
 
@@ -218,7 +218,8 @@ def _check(phase: str, confidence: str | None) -> None:
         raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
-def _put_document(change: Change, number: int, entry: Reasoning) -> None:
+def put_document(change: Change, number: int, entry: Reasoning) -> None:
+    """Make an entry findable, or find it as it is now."""
     documents.put(
         change,
         documents.Document(

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -45,9 +46,10 @@ def status(call: Call) -> Reply:
     """Read how the store and its index are."""
     with call.open() as store:
         found = read_status(store)
+    failures = last_failures()
     return Reply(
-        lambda: {name: value for name, value in found._asdict().items() if value or name != "processes"},
-        _status_lines(found),
+        lambda: {**found._asdict(), "hook_failures": failures},
+        (*_status_lines(found), *(f"hook      {shown(failure)}" for failure in failures)),
         outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
         engine="heuristic" if found.index_trouble else "fts5",
         text_notes=found.notes,

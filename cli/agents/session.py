@@ -1,0 +1,107 @@
+"""A runner's session in the store: made on first use, and the group that the checked-out branch is."""
+
+import os
+
+from ctxrank.cli.agents.event import Event
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.injections import Injection, note_injection
+from ctxrank.indexer.records.sessions import (
+    DEFAULT_PROJECT,
+    NewSession,
+    Session,
+    create_session,
+    find_session,
+    has_session,
+    require_group,
+)
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.hook_settings import HookSettings
+from ctxrank.indexer.store.store import Change, Store
+
+_SESSIONS_ASKED = 50
+_MAX_HEAD_BYTES = 4096
+_BRANCH = "ref: refs/heads/"
+# What is worked on there is the whole project, not one task of it.
+_MAIN_BRANCHES = ("main", "master", "trunk", "develop")
+
+
+class HookCall(NamedTuple):
+    """What all answers to one event share. `group` is None on a main branch, and outside a git tree."""
+
+    store: Store
+    event: Event
+    config: Config
+    settings: HookSettings
+    group: str | None
+
+    @property
+    def session(self) -> Session:
+        """The session, made if it is new. Raises UsageError for a name that is none, LockedError."""
+        name, project = self.event.session, self.project
+        if not has_session(self.store.primary, name):
+            with self.store.write() as change:
+                if not has_session(change.connection, name):  # hooks of one event run at the same time
+                    create_session(change, NewSession(name, project))
+        return find_session(self.store.primary, name)
+
+    @property
+    def project(self) -> str:
+        """The session's project; of a session that is not made yet the one that the store's last sessions are of."""
+        primary = self.store.primary
+        own = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (self.event.session,), str)
+        if own is not None:
+            return own
+        query = """
+            SELECT DISTINCT project
+              FROM (SELECT project FROM sessions ORDER BY id DESC LIMIT ?)
+             WHERE project <> ? LIMIT 2
+        """
+        projects = read_column(primary, query, (_SESSIONS_ASKED, DEFAULT_PROJECT), str)
+        return projects[0] if len(projects) == 1 else DEFAULT_PROJECT
+
+    def role_of(self, agent_type: str) -> str:
+        """The role of a runner's agent; a type that no configuration names is a role's own name, or a developer."""
+        from ctxrank.indexer.agents import AGENTS, fold_agent  # noqa: PLC0415  most events name no agent
+
+        role = fold_agent(self.settings.roles.get(agent_type, agent_type))
+        return role if role in AGENTS or agent_type in self.settings.roles else "developer"
+
+    def group_id(self, change: Change, session_id: int) -> int | None:
+        """The group's row, made if it is new; None where the branch's name cannot be a group's."""
+        if self.group is None:
+            return None
+        try:
+            return require_group(change, session_id, self.group)
+        except UsageError:
+            return None
+
+    def note(self, injection: Injection, text: str) -> None:
+        """Remember what goes before the model. Raises LockedError: what cannot be noted is not said."""
+        session = self.session
+        with self.store.write() as change:
+            note_injection(change, session.id, self.group_id(change, session.id), injection, text)
+
+
+def branch_of(root: str) -> str | None:
+    """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
+    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
+
+    top = os.path.realpath(root)
+    while not os.path.lexists(os.path.join(top, ".git")):
+        parent = os.path.dirname(top)
+        if parent == top:
+            return None
+        top = parent
+    try:
+        folder = os.path.join(top, ".git")
+        if not os.path.isdir(folder):  # a linked worktree says where its own HEAD is
+            line = read_beneath(top, ".git", _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0]
+            folder = os.path.normpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
+        head = read_beneath(folder, "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").strip()
+    except (OSError, ValueError):
+        return None
+    branch = head.removeprefix(_BRANCH)
+    is_branch = head.startswith(_BRANCH) and branch not in _MAIN_BRANCHES and branch.isprintable()
+    return branch if is_branch else None
