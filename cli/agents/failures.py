@@ -27,7 +27,7 @@ FIX_TOKENS = 600
 _SOLUTION_CHARS = 1200
 _MAX_FIXES = 2
 _MAX_COMMAND_CHARS = 200
-_MAX_OUTPUT_CHARS = 512 * 1024
+MAX_OUTPUT_CHARS = 512 * 1024
 _OUTPUTS = ("stdout", "output", "stderr", "error", "message")
 _EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
 _OWN = ("ctxrank ", "ctxrank\n")
@@ -44,7 +44,7 @@ def on_tool_end(call: HookCall) -> str:
         if command and call.settings.learn:
             _learn_from_success(call, command)
         return ""
-    output = public_part(_output(call))[:_MAX_OUTPUT_CHARS]
+    output = public_part(_output(call))[:MAX_OUTPUT_CHARS]
     if command and call.settings.learn:
         answer = _learn_from_failure(call, command, output)
     else:
@@ -75,12 +75,17 @@ def _output(call: HookCall) -> str:
     """What a failed tool printed."""
     text = call.event.text("error")
     if text:
-        first, _, rest = text.partition("\n")
-        return rest if first.lower().startswith(_EXIT_CODE) else text
+        return without_exit_code(text)
     response = call.event.fields.get("tool_response")
     fields = object_of(response)
     texts = [text_of(response), *texts_of(response), *(text_of(fields.get(name)) for name in _OUTPUTS)]
     return "\n".join([*filter(None, texts), *texts_of(fields.get("content"))])
+
+
+def without_exit_code(text: str) -> str:
+    """What a command printed, without the line that Claude Code puts before it."""
+    first, _, rest = text.partition("\n")
+    return rest if first.lower().startswith(_EXIT_CODE) else text
 
 
 def _key(call: HookCall, command: str) -> str:

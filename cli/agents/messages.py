@@ -10,8 +10,10 @@ An entry is unconfirmed: a search finds it, and no prompt is given it before ano
 
 from ctxrank.cli.agents.injected_text import public_part, without_echo
 from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.sessions import Session
 from ctxrank.indexer.records.unconfirmed import (
     confirm_entry,
     count_unconfirmed,
@@ -19,6 +21,8 @@ from ctxrank.indexer.records.unconfirmed import (
     unconfirmed_name,
 )
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import shorten
 
 _LEAST_WORDS = 8  # "Done." is no reasoning
@@ -38,30 +42,64 @@ _PHASES = {
 }  # fmt: skip
 
 
+class Speaker(NamedTuple):
+    """Whose message it is: the session, the group, the role, and the runner's name for the agent."""
+
+    session: Session
+    group: str | None
+    role: str
+    agent_name: str
+
+
 def keep_message(call: HookCall) -> None:
     """Keep the last message of an agent as reasoning, an entry for each of its phases."""
-    message = public_part(call.event.text("last_assistant_message")[:_MAX_MESSAGE_CHARS])
-    message = without_echo(message, injected_lines(call.store.primary))
-    if len(message.split()) < _LEAST_WORDS:
-        return
     agent_type = call.event.text("agent_type") if call.event.name == "SubagentStop" else ""
-    role = call.role_of(agent_type or "main")
-    texts = IncomingTexts(call.config.redaction_mode)
-    room = _MAX_ENTRIES - count_unconfirmed(call.store.primary, call.session.id)
-    for phase, text in list(phases_of(message))[: max(room, 0)]:
+    speaker = Speaker(call.session, call.group, call.role_of(agent_type or "main"), agent_type)
+    injected = injected_lines(call.store.primary)
+    keep_text(call.store, speaker, call.event.text("last_assistant_message"), injected, call.config.redaction_mode)
+
+
+def keep_text(
+    store: Store,
+    speaker: Speaker,
+    message: str,
+    injected: frozenset[str],
+    mode: RedactionMode,
+    *,
+    phases: tuple[str, ...] = (),
+    created_at: int | None = None,
+    references: str = "[]",
+) -> int:
+    """Keep what is new in a message, unconfirmed; of these phases alone, if any are named. Returns how many entries.
+
+    `injected` are the digests of lines that we said ourselves, `references` a JSON list, `created_at` None is now.
+    """
+    message = without_echo(public_part(message[:_MAX_MESSAGE_CHARS]), injected)
+    if len(message.split()) < _LEAST_WORDS:
+        return 0
+    texts = IncomingTexts(mode)
+    room = _MAX_ENTRIES - count_unconfirmed(store.primary, speaker.session.id)
+    kept = 0
+    wanted = [(phase, text) for phase, text in phases_of(message) if not phases or phase in phases]
+    for phase, text in wanted[: max(room, 0)]:
         content = shorten(texts.text(text).strip(), _MAX_ENTRY_CHARS)
-        known = same_entries(call.store.primary, content)
+        known = same_entries(store.primary, content)
         if known:
-            _confirm(call, known)
+            _confirm(store, speaker.session, known)
             continue
-        new = NewReasoning(call.event.session, call.group, role, phase, content, unconfirmed_name(agent_type))
-        save_reasoning(call.store, new, create_session=True, mode=call.config.redaction_mode, check_agent=False)
+        new = NewReasoning(
+            speaker.session.name, speaker.group, speaker.role, phase, content, unconfirmed_name(speaker.agent_name),
+            references=references, created_at=created_at,
+        )  # fmt: skip
+        save_reasoning(store, new, create_session=True, mode=mode, check_agent=False)
+        kept += 1
+    return kept
 
 
-def _confirm(call: HookCall, known: dict[int, int]) -> None:
+def _confirm(store: Store, session: Session, known: dict[int, int]) -> None:
     """Confirm what another session said in the same words; a session that repeats itself confirms nothing."""
-    if set(known.values()) != {call.session.id}:
-        with call.store.write() as change:
+    if set(known.values()) != {session.id}:
+        with store.write() as change:
             for number in known:
                 confirm_entry(change, number)
 

@@ -2,7 +2,8 @@
 
     GET  /health            who serves, and since when; needs no token
     POST /mcp               MCP over streamable HTTP: the tools of `tools.py`
-    POST /api/search        {"query": ["locked"], "limit": 3}: any of COMMANDS, answered as its --json answers
+    POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
+    POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
 
 It listens on the loopback interface, where each request carries the token, or on a Unix socket that only its user can
 open. What a browser sends from elsewhere is refused by Host and Origin. Every request opens the store for itself, in
@@ -25,6 +26,7 @@ from collections.abc import Generator
 from types import FrameType
 
 from ctxrank.cli.agents.ask import Asked, ask
+from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.agents.mcp import new_session
 from ctxrank.cli.agents.mcp import server as mcp_server
 from ctxrank.cli.call import Call, Reply
@@ -126,6 +128,12 @@ def app(call: Call, token: str) -> "ASGIApp":
         limiter = turn if name in WRITING else readers
         return await anyio.to_thread.run_sync(_answer, call, name, body, limiter=limiter)
 
+    async def hook(request: Request) -> Response:
+        body = await request.body()
+        runner = request.query_params.get("runner")
+        text = await anyio.to_thread.run_sync(answer_of, body, runner, call, limiter=readers)
+        return Response(text or "{}", media_type="application/json")
+
     hosts = [*_NAMES, *(f"{name}:*" for name in _NAMES)]
     application = made.streamable_http_app(
         stateless_http=True, json_response=True, max_request_body_size=MAX_BODY_BYTES,
@@ -135,6 +143,7 @@ def app(call: Call, token: str) -> "ASGIApp":
     )  # fmt: skip
     application.router.routes += [
         Route("/health", health, methods=["GET"]),
+        Route("/hook", hook, methods=["POST"]),
         Route("/api/{command:path}", api, methods=["POST"]),
     ]
     return _Guard(application, token)

@@ -49,24 +49,12 @@ class HookCall(NamedTuple):
     @property
     def project(self) -> str:
         """The session's project; of a session that is not made yet the one that the store's last sessions are of."""
-        primary = self.store.primary
-        own = read_value(primary, "SELECT project FROM sessions WHERE name = ?", (self.event.session,), str)
-        if own is not None:
-            return own
-        query = """
-            SELECT DISTINCT project
-              FROM (SELECT project FROM sessions ORDER BY id DESC LIMIT ?)
-             WHERE project <> ? LIMIT 2
-        """
-        projects = read_column(primary, query, (_SESSIONS_ASKED, DEFAULT_PROJECT), str)
-        return projects[0] if len(projects) == 1 else DEFAULT_PROJECT
+        query = "SELECT project FROM sessions WHERE name = ?"
+        return read_value(self.store.primary, query, (self.event.session,), str) or project_of_store(self.store)
 
     def role_of(self, agent_type: str) -> str:
-        """The role of a runner's agent; a type that no configuration names is a role's own name, or a developer."""
-        from ctxrank.indexer.agents import AGENTS, fold_agent  # noqa: PLC0415  most events name no agent
-
-        role = fold_agent(self.settings.roles.get(agent_type, agent_type))
-        return role if role in AGENTS or agent_type in self.settings.roles else "developer"
+        """The role of a runner's agent."""
+        return role_of(self.settings, agent_type)
 
     def group_id(self, change: Change, session_id: int) -> int | None:
         """The group's row, made if it is new; None where the branch's name cannot be a group's."""
@@ -82,6 +70,30 @@ class HookCall(NamedTuple):
         session = self.session
         with self.store.write() as change:
             note_injection(change, session.id, self.group_id(change, session.id), injection, text)
+
+
+def project_of_store(store: Store) -> str:
+    """The project that all of the store's last sessions are of which name one; else the default."""
+    query = """
+        SELECT DISTINCT project
+          FROM (SELECT project FROM sessions ORDER BY id DESC LIMIT ?)
+         WHERE project <> ? LIMIT 2
+    """
+    projects = read_column(store.primary, query, (_SESSIONS_ASKED, DEFAULT_PROJECT), str)
+    return projects[0] if len(projects) == 1 else DEFAULT_PROJECT
+
+
+def role_of(settings: HookSettings, agent_type: str) -> str:
+    """The role of a runner's agent; a type that no configuration names is a role's own name, or a developer."""
+    from ctxrank.indexer.agents import AGENTS, fold_agent  # noqa: PLC0415  most events name no agent
+
+    role = fold_agent(settings.roles.get(agent_type, agent_type))
+    return role if role in AGENTS or agent_type in settings.roles else "developer"
+
+
+def is_main_branch(branch: str) -> bool:
+    """Whether what is worked on there is the whole project, not one task of it."""
+    return branch in _MAIN_BRANCHES
 
 
 def branch_of(root: str) -> str | None:
@@ -103,5 +115,5 @@ def branch_of(root: str) -> str | None:
     except (OSError, ValueError):
         return None
     branch = head.removeprefix(_BRANCH)
-    is_branch = head.startswith(_BRANCH) and branch not in _MAIN_BRANCHES and branch.isprintable()
+    is_branch = head.startswith(_BRANCH) and not is_main_branch(branch) and branch.isprintable()
     return branch if is_branch else None
