@@ -1,8 +1,8 @@
 """`ctxrank import transcripts`: what happened in a runner's sessions becomes memory, without anybody having saved it.
 
 Kept are failures with what was done until they were over, decisions, and what agents said last. All of it is redacted
-and unconfirmed: a search finds it, and no prompt is given it. A fix is what the same failure ended after in at least two
-sessions; until then it is what "ran next, unconfirmed". Each file is read on from where the last import ended.
+and unconfirmed: a search finds it, and no prompt is given it. A fix is what the same failure ended after in at least
+two sessions; until then it is what "ran next, unconfirmed". Each file is read on from where the last import ended.
 """
 
 import gc
@@ -128,10 +128,9 @@ COUNTS = (
 
 def _lines(place: str, counts: dict[str, int], *, is_dry_run: bool) -> Iterator[str]:
     verb = "Would bring in" if is_dry_run else "Brought in"
-    yield (
-        f"{verb} {counts.get('failures', 0)} failures ({counts.get('repaired', 0)} with what ran until they were over) and "
-        f"{counts.get('entries', 0)} messages from {counts.get('files', 0)} files in {shown(place)}"
-    )
+    failures, repaired, entries, files = (counts.get(name, 0) for name in ("failures", "repaired", "entries", "files"))
+    yield f"{verb} from {files} files in {shown(place)}"
+    yield f"   {failures} failures, {repaired} of them with what ran until they were over, and {entries} messages"
     if counts.get("fixes"):
         yield f"   {counts['fixes']} fixes are confirmed: the same failure ended after them in two sessions or more."
     left = [

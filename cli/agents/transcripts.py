@@ -159,7 +159,8 @@ class TranscriptReader:
         if kind not in ("user", "assistant") or fields.get("isMeta") is True or at_us is None:
             return
         agent = text_of(fields.get("agentId")) or ("sidechain" if fields.get("isSidechain") is True else "")
-        where = Where(*(text_of(fields.get(name)) for name in ("sessionId", "cwd", "gitBranch")), agent)
+        session, cwd, branch = (text_of(fields.get(name)) for name in ("sessionId", "cwd", "gitBranch"))
+        where = Where(session, cwd, branch, agent)
         content = message.get("content")
         if isinstance(content, str):
             yield Said(where, at_us, content, is_prompt=kind == "user")
