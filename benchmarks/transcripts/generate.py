@@ -2,8 +2,8 @@
 
     python benchmarks/transcripts/generate.py FOLDER --sessions 50 --seed 1
 
-FOLDER/*.jsonl are the sessions, FOLDER/truth.json what fixes which failure: [{"output": "…", "fix": "…", "sightings": 4}].
-Failures recur in several sessions with other numbers, times and folders; between a failure and the run that succeeds
+FOLDER/*.jsonl are the sessions, FOLDER/truth.json what fixes which failure:
+[{"output": "…", "fix": "…", "sightings": 4}]. Failures recur in several sessions with other numbers, times and folders; between a failure and the run that succeeds
 stand the fix, commands that look, commands and edits that change something else, and tries that do not help. Agents
 that were spawned write their lines between those of the main one.
 """
@@ -71,7 +71,10 @@ def _missing_module(number: int, chance: random.Random) -> Cause:
 
 def _missing_node_module(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance).replace("_", "-")
-    output = f"node:internal/modules/cjs/loader:{{n}}\n  throw err;\n\nError: Cannot find module '{name}'\nRequire stack:\n- /work/{{t}}/index.js"
+    output = (
+        f"node:internal/modules/cjs/loader:{{n}}\n  throw err;\n\nError: Cannot find module '{name}'\n"
+        "Require stack:\n- /work/{t}/index.js"
+    )
     return Cause(f"node {name}.js", output, f"npm install {name}", None)
 
 
@@ -82,17 +85,16 @@ def _failed_assertion(number: int, chance: random.Random) -> Cause:
         f"E       assert {number + 3} == {number + 4}\n\ntests/test_{name}.py:{{n}}: AssertionError\n"
         f"FAILED tests/test_{name}.py::test_{name} - assert {number + 3} == {number + 4}\n1 failed in 0.{{t}}s"
     )
-    return Cause(
-        f"pytest tests/test_{name}.py",
-        output,
-        "",
-        (f"src/{name}.py", f"return n + {number}", f"return n + {number + 1}"),
-    )
+    edit = (f"src/{name}.py", f"return n + {number}", f"return n + {number + 1}")
+    return Cause(f"pytest tests/test_{name}.py", output, "", edit)
 
 
 def _missing_header(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance)
-    output = f"main.c:{{n}}:10: fatal error: {name}.h: No such file or directory\n    4 | #include <{name}.h>\ncompilation terminated."
+    output = (
+        f"main.c:{{n}}:10: fatal error: {name}.h: No such file or directory\n    4 | #include <{name}.h>\n"
+        "compilation terminated."
+    )
     return Cause(f"gcc -o {name} main_{number}.c", output, f"apt-get install -y lib{name.replace('_', '-')}-dev", None)
 
 
@@ -107,10 +109,9 @@ def _missing_table(number: int, chance: random.Random) -> Cause:
 
 def _wrong_type(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance)
-    output = f"src/{name}.ts({{n}},7): error TS2322: Type 'string' is not assignable to type '{name.title().replace('_', '')}'."
-    return Cause(
-        f"npx tsc -p {name}", output, "", (f"src/{name}.ts", "let value: string", f"let value: {name.title()}")
-    )
+    kind = name.title().replace("_", "")
+    output = f"src/{name}.ts({{n}},7): error TS2322: Type 'string' is not assignable to type '{kind}'."
+    return Cause(f"npx tsc -p {name}", output, "", (f"src/{name}.ts", "let value: string", f"let value: {kind}"))
 
 
 class Session:
@@ -118,7 +119,7 @@ class Session:
 
     def __init__(self, folder: str, chance: random.Random, begins: datetime) -> None:
         self.id = str(uuid.UUID(int=chance.getrandbits(128)))
-        self._folder = folder
+        self.folder = folder
         self._chance = chance
         self._now = begins
         self.lines: list[str] = []
@@ -142,8 +143,8 @@ class Session:
     def _line(self, kind: str, content: object, agent: str) -> None:
         self._now += timedelta(seconds=self._chance.uniform(1, 20))
         line: dict[str, object] = {
-            "type": kind, "timestamp": self._now.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            "uuid": str(uuid.UUID(int=self._chance.getrandbits(128))), "sessionId": self.id, "cwd": self._folder,
+            "type": kind, "timestamp": f"{self._now.astimezone(UTC):%Y-%m-%dT%H:%M:%S}.000Z",
+            "uuid": str(uuid.UUID(int=self._chance.getrandbits(128))), "sessionId": self.id, "cwd": self.folder,
             "gitBranch": "main", "message": {"role": kind, "content": content},
         }  # fmt: skip
         if agent:
@@ -167,10 +168,11 @@ def write(folder: Path, root: str, sessions: int, seed: int, failures: int = 200
             f"The {chance.choice(_WORDS)} works now and all of its tests pass. Nothing else had to be changed today."
         )
         (folder / f"{session.id}.jsonl").write_text("\n".join(session.lines) + "\n", encoding="utf-8")
-    sightings = {cause: planned.count(cause) for cause in known}
     return [
-        {"output": _printed(cause, chance), "fix": cause.fix_command or cause.fix_edit[2] if cause.fix_edit else cause.fix_command,
-         "sightings": sightings[cause]}
+        {
+            "output": _printed(cause, chance), "fix": cause.fix_edit[2] if cause.fix_edit else cause.fix_command,
+            "sightings": planned.count(cause),
+        }
         for cause in known
     ]  # fmt: skip
 
@@ -189,7 +191,7 @@ def _fail_and_repair(session: Session, cause: Cause, chance: random.Random) -> N
         session.call("Bash", {"command": cause.command}, _printed(cause, chance), failed=True, agent=agent)
     if cause.fix_edit:
         path, old, new = cause.fix_edit
-        given = {"file_path": f"{session._folder}/{path}", "old_string": old, "new_string": new}
+        given = {"file_path": f"{session.folder}/{path}", "old_string": old, "new_string": new}
         session.call("Edit", given, "The file was updated.", agent=agent)
     else:
         session.call("Bash", {"command": cause.fix_command}, "done", agent=agent)
@@ -217,7 +219,7 @@ def _chore(session: Session, agent: str, chance: random.Random) -> None:
         session.call("Bash", {"command": chance.choice(_CHORES)}, "done", agent=agent)
         return
     name = f"src/{chance.choice(_WORDS)}.py"
-    given = {"file_path": f"{session._folder}/{name}", "old_string": "x", "new_string": f"y{chance.getrandbits(20)}"}
+    given = {"file_path": f"{session.folder}/{name}", "old_string": "x", "new_string": f"y{chance.getrandbits(20)}"}
     session.call("Edit", given, "The file was updated.", agent=agent)
 
 

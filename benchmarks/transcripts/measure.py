@@ -12,6 +12,7 @@ import json
 import re
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.agents.transcript_import import RAN_NEXT
@@ -36,10 +37,12 @@ def _measured(generator: str, seed: int, *, says: bool) -> dict[str, object]:
         with create_store(real) as store:
             primary = store.location.primary
         call = Call(db=primary)
-        counts = ask(call, "import transcripts", {"folder": folder}).payload
+        counts: Any = ask(call, "import transcripts", {"folder": folder}).payload
         offered = right = known = 0
         for one in truth:
-            found = ask(call, "error match", {"file": "-", "limit": 1}, str(one["output"]).encode()).payload["matches"]
+            found: Any = ask(call, "error match", {"file": "-", "limit": 1}, str(one["output"]).encode()).payload[
+                "matches"
+            ]
             solution = found[0]["solution"] if found else ""
             is_offered = bool(solution) and not solution.startswith(RAN_NEXT)
             is_right = is_offered and _words(str(one["fix"])) in _words(solution)
@@ -48,7 +51,7 @@ def _measured(generator: str, seed: int, *, says: bool) -> dict[str, object]:
             right += is_right
             if says and not is_right:
                 print(one["fix"], "|", solution, "|", str(one["output"])[-80:])
-        again = ask(call, "import transcripts", {"folder": folder}).payload
+        again: Any = ask(call, "import transcripts", {"folder": folder}).payload
         return {
             "failures": counts["failures"], "offered": offered, "right": right, "known": known,
             "precision": round(right / max(offered, 1), 3), "recall": round(right / max(known, 1), 3),
