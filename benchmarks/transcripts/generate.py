@@ -3,16 +3,16 @@
     python benchmarks/transcripts/generate.py FOLDER --sessions 50 --seed 1
 
 FOLDER/*.jsonl are the sessions, FOLDER/truth.json what fixes which failure:
-[{"output": "…", "fix": "…", "sightings": 4}]. Failures recur in several sessions with other numbers, times and folders; between a failure and the run that succeeds
-stand the fix, commands that look, commands and edits that change something else, and tries that do not help. Agents
-that were spawned write their lines between those of the main one.
+[{"output": "…", "fix": "…", "sightings": 4}]. Failures recur in several sessions with other numbers, times and folders.
+Between a failure and the run that succeeds stand the fix, commands that look, commands and edits that change something
+else, and tries that do not help. Agents that were spawned write their lines between those of the main one.
 """
 
 import argparse
 import json
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -114,6 +114,9 @@ def _wrong_type(number: int, chance: random.Random) -> Cause:
     return Cause(f"npx tsc -p {name}", output, "", (f"src/{name}.ts", "let value: string", f"let value: {kind}"))
 
 
+Step = Callable[["Session", str], None]
+
+
 class Session:
     """One session's lines, by one agent after another."""
 
@@ -132,7 +135,9 @@ class Session:
         """A person's prompt."""
         self._line("user", text, "")
 
-    def call(self, tool: str, given: dict[str, object], output: str, *, failed: bool = False, agent: str = "") -> None:
+    def call(
+        self, tool: str, given: Mapping[str, object], output: str, *, failed: bool = False, agent: str = ""
+    ) -> None:
         """A tool call and its result."""
         id_ = f"toolu_{self._chance.getrandbits(64):016x}"
         self._line("assistant", [{"type": "tool_use", "id": id_, "name": tool, "input": given}], agent)
@@ -201,7 +206,7 @@ def _fail_and_repair(session: Session, cause: Cause, chance: random.Random) -> N
         session.call("Bash", {"command": cause.command}, "ok", agent=agent)
 
 
-def _around(chance: random.Random) -> Iterator[object]:
+def _around(chance: random.Random) -> Iterator[Step]:
     for _ in range(chance.randint(0, 3)):
         what = chance.random()
         if what < 0.4:
