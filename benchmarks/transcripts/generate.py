@@ -14,6 +14,7 @@ import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -210,13 +211,19 @@ def _around(chance: random.Random) -> Iterator[Step]:
     for _ in range(chance.randint(0, 3)):
         what = chance.random()
         if what < 0.4:
-            command = chance.choice(_LOOKS)
-            yield lambda session, agent, command=command: session.call("Bash", {"command": command}, "…", agent=agent)
+            yield partial(_look, command=chance.choice(_LOOKS))
         elif what < 0.7:
-            yield lambda session, agent: _chore(session, agent, chance)
+            yield partial(_chore, chance=chance)
         else:
-            other = f"agent-{chance.getrandbits(16):04x}"
-            yield lambda session, agent, other=other: _chore(session, other, chance)
+            yield partial(_chore_of_another, chance=chance)
+
+
+def _look(session: Session, agent: str, command: str) -> None:
+    session.call("Bash", {"command": command}, "…", agent=agent)
+
+
+def _chore_of_another(session: Session, _: str, chance: random.Random) -> None:
+    _chore(session, f"agent-{chance.getrandbits(16):04x}", chance)
 
 
 def _chore(session: Session, agent: str, chance: random.Random) -> None:

@@ -75,7 +75,7 @@ class _Failure(NamedTuple):
     secrets: frozenset[str]
 
 
-class _Known(NamedTuple):
+class Known(NamedTuple):
     """A repair of the store: whose failure it ended, in which session, after which actions (key, text)."""
 
     instance: str
@@ -337,7 +337,7 @@ class _Importer:
             if chosen:
                 self._learn(failure, ", then ".join(text for _, text in chosen), [key for key, _ in chosen], repairs)
 
-    def _learn(self, failure: _Failure, solution: str, keys: list[str], repairs: list[_Known]) -> None:
+    def _learn(self, failure: _Failure, solution: str, keys: list[str], repairs: list[Known]) -> None:
         query = "SELECT solution FROM error_patterns WHERE id = ?"
         id_ = self._save(failure, f"{RAN_NEXT}{solution}")
         known = read_value(self._store.primary, query, (id_,), str) or ""
@@ -356,7 +356,7 @@ class _Importer:
             confirm(self._store, id_, has_helped=True)
         self.counts["fixes"] += 1
 
-    def _repairs(self) -> Iterator[_Known]:
+    def _repairs(self) -> Iterator[Known]:
         query = """
             SELECT e.session_id, e.payload
               FROM events AS e
@@ -369,10 +369,10 @@ class _Importer:
             actions = value.get("actions") if is_dict(value) else None
             pairs = [pair for pair in (actions if is_list(actions) else ()) if is_list(pair) and len(pair) == 2]
             if is_dict(value):
-                yield _Known(str(value.get("instance")), int(session_id), tuple((str(k), str(t)) for k, t in pairs))
+                yield Known(str(value.get("instance")), int(session_id), tuple((str(k), str(t)) for k, t in pairs))
 
 
-def fix_of(instance: str, repairs: Iterable[_Known]) -> list[tuple[str, str]]:
+def fix_of(instance: str, repairs: Iterable[Known]) -> list[tuple[str, str]]:
     """The actions (key, text) that ended a failure in several sessions and few other failures; empty for none.
 
     An action counts where it is in half of the failure's repairs, and three times as often as in those of others: what
