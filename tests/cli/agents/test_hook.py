@@ -267,7 +267,8 @@ def test_what_was_injected_is_never_kept_again(shop: Path) -> None:
 def test_private_text_is_neither_kept_nor_looked_for(empty: Path) -> None:
     runner = Runner(empty)
     runner.stops(
-        "We keep the queue. <private>The customer is Acme and the contract ends in May.</private> Nothing else was decided today."
+        "We keep the queue. <private>The customer is Acme and the contract ends in May.</private> "
+        "Nothing else was decided today."
     )
     runner.fails("make <private>acme</private>", "error: cannot reach the host of <PRIVATE>Acme</PRIVATE> today")
     (empty / "notes").mkdir()
