@@ -122,7 +122,7 @@ def _read_stdin() -> bytes | None:
     """What comes in, to its end; None where that is more than an event may have."""
     chunks: list[bytes] = []
     size = 0
-    while chunk := os.read(0, _CHUNK_BYTES):
+    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
         size += len(chunk)
         if size <= MAX_EVENT_BYTES:
             chunks.append(chunk)

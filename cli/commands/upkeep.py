@@ -62,7 +62,7 @@ _STATUS = Command(
         "ruleset": "integer",
         "older_ruleset": "integer",
         "older_user_rules": "integer",
-        "hook_failures": ["string"],
+        "hook_failures?": ["string"],
         "notes": ["string"],
     },
 )

@@ -25,7 +25,8 @@ _JSON = st.recursive(
 )
 _FIELDS = (
     "prompt", "tool_name", "tool_input", "tool_response", "tool_use_id", "error", "is_interrupt", "duration_ms",
-    "source", "agent_id", "agent_type", "last_assistant_message", "stop_hook_active", "transcript_path", "turn_id", "model",
+    "source", "agent_id", "agent_type", "last_assistant_message", "stop_hook_active", "transcript_path", "turn_id",
+    "model",
 )  # fmt: skip
 
 
