@@ -1361,16 +1361,15 @@ AGENTS = Family(
             ),
         ),
         Case("hook", stdin=_event("SubagentStart", agent_type="Explore")),
-        Case(
-            "hook",
-            stdin=_event(
-                "PostToolUseFailure", tool_name="Bash", tool_input={"command": "make test"}, error=f"Exit code 1\n{LOCKED}"
-            ),
-        ),
-        Case("hook", stdin=_event("Stop", last_assistant_message="The workers begin with BEGIN IMMEDIATE now, all of them.")),
+        Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"}, error=LOCKED)),
+        Case("hook", stdin=_event("Stop", last_assistant_message="All of the workers begin with BEGIN IMMEDIATE.")),
         *both("receipt list --hook", "receipt list --hook --session runner-1 -n 1", "receipt list --hook --agent x"),
         *both("search all of them --session runner-1"),
-        *[Case(f"{line}{more}", env=_HOME) for line in ("install claude-code --mcp --dry-run", "--json install codex --dry-run") for more in ("", " --user", " --project")],
+        *[
+            Case(f"{line}{more}", env=_HOME)
+            for line in ("install claude-code --mcp --dry-run", "--json install codex --dry-run")
+            for more in ("", " --user", " --project")
+        ],
         Case("install claude-code --user --project"),
         *both("install claude-code --mcp", "install agents-md"),
         *both("uninstall claude-code --dry-run", "uninstall claude-code", "uninstall agents-md --project"),

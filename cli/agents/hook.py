@@ -43,7 +43,8 @@ def main() -> None:
 
 def hook(call: Call, runner: str | None) -> Reply:
     """The same where global options come before the command's name."""
-    return Reply(text=answer_of(_read_stdin(), runner, call))
+    answer = answer_of(_read_stdin(), runner, call)
+    return Reply(text=f"{answer}\n" if answer else "")
 
 
 def answer_of(data: bytes | None, runner: str | None, call: Call) -> str:
