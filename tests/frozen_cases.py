@@ -1361,7 +1361,7 @@ AGENTS = Family(
             ),
         ),
         Case("hook", stdin=_event("SubagentStart", agent_type="Explore")),
-        Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "make"}, error=LOCKED)),
+        Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "a"}, error=LOCKED)),
         Case("hook", stdin=_event("Stop", last_assistant_message="All of the workers begin with BEGIN IMMEDIATE.")),
         *both("receipt list --hook", "receipt list --hook --session runner-1 -n 1", "receipt list --hook --agent x"),
         *both("search all of them --session runner-1"),
