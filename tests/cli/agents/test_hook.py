@@ -87,6 +87,12 @@ def test_nothing_is_shown_twice_in_a_session(shop: Path) -> None:
     assert "database-is-locked.md" in Runner(shop, "another").prompt(_LOCKED)
 
 
+def test_what_a_spawned_agent_was_shown_the_main_one_has_not_seen(shop: Path) -> None:
+    runner = Runner(shop)
+    assert "database-is-locked.md" in runner.spawn("fix the locked database in the queue")["prompt"]
+    assert "database-is-locked.md" in runner.prompt(_LOCKED)
+
+
 @pytest.mark.parametrize(
     "text", ["thanks!", "ok go on", "/clear", "", "yes please do that", "<private>database is locked</private>"]
 )
@@ -252,8 +258,14 @@ def test_what_was_injected_is_never_kept_again(shop: Path) -> None:
     inside = block.removeprefix("<ctxrank>\n").removesuffix("</ctxrank>\n")
     for pasted in (block, spawned.partition("</ctxrank>")[0], inside, inside.replace("\n", "\n> ")):
         Runner(shop, "another").stops(f"This is what I was given:\n{pasted}")
+    Runner(shop, "another").fails("cat block.md", f"error: this is what I was given\n{inside}")
+    (shop / "notes").mkdir()
+    (shop / "notes" / "pasted.md").write_text(_NOTE + block)
+    Runner(shop, "another").stops("")
     with open_project_store(str(shop)) as store:
         kept = [entry.content for entry in list_reasoning(store.primary, "another")]
+        kept += [str(row[0]) for row in store.primary.execute("SELECT error_text FROM error_sightings")]
+        assert store.primary.execute("SELECT 1 FROM packages WHERE path = 'notes/pasted.md'").fetchone() is None
     assert not any("BEGIN IMMEDIATE" in content or "SQLITE_BUSY" in content for content in kept)
 
 
