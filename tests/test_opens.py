@@ -31,6 +31,8 @@ PERMITTED = {
     "indexer/files/git.py Git._fill": "makes files in a folder that was just made",
     "cli/actions/upkeep/exchange.py _write_file": "makes the file that an export is written to",
     "cli/actions/upkeep/crowd.py _save": "makes a file in a temporary folder of its own",
+    "cli/agents/install.py _write": "makes a file beside the runner's, whose place it takes",
+    "cli/agents/log.py _append": "adds a line to the hook's log in the user's own state folder",
     "cli/bazinga/commands/block.py _leave": "makes the file that --output-file names",
     "cli/bazinga/switch/steps.py _write": "makes a file beside the script whose place it takes",
     "cli/bazinga/switch/placed_switch.py command_of_ctxrank": "what install noted beside this very file",

@@ -1,6 +1,6 @@
 """How long a gigabyte of transcripts takes to import, and how much memory.
 
-    python benchmarks/transcripts/volume.py --megabytes 1024
+python benchmarks/transcripts/volume.py --megabytes 1024
 """
 
 import argparse
@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import generate
+import made_up
 
 from ctxrank.cli.agents.ask import ask
 from ctxrank.cli.call import Call
@@ -40,7 +40,7 @@ def main() -> None:
 def _write(folder: Path, root: str, size: int) -> int:
     """Sessions with long outputs, and one line of thirty megabytes."""
     chance = random.Random(1)
-    generate.write(folder, root, 50, 1)
+    made_up.write(folder, root, 50, 1)
     words = [f"word{number}" for number in range(5000)]
     written = 0
     paths = sorted(folder.glob("*.jsonl"))
@@ -52,10 +52,9 @@ def _write(folder: Path, root: str, size: int) -> int:
             for number in range(250):
                 text = " ".join(chance.choices(words, k=_OUTPUT_BYTES // 8))
                 id_ = f"toolu_{written}_{number}"
-                for kind, part in (
-                    ("assistant", {"type": "tool_use", "id": id_, "name": "Read", "input": {"file_path": f"{root}/a.py"}}),
-                    ("user", {"type": "tool_result", "tool_use_id": id_, "content": text}),
-                ):
+                use = {"type": "tool_use", "id": id_, "name": "Read", "input": {"file_path": f"{root}/a.py"}}
+                result = {"type": "tool_result", "tool_use_id": id_, "content": text}
+                for kind, part in (("assistant", use), ("user", result)):
                     file.write(json.dumps({**line, "type": kind, "message": {"role": kind, "content": [part]}}) + "\n")
         written = sum(one.stat().st_size for one in paths)
     return written

@@ -15,10 +15,10 @@ RUNNERS = ("claude-code", "codex")
 CLAUDE_CODE, CODEX = RUNNERS
 EVENTS = (
     "SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "PostToolUse", "PostToolUseFailure",
-    "SubagentStop", "Stop",
+    "SubagentStop", "Stop", "SessionEnd",
 )  # fmt: skip
 # Events that are there and say nothing that we answer or keep.
-PASSED_OVER = ("PreCompact", "PostCompact", "SessionEnd", "Notification", "PermissionRequest")
+PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 SPAWNING_TOOLS = ("Agent", "Task", "spawn_agent")
 

@@ -7,11 +7,11 @@ calls succeed, so the first question is one row of the store, and no more is loa
 import os
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
-from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of
+from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of, without_echo
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.records.injections import Injection
+from ctxrank.indexer.records.injections import Injection, injected_lines
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.digests import digest_of
@@ -44,7 +44,7 @@ def on_tool_end(call: HookCall) -> str:
         if command and call.settings.learn:
             _learn_from_success(call, command)
         return ""
-    output = public_part(_output(call))[:MAX_OUTPUT_CHARS]
+    output = without_echo(public_part(_output(call))[:MAX_OUTPUT_CHARS], injected_lines(call.store.primary))
     if command and call.settings.learn:
         answer = _learn_from_failure(call, command, output)
     else:

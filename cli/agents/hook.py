@@ -26,7 +26,7 @@ from ctxrank.indexer.store.hook_settings import hook_settings
 _CHUNK_BYTES = 256 * 1024
 # A person waits for what is said; what is kept may wait for other writers.
 _SAYS_WAIT_MS, _KEEPS_WAIT_MS = 250, 5_000
-_KEEPING = ("SubagentStop", "Stop", "PostToolUse", "PostToolUseFailure")
+_KEEPING = ("SubagentStop", "Stop", "SessionEnd", "PostToolUse", "PostToolUseFailure")
 _OPTIONS = {"--runner": "runner", "--db": "db", "--root": "root"}
 
 
@@ -43,7 +43,8 @@ def main() -> None:
 
 def hook(call: Call, runner: str | None) -> Reply:
     """The same where global options come before the command's name."""
-    return Reply(text=answer_of(_read_stdin(), runner, call))
+    answer = answer_of(_read_stdin(), runner, call)
+    return Reply(text=f"{answer}\n" if answer else "")
 
 
 def answer_of(data: bytes | None, runner: str | None, call: Call) -> str:
@@ -87,6 +88,11 @@ def _said(call: HookCall) -> str | Mapping[str, object] | None:
 
         on_stop(call)
         return None
+    if name == "SessionEnd":
+        from ctxrank.cli.agents.transcript_import import on_session_end  # noqa: PLC0415  as above
+
+        on_session_end(call)
+        return None
     tool = call.event.text("tool_name")
     if name == "SubagentStart" or tool in SPAWNING_TOOLS:
         return _said_of_spawn(call)
@@ -122,7 +128,7 @@ def _read_stdin() -> bytes | None:
     """What comes in, to its end; None where that is more than an event may have."""
     chunks: list[bytes] = []
     size = 0
-    while chunk := os.read(0, _CHUNK_BYTES):
+    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
         size += len(chunk)
         if size <= MAX_EVENT_BYTES:
             chunks.append(chunk)

@@ -127,7 +127,7 @@ def _reply(call: Call, runner: str, changes: list[_Change], place: Place, *, dry
         for change in changes:
             _apply(change, place)
     has_changed = any(change.kind != "none" for change in changes)
-    note = "nothing was written (--dry-run)." if dry_run else "start a new session of the runner."
+    note = "a dry run: no file is changed." if dry_run else "start a new session of the runner."
     return Reply(
         lambda: {
             "runner": runner, "dry_run": dry_run,

@@ -9,14 +9,14 @@
       consumers: [qa_expert]     optional; else those of the type
     ---
 
-Only files are read that have changed since they were indexed, and none that holds <private>.
+Only files are read that have changed since they were indexed, and none is taken in that holds <private> or a block.
 """
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
-from ctxrank.cli.agents.injected_text import PRIVATE
+from ctxrank.cli.agents.injected_text import OPENING, PRIVATE
 from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall
 from ctxrank.indexer.beneath import Root
@@ -71,7 +71,7 @@ def _changed(call: HookCall, folder: str) -> Iterator[tuple[str, str]]:
             if read_row(call.store.primary, query, (entry.path,), _Stat) == (entry.size_bytes, entry.mtime_ns):
                 continue
             read = read_text(root, entry.path)
-            if isinstance(read, FileText) and PRIVATE not in read.text.lower():
+            if isinstance(read, FileText) and not any(tag in read.text.lower() for tag in (PRIVATE, OPENING)):
                 found += 1
                 yield entry.path, read.text
 

@@ -34,7 +34,7 @@ _PROGRAMS, _PROGRAM_CHARS = 3, 20
 def on_prompt(call: HookCall) -> str:
     """The findings that a prompt is about and that this session was not shown; '' for none."""
     prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
-    if not prompt.strip() or prompt.lstrip().startswith("/"):  # a command of the runner's own
+    if _is_runners_own(prompt):
         return ""
     primary = call.store.primary
     session_id = session_id_of(primary, call.event.session)
@@ -54,6 +54,12 @@ def on_prompt(call: HookCall) -> str:
     if text:
         call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
     return text
+
+
+def _is_runners_own(prompt: str) -> bool:
+    """Whether a prompt is a command of the runner's own, `/clear`, and no path; or nothing."""
+    first = prompt.split(maxsplit=1)[:1]
+    return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
 
 
 def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:

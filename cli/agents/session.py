@@ -98,22 +98,32 @@ def is_main_branch(branch: str) -> bool:
 
 def branch_of(root: str) -> str | None:
     """The branch that is checked out in a folder's git tree, unless it is a main one; None for none."""
-    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
-
     top = os.path.realpath(root)
     while not os.path.lexists(os.path.join(top, ".git")):
         parent = os.path.dirname(top)
         if parent == top:
             return None
         top = parent
-    try:
-        folder = os.path.join(top, ".git")
-        if not os.path.isdir(folder):  # a linked worktree says where its own HEAD is
-            line = read_beneath(top, ".git", _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0]
-            folder = os.path.normpath(os.path.join(top, line.removeprefix("gitdir:").strip()))
-        head = read_beneath(folder, "HEAD", _MAX_HEAD_BYTES).decode("utf-8", "replace").strip()
-    except (OSError, ValueError):
-        return None
+    head = _head_of(top)
     branch = head.removeprefix(_BRANCH)
     is_branch = head.startswith(_BRANCH) and not is_main_branch(branch) and branch.isprintable()
     return branch if is_branch else None
+
+
+def _head_of(top: str) -> str:
+    """What HEAD of a checkout says, '' where that cannot be read; a `.git` file is followed where that leads back."""
+    folder = os.path.join(top, ".git")
+    if os.path.isdir(folder) and not os.path.islink(folder):
+        return _first_line(folder, "HEAD")
+    own = os.path.normpath(os.path.join(top, _first_line(top, ".git").removeprefix("gitdir:").strip()))
+    back = os.path.realpath(os.path.join(own, _first_line(own, "gitdir")))
+    return _first_line(own, "HEAD") if back == os.path.join(top, ".git") else ""
+
+
+def _first_line(folder: str, path: str) -> str:
+    from ctxrank.indexer.beneath import read_beneath  # noqa: PLC0415  loaded by every answer later on
+
+    try:
+        return read_beneath(folder, path, _MAX_HEAD_BYTES).decode("utf-8", "replace").partition("\n")[0].strip()
+    except (OSError, ValueError):
+        return ""

@@ -11,12 +11,13 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from ctxrank.cli.agents.event import CLAUDE_CODE
 from ctxrank.cli.agents.messages import Speaker, keep_text
-from ctxrank.cli.agents.session import is_main_branch, project_of_store, role_of
+from ctxrank.cli.agents.session import HookCall, is_main_branch, project_of_store, role_of
 from ctxrank.cli.agents.transcripts import Action, Message, Repair, Story, TranscriptReader, Unsolved, Where
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside
-from ctxrank.indexer.clock import now_us, parse_time
+from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.failures import Sighting
 from ctxrank.indexer.errors.failures import insert as insert_sighting
@@ -26,6 +27,7 @@ from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.privacy.retention import UNCONFIRMED_DAYS, prune_unconfirmed
 from ctxrank.indexer.records.events import record_event
 from ctxrank.indexer.records.injections import injected_lines
 from ctxrank.indexer.records.sessions import (
@@ -101,19 +103,34 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
             importer.bring(path, is_dry_run=dry_run)
         if not dry_run:
             importer.learn_fixes()
+            prune_unconfirmed(store)
     counts = dict(importer.counts)
     return Reply(
         lambda: {
             "folder": place,
             "runner": runner,
             "dry_run": dry_run,
-            **{name: counts.get(name, 0) for name in COUNTS},
+            **{name: counts.get(name, 0) for name in _COUNTS},
         },
         _lines(place, counts, is_dry_run=dry_run),
     )
 
 
-COUNTS = (
+def on_session_end(call: HookCall) -> None:
+    """Bring in what a session has added to its transcript, and drop what is too old to be kept unasked."""
+    path = call.event.text("transcript_path")
+    if not call.settings.learn:
+        return
+    if call.event.runner == CLAUDE_CODE and os.path.isfile(path):
+        gc.enable()
+        top, oldest = os.path.realpath(call.store.location.root), now_us() - UNCONFIRMED_DAYS * DAY_US
+        importer = _Importer(call.store, call.config.redaction_mode, call.settings, top, oldest)
+        importer.bring(path, is_dry_run=False)
+        importer.learn_fixes()
+    prune_unconfirmed(call.store)
+
+
+_COUNTS = (
     "files",
     "sessions",
     "failures",

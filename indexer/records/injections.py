@@ -48,8 +48,11 @@ def note_injection(change: Change, session_id: int, group_id: int | None, inject
 
 
 def shown_ids(primary: apsw.Connection, session_id: int) -> frozenset[str]:
-    """The documents that a session was shown."""
-    query = "SELECT payload FROM events WHERE session_id = ? AND subtype = ?"
+    """The documents that a session's main model was shown; what went before a spawned agent, it has not seen."""
+    query = """
+        SELECT payload FROM events
+         WHERE session_id = ? AND subtype = ? AND payload ->> 'event' NOT IN ('PreToolUse', 'SubagentStart')
+    """
     return frozenset(
         id_ for payload in read_column(primary, query, (session_id, INJECTION), str) for id_ in _texts(payload, "ids")
     )

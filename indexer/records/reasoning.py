@@ -42,6 +42,10 @@ class Reasoning(NamedTuple):
     is_redacted: bool = False
 
 
+# How the `agent_name` of an entry begins that was kept without anybody having asked for it.
+UNCONFIRMED = "unconfirmed"
+
+
 class NewReasoning(NamedTuple):
     """What an entry is saved from; `references` is a JSON list, a `created_at` of None now."""
 
@@ -225,6 +229,8 @@ def put_document(change: Change, number: int, entry: Reasoning) -> None:
         documents.Document(
             kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
+            # What nobody has confirmed ranks below what was saved on purpose.
+            priority="low" if entry.agent_name.startswith(UNCONFIRMED) else "",
             created_at=entry.created_at, ruleset=RULESET_VERSION, source=entry.content,
         ),
     )  # fmt: skip

@@ -6,11 +6,9 @@ entry is confirmed when its text is seen in a second session, or by saving it on
 
 import apsw
 
-from ctxrank.indexer.records.reasoning import Reasoning, put_document
+from ctxrank.indexer.records.reasoning import UNCONFIRMED, Reasoning, put_document
 from ctxrank.indexer.store.connection import read_map, read_row, read_value
 from ctxrank.indexer.store.store import Change, atomic
-
-UNCONFIRMED = "unconfirmed"
 
 
 def unconfirmed_name(agent: str) -> str:

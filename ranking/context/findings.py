@@ -8,9 +8,10 @@ A search always has a best hit. Here a finding counts only above a floor, which 
 Three shared words are enough at a low coverage, two at a high one, one never: a word in common is chance. Words that
 say what is wanted and not what it is about (REQUEST_WORDS) are neither shared nor counted.
 
-The floor was set on 50 prompts of fixtures/prompts (every other line); the other 50 were asked once, afterwards. Of 25
-and 25 prompts about nothing in the store SILENT_SEEN and SILENT_UNSEEN get no answer; of those about a finding
-RIGHT_SEEN and RIGHT_UNSEEN get it.
+The floor was set on 50 prompts of fixtures/prompts (every other line); the other 50 were asked once, afterwards
+(2026-11). About nothing in the store: 24 of 25 get no answer, and of those kept aside 25 of 25. About a finding: 25 of
+25 get it, and 25 of 25. In a store of 482 commit messages, which none of the first 50 is about, one of them gets an
+answer.
 """
 
 from collections.abc import Callable

@@ -25,7 +25,7 @@ CALLS = (
     "error match --message 'database is locked'", "skill suggest --agent developer", "session list", "group list",
     "eval nothing-here", "eval nothing-here --json", "bazinga help", "bazinga list-sessions 5",
     "bazinga no-such-command", "export", "prune --older-than 900d --dry-run", "purge", "why package:1 --json",
-    "receipt list",
+    "receipt list", "hook --help", "install claude-code --dry-run", "uninstall codex --json",
     "context TASK-042", "check", "trace src/app.py", "suggest-links",
     "trust .", "status", "status --json", "doctor", "doctor --json", "rebuild",
     "completion bash", "completion zsh --json", "schema", "schema search", "--help", "search --help", "--version", "",

@@ -129,16 +129,21 @@ def learn_from_failure(
         return None
     sign_older(store)
     answer = _recognised(store, run, failure.text)
+    known = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
+    if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
+        _remember(store, run, answer.unit)
+    _record_sighting(call, store, run, answer)
+    return answer
+
+
+def _remember(store: Store, run: CommandRun, unit: str) -> None:
     tree = note_tree(store.location.root, store.location.folder)
     tree = tree._replace(
         differing=tuple(name for name in tree.differing if not holds_secret(name, run.mode)),
         missing=tuple(name for name in tree.missing if not holds_secret(name, run.mode)),
     )
     with store.write() as change:
-        failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
-        failed_commands.remember(change, failed)
-    _record_sighting(call, store, run, answer)
-    return answer
+        failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.span.ended_at))
 
 
 def _say_known(call: Call, answer: ErrorAnswer | None) -> None:

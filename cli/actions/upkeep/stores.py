@@ -48,7 +48,7 @@ def status(call: Call) -> Reply:
         found = read_status(store)
     failures = last_failures()
     return Reply(
-        lambda: {**found._asdict(), "hook_failures": failures},
+        lambda: {**found._asdict(), **({"hook_failures": failures} if failures else {})},
         (*_status_lines(found), *(f"hook      {shown(failure)}" for failure in failures)),
         outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
         engine="heuristic" if found.index_trouble else "fts5",

@@ -10,6 +10,7 @@ import pytest
 from builders import make_store, save
 from runner_events import Runner, configure
 
+from ctxrank.cli.agents.session import branch_of
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.opening import open_project_store
 from ctxrank.indexer.records.reasoning import list_reasoning
@@ -84,6 +85,12 @@ def test_nothing_is_shown_twice_in_a_session(shop: Path) -> None:
     assert "database-is-locked.md" in runner.prompt(_LOCKED)
     assert "database-is-locked.md" not in runner.prompt(_LOCKED)
     assert "database-is-locked.md" in Runner(shop, "another").prompt(_LOCKED)
+
+
+def test_what_a_spawned_agent_was_shown_the_main_one_has_not_seen(shop: Path) -> None:
+    runner = Runner(shop)
+    assert "database-is-locked.md" in runner.spawn("fix the locked database in the queue")["prompt"]
+    assert "database-is-locked.md" in runner.prompt(_LOCKED)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +176,9 @@ def test_a_later_success_is_the_sighting_of_a_fix(empty: Path) -> None:
     time.sleep(0.02)
     assert runner.succeeds("make test") == ""
     with open_project_store(str(empty)) as store:
-        solution, state = store.primary.execute("SELECT solution, state FROM error_patterns").fetchone()
-        assert store.primary.execute("SELECT count(*) FROM error_sightings WHERE resolved_at IS NULL").fetchone() == (
-            0,
-        )
+        ((solution, state),) = store.primary.execute("SELECT solution, state FROM error_patterns")
+        open_failures = store.primary.execute("SELECT count(*) FROM error_sightings WHERE resolved_at IS NULL")
+        assert open_failures.fetchone() == (0,)
     assert state == "sighted" and solution == "After this failure, `make test` succeeded once these changed: queue.c"
     said = Runner(empty, "later").fails("make test", "src/queue.c:3:1: error: expected ';' before 'return'")
     assert "unconfirmed" in said and "queue.c" in said
@@ -182,24 +188,17 @@ def test_codex_says_by_an_exit_code_that_a_command_failed(empty: Path) -> None:
     runner = Runner(empty, turn_id="t")
     with open_project_store(str(empty)) as store:
         save_error(store, NewKnownError("error: no such file", "make generate first", "default"))
-    for response in (
+    failed: list[object] = [
         {"exit_code": 2, "output": "error: no such file"},
         {"metadata": {"exit_code": 1}, "stderr": "error: no such file"},
-    ):
-        said = runner.hears(
-            "PostToolUse", tool_name="shell", tool_input={"command": ["make", "x"]}, tool_response=response
-        )
-        assert "make generate first" in said
-    for response in (
-        {"exit_code": 0, "output": "error: no such file"},
-        "error: no such file",
-        None,
-        {"interrupted": True},
-    ):
-        assert (
-            runner.hears("PostToolUse", tool_name="shell", tool_input={"command": "make x"}, tool_response=response)
-            == ""
-        )
+    ]
+    others: list[object] = [{"exit_code": 0, "output": "error: no such file"}, "error: no such file", None]
+
+    def ends(response: object) -> str:
+        return runner.hears("PostToolUse", tool_name="shell", tool_input={"command": ["make"]}, tool_response=response)
+
+    assert all("make generate first" in ends(response) for response in failed)
+    assert not any(map(ends, others))
 
 
 def test_an_open_failure_is_counted_at_the_next_start_and_nothing_is_quoted_of_it(empty: Path) -> None:
@@ -259,15 +258,22 @@ def test_what_was_injected_is_never_kept_again(shop: Path) -> None:
     inside = block.removeprefix("<ctxrank>\n").removesuffix("</ctxrank>\n")
     for pasted in (block, spawned.partition("</ctxrank>")[0], inside, inside.replace("\n", "\n> ")):
         Runner(shop, "another").stops(f"This is what I was given:\n{pasted}")
+    Runner(shop, "another").fails("cat block.md", f"error: this is what I was given\n{inside}")
+    (shop / "notes").mkdir()
+    (shop / "notes" / "pasted.md").write_text(_NOTE + block)
+    Runner(shop, "another").stops("")
     with open_project_store(str(shop)) as store:
         kept = [entry.content for entry in list_reasoning(store.primary, "another")]
+        kept += [str(row[0]) for row in store.primary.execute("SELECT error_text FROM error_sightings")]
+        assert store.primary.execute("SELECT 1 FROM packages WHERE path = 'notes/pasted.md'").fetchone() is None
     assert not any("BEGIN IMMEDIATE" in content or "SQLITE_BUSY" in content for content in kept)
 
 
 def test_private_text_is_neither_kept_nor_looked_for(empty: Path) -> None:
     runner = Runner(empty)
     runner.stops(
-        "We keep the queue. <private>The customer is Acme and the contract ends in May.</private> Nothing else was decided today."
+        "We keep the queue. <private>The customer is Acme and the contract ends in May.</private> "
+        "Nothing else was decided today."
     )
     runner.fails("make <private>acme</private>", "error: cannot reach the host of <PRIVATE>Acme</PRIVATE> today")
     (empty / "notes").mkdir()
@@ -340,6 +346,18 @@ def test_the_group_is_the_branch_unless_that_is_a_main_one(empty: Path) -> None:
         Runner(empty, session).stops(f"What was said on the branch {group} is kept with that branch alone, {head}.")
         with open_project_store(str(empty)) as store:
             assert [entry.group for entry in list_reasoning(store.primary, session)] == [group]
+
+
+def test_a_git_file_is_followed_only_where_it_leads_back(tmp_path: Path) -> None:
+    own = tmp_path / "main" / ".git" / "worktrees" / "w"
+    own.mkdir(parents=True)
+    (own / "HEAD").write_text("ref: refs/heads/side\n")
+    worktree = tmp_path / "w"
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {own}\n")
+    assert branch_of(str(worktree)) is None
+    (own / "gitdir").write_text(f"{worktree}/.git\n")
+    assert branch_of(str(worktree)) == "side"
 
 
 def test_a_spawn_has_a_receipt_and_each_injection_is_listed(shop: Path) -> None:

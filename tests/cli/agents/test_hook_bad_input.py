@@ -24,8 +24,9 @@ _JSON = st.recursive(
     max_leaves=12,
 )
 _FIELDS = (
-    "prompt", "tool_name", "tool_input", "tool_response", "tool_use_id", "error", "is_interrupt", "duration_ms", "source",
-    "agent_id", "agent_type", "last_assistant_message", "stop_hook_active", "transcript_path", "turn_id", "model",
+    "prompt", "tool_name", "tool_input", "tool_response", "tool_use_id", "error", "is_interrupt", "duration_ms",
+    "source", "agent_id", "agent_type", "last_assistant_message", "stop_hook_active", "transcript_path", "turn_id",
+    "model",
 )  # fmt: skip
 
 
@@ -55,7 +56,9 @@ def _bad_events(folder: Path) -> dict[str, bytes]:
         "an unknown kind": _event(folder, hook_event_name="TeaTime"),
         "a kind that is no text": _event(folder, hook_event_name=7),
         "no session": _event(folder, session_id=None),
-        "a session that is no name": _event(folder, session_id="a\nb", hook_event_name="Stop", last_assistant_message="one two three four five six seven eight"),
+        "a session that is no name": _event(
+            folder, session_id="a\nb", hook_event_name="Stop", last_assistant_message="one two three " * 3
+        ),
         "no folder": _event(folder, cwd=None),
         "a folder that is not there": _event(folder / "gone"),
         "a folder without a store": _event("/"),
@@ -124,7 +127,7 @@ def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("name", ["PreCompact", "SessionEnd", "Notification"])
+@pytest.mark.parametrize("name", ["PreCompact", "PostCompact", "Notification"])
 def test_events_that_say_nothing_to_us_are_no_failures(tmp_path: Path, state: Path, name: str) -> None:
     assert answer_of(_event(tmp_path, hook_event_name=name), None, Call()) == ""
     assert last_failures() == []

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ from ctxrank.cli.agents.transcript_import import RAN_NEXT, Known, fix_of
 from ctxrank.cli.call import Call
 from ctxrank.cli.main import run
 from ctxrank.indexer import create_store, open_store
+from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.privacy import retention
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 from ctxrank.indexer.records.unconfirmed import is_unconfirmed
 
 _DAY = "2026-11-20T10:{:02}:{:02}.000Z"
@@ -290,3 +294,47 @@ def test_what_is_done_all_the_time_is_no_fix() -> None:
     own = [_known("e", 20, "lint", "install"), _known("e", 21, "install", "lint")]
     assert fix_of("e", [*own, *others]) == [("install", "`install`")]
     assert fix_of("e", own[:1]) == [] and fix_of("none", own) == []
+
+
+def test_the_end_of_a_session_brings_in_its_transcript(runner: Runner) -> None:
+    from ctxrank.cli.agents.hook import answer_of
+
+    for session in ("one", "two"):
+        runner.repair(session)
+        event = {
+            "hook_event_name": "SessionEnd", "session_id": session, "cwd": str(runner.root), "reason": "exit",
+            "transcript_path": str(runner.path(session)),
+        }  # fmt: skip
+        lines = [json.loads(line) for line in runner.path(session).read_text().splitlines()]
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        runner.path(session).write_text("".join(json.dumps({**line, "timestamp": now}) + "\n" for line in lines))
+        for _ in range(2):
+            assert answer_of(json.dumps(event).encode(), None, runner.call) == ""
+    assert runner.fix()["solution"] == "`pip install pyyaml`"
+
+
+def test_what_was_kept_unasked_expires_and_is_bounded(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        runner.say("one", f"The worker number {number} is emptied before its queue ends, which is always so.")
+        runner.say("one", "Go on.", kind="user")
+    runner.bring()
+    assert len(runner.entries()) == 4
+    monkeypatch.setattr(retention, "MAX_UNCONFIRMED", 2)
+    with open_store(runner.call.db) as store:
+        assert retention.prune_unconfirmed(store) == 2
+        later = now_us() + 91 * DAY_US
+        save_reasoning(store, NewReasoning("one", None, "developer", "decisions", "Kept on purpose for ever."))
+        assert retention.prune_unconfirmed(store, now=later) == 2
+    assert [content for _, _, content, _ in runner.entries()] == ["Kept on purpose for ever."]
+
+
+def test_what_nobody_confirmed_ranks_below_what_was_saved_on_purpose(runner: Runner) -> None:
+    text = "The frobnicator is emptied before the worker ends and the queue closes."
+    runner.say("one", text)
+    runner.bring()
+    with open_store(runner.call.db) as store:
+        save_reasoning(
+            store, NewReasoning("two", None, "developer", "completion", f"{text} Always."), create_session=True
+        )
+    hits: Any = ask(runner.call, "search", {"query": "frobnicator worker queue", "is_unfolded": True}).payload["hits"]
+    assert [(hit["session_id"], hit["priority"]) for hit in hits] == [("two", None), ("one", "low")]

@@ -1,6 +1,6 @@
 """Transcripts of made-up sessions: failures of known fixes among noise, in Claude Code's format.
 
-    python benchmarks/transcripts/generate.py FOLDER --sessions 50 --seed 1
+    python benchmarks/transcripts/made_up.py FOLDER --sessions 50 --seed 1
 
 FOLDER/*.jsonl are the sessions, FOLDER/truth.json what fixes which failure:
 [{"output": "…", "fix": "…", "sightings": 4}]. Failures recur in several sessions with other numbers, times and folders.

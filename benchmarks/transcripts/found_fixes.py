@@ -1,6 +1,6 @@
 """How many of the fixes that transcripts show are found, and how many of those that are offered are right.
 
-    python benchmarks/transcripts/measure.py --generator generate --seeds 1 2 3
+    python benchmarks/transcripts/found_fixes.py --generator made_up --seeds 1 2 3
 
 Offered is what `error match` says of a failure without "ran next, unconfirmed". Right is what contains the fix of the
 truth. Found counts the failures that were repaired in two sessions or more.
@@ -23,7 +23,7 @@ from ctxrank.indexer import create_store
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--generator", default="generate")
+    parser.add_argument("--generator", default="made_up")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--failures", action="store_true", help="name what is wrong or missing")
     given = parser.parse_args()
