@@ -53,7 +53,7 @@ def read(arguments: list[str], find: Callable[[str], Declared | None]) -> PlainC
     given = _with_arguments(split.given, [*split.others, *split.rest], arguments_)
     if given is None:
         return None
-    values = _converted(given, found.parameters)
+    values = converted(given, found.parameters)
     if values is None:
         return None
     return PlainCall(found, before.given, {name: given[name] for name in GLOBAL_NAMES if name in given}, values)
@@ -115,7 +115,7 @@ def _with_arguments(given: _Values, words: list[str], parameters: tuple[Paramete
     return None if words else values
 
 
-def _converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | None:
+def converted(given: _Values, parameters: tuple[Parameter, ...]) -> _Values | None:
     """Every parameter's value: given, else its default. None where one is needed or not allowed."""
     values: _Values = {}
     for parameter in parameters:

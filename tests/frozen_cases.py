@@ -1339,4 +1339,43 @@ ABOUT = Family(
     ],
 )
 
+
+def _event(name: str, **fields: object) -> str:
+    return json.dumps({"hook_event_name": name, "session_id": "runner-1", "cwd": ".", **fields})
+
+
+_HOME = {"HOME": "/no/home", "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": ""}
+_LOCKED_AGAIN = "workers crash with 'database is locked' after a deploy, the timeout is 30s"
+
+AGENTS = Family(
+    "shop",
+    [
+        Case("hook", stdin=_event("SessionStart", source="startup")),
+        Case("hook --runner claude-code", stdin=_event("UserPromptSubmit", prompt=_LOCKED_AGAIN)),
+        Case("--root . hook --runner codex", stdin=_event("UserPromptSubmit", prompt="thanks!")),
+        Case(
+            "hook",
+            stdin=_event(
+                "PreToolUse", tool_name="Agent", tool_use_id="u1",
+                tool_input={"prompt": "fix the locked database", "subagent_type": "Explore", "description": "look"},
+            ),
+        ),
+        Case("hook", stdin=_event("SubagentStart", agent_type="Explore")),
+        Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "a"}, error=LOCKED)),
+        Case("hook", stdin=_event("Stop", last_assistant_message="All of the workers begin with BEGIN IMMEDIATE.")),
+        *both("receipt list --hook", "receipt list --hook --session runner-1 -n 1", "receipt list --hook --agent x"),
+        *both("search all of them --session runner-1"),
+        *[
+            Case(f"{line}{more}", env=_HOME)
+            for line in ("install claude-code --mcp --dry-run", "--json install codex --dry-run")
+            for more in ("", " --user", " --project")
+        ],
+        Case("install claude-code --user --project"),
+        *both("install claude-code --mcp", "install agents-md"),
+        *both("uninstall claude-code --dry-run", "uninstall claude-code", "uninstall agents-md --project"),
+        Case("uninstall claude-code --user", env=_HOME),
+        Case("install emacs"),
+    ],
+)  # fmt: skip
+
 FAMILIES = {name.lower(): family for name, family in sorted(globals().items()) if isinstance(family, Family)}

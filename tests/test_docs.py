@@ -72,7 +72,7 @@ def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/orchestrator.md", "docs/predecessor.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/agents.md", "docs/orchestrator.md", "docs/predecessor.md"])
 def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
     """In an empty folder, one after the other; days, times, scores and the folder are the reader's own."""
     text = (ROOT / page).read_text(encoding="utf-8")

@@ -31,9 +31,16 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         path.name if path.name == "py.typed" else f"*{path.suffix}"
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so") and "plugin" not in path.parts
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi"}
+
+
+def test_every_file_of_the_plugin_is_package_data() -> None:
+    home = ROOT / "cli" / "agents"
+    data = _project()["tool"]["setuptools"]["package-data"]
+    files = sorted(path.relative_to(home).as_posix() for path in (home / "plugin").rglob("*") if path.is_file())
+    assert is_dict(data) and data["ctxrank.cli.agents"] == files
 
 
 def test_every_compiled_module_is_built_and_may_fail_to() -> None:

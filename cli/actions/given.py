@@ -5,19 +5,26 @@ Of a text no more is read than fits:
     read_given("-", 1_000_000)               all of stdin, or UsageError where there is more
     read_given_start("task.md", 1_000_000)   what comes first
 
-A file may be a pipe: it was named on purpose.
+A file may be a pipe: it was named on purpose. Where a process asks for others, `instead_of_stdin` holds what a caller
+would have piped in.
 """
 
+import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
 
 import apsw
 
 from ctxrank.cli.call import Call, shown
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, contextmanager
 from ctxrank.indexer.records.sessions import Session, find_group, is_session_wide, list_groups
 from ctxrank.indexer.store.connection import read_column
 from ctxrank.indexer.store.store import Store
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
 
 Say = Callable[[str], None]
 _NAMED_GROUPS = 10
@@ -25,6 +32,23 @@ _NAMED_GROUPS = 10
 # Far above any text that is worth keeping as one: a book has a million characters.
 MAX_TEXT_BYTES = 4_000_000
 MAX_QUERY_BYTES = 100_000
+
+_instead: "ContextVar[BinaryIO | None]" = ContextVar("instead", default=None)
+
+
+@contextmanager
+def instead_of_stdin(data: bytes) -> Generator[None, None, None]:
+    """Let these bytes be stdin for what this thread reads within the block."""
+    token = _instead.set(io.BytesIO(data))
+    try:
+        yield
+    finally:
+        _instead.reset(token)
+
+
+def stdin_bytes() -> "BinaryIO":
+    """Where '-' is read from."""
+    return _instead.get() or sys.stdin.buffer
 
 
 def given_text(say: Say, argument: str | None, file: str | None = None, option: str | None = None) -> str:
@@ -60,7 +84,7 @@ def read_given(name: str, max_bytes: int = MAX_TEXT_BYTES) -> bytes:
 def read_given_start(name: str, max_bytes: int) -> bytes:
     """The first bytes of such a file, and no more of it. Raises OSError."""
     if name == "-":
-        return sys.stdin.buffer.read(max_bytes)
+        return stdin_bytes().read(max_bytes)
     with open(name, "rb") as file:
         return file.read(max_bytes)
 

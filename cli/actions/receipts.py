@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_us
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.records.injections import StoredInjection, list_injections
 from ctxrank.indexer.records.receipts import Entry, Receipt, get_receipt, list_receipts
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.ranking.context.replay import Difference, Replay, difference, replay_receipt
 
 
-def list_(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> Reply:
-    """Read a page of receipts, the newest first."""
+def list_(call: Call, session: str | None, group: str | None, agent: str | None, of_hooks: bool, limit: int) -> Reply:
+    """Read a page of receipts, the newest first, or of what hooks have injected."""
+    if of_hooks:
+        return _injections(call, session, group, agent, limit)
     with call.open() as store:
         if session is not None:
             find_session(store.primary, session)
@@ -21,6 +25,36 @@ def list_(call: Call, session: str | None, group: str | None, agent: str | None,
         (_receipt_line(call, receipt) for receipt in found),
         "no receipts.",
     )
+
+
+def _injections(call: Call, session: str | None, group: str | None, agent: str | None, limit: int) -> Reply:
+    if group is not None or agent is not None:
+        raise UsageError("--hook goes with --session alone.", "Leave --group and --agent out.")
+    with call.open() as store:
+        if session is not None:
+            find_session(store.primary, session)
+        found = list_injections(store.primary, session, limit)
+    return list_reply(
+        found,
+        lambda: {"injections": [_injection_json(one) for one in found]},
+        (_injection_line(call, one) for one in found),
+        "a hook has said nothing here.",
+    )
+
+
+def _injection_json(one: StoredInjection) -> dict[str, object]:
+    event, ids, tokens, characters, receipt = one.injection
+    return {
+        "id": one.id, "event": event, "session_id": one.session, "group_id": one.group, "documents": list(ids),
+        "tokens": tokens, "characters": characters, "receipt": receipt, "created_at": format_us(one.created_at),
+    }  # fmt: skip
+
+
+def _injection_line(call: Call, one: StoredInjection) -> str:
+    event, ids, tokens, _, receipt = one.injection
+    place = one.session if one.group is None else f"{one.session}/{one.group}"
+    what = f"receipt {receipt}" if receipt is not None else ", ".join(ids)
+    return f"{call.bold(shown(event))} {shown(place)} · {tokens} tokens · {format_us(one.created_at)} · {shown(what)}"
 
 
 def show(call: Call, receipt_id: int) -> Reply:

@@ -1,6 +1,6 @@
 """`ctxrank import` and `export`: what another store knows, and this one as JSON Lines."""
 
-from ctxrank.cli.declare import IMPORTED, Command, Group, Path, argument, by_name, option
+from ctxrank.cli.declare import IMPORTED, Command, Group, OneOf, Path, argument, by_name, option
 from ctxrank.cli.main import load_command
 from ctxrank.indexer.exceptions import UsageError
 
@@ -34,10 +34,49 @@ _IMPORT_JSONL = Command(
     answer=IMPORTED,
     exits={0: "done", 5: "the file was cut off or edited; what could be read was imported"},
 )
+_IMPORT_TRANSCRIPTS = Command(
+    "transcripts",
+    "ctxrank.cli.agents.transcript_import:import_transcripts",
+    """Bring in what is new in an agent runner's transcripts: failures and what ended them, decisions, last messages.
+
+    Only of sessions in this project's folder, and redacted. What comes in is unconfirmed: a search finds it, no prompt
+    is given it. A fix is what the same failure ended after in two sessions; until then it "ran next, unconfirmed".
+
+    Example: ctxrank import transcripts --dry-run
+    """,
+    (
+        argument("folder", type=Path(), metavar="[DIR]", required=False),
+        option(
+            "--runner",
+            type=OneOf(("claude-code",)),
+            default="claude-code",
+            show_default=True,
+            help="Whose transcripts they are.",
+        ),
+        option(
+            "--since", default="90d", show_default=True, metavar="WHEN", help="Nothing older: 7d, a date, an ISO time."
+        ),
+        option("--dry-run", is_flag=True, help="Say what would come in; write nothing."),
+    ),
+    answer={
+        "folder": "string",
+        "runner": "string",
+        "dry_run": "boolean",
+        "files": "integer",
+        "sessions": "integer",
+        "failures": "integer",
+        "repaired": "integer",
+        "fixes": "integer",
+        "entries": "integer",
+        "of_other_projects": "integer",
+        "too_old": "integer",
+        "lines_skipped": "integer",
+    },
+)
 _IMPORT = Group(
     "import",
-    "Import from another store: a BAZINGA database, or an export of ours.",
-    (*(_found(name, module) for name, module in _ELSEWHERE.items()), _IMPORT_JSONL),
+    "Import a BAZINGA database, an export of ours, or transcripts of a runner.",
+    (*(_found(name, module) for name, module in _ELSEWHERE.items()), _IMPORT_JSONL, _IMPORT_TRANSCRIPTS),
 )
 _EXPORT = Command(
     "export",

@@ -1,6 +1,6 @@
 """`ctxrank receipt` and `why`: what an assembly was asked, saw and gave, and why."""
 
-from ctxrank.cli.declare import FOUND, Command, Group, Whole, argument, by_name, option, page
+from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Whole, argument, by_name, option, page
 
 _RECEIPT_FIELDS = {
     "id": "integer", "kind": ("assemble", "context"), "session_id": "string?", "group_id": "string?",
@@ -8,6 +8,11 @@ _RECEIPT_FIELDS = {
 }  # fmt: skip
 _ENTRY_FIELDS = {
     "id": "string", "included": "boolean", "detail": "string?", "tokens": "integer", "reason": "string"
+}  # fmt: skip
+
+_INJECTION_FIELDS = {
+    "id": "integer", "event": "string", "session_id": "string", "group_id": "string?", "documents": ["string"],
+    "tokens": "integer", "characters": "integer", "receipt": "integer?", "created_at": "time",
 }  # fmt: skip
 
 _RECEIPT_LIST = Command(
@@ -21,9 +26,10 @@ _RECEIPT_LIST = Command(
         option("--session", help="Only of this session."),
         option("--group", help="Only of this group."),
         option("--agent", help="Only for this agent."),
+        option("--hook", "of_hooks", is_flag=True, help="What 'ctxrank hook' put before a model, instead."),
         option("-n", "--limit", type=Whole(1), default=20, show_default=True, help="How many."),
     ),
-    answer=page("receipts", _RECEIPT_FIELDS),
+    answer=AnyOf(page("receipts", _RECEIPT_FIELDS), page("injections", _INJECTION_FIELDS)),
     exits=FOUND,
 )
 _RECEIPT_SHOW = Command(

@@ -62,6 +62,8 @@ _STATUS = Command(
         "ruleset": "integer",
         "older_ruleset": "integer",
         "older_user_rules": "integer",
+        "processes?": {"*": "string"},
+        "hook_failures?": ["string"],
         "notes": ["string"],
     },
 )

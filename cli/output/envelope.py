@@ -13,9 +13,14 @@ _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
 
 
 def emit_json(payload: Mapping[str, object], *, outcome: str = "matched", engine: str = "") -> None:
-    """Print one answer: the envelope's fields first; no engine where no index was asked."""
+    """Print one answer."""
+    _print(envelope(payload, outcome=outcome, engine=engine))
+
+
+def envelope(payload: Mapping[str, object], *, outcome: str, engine: str) -> dict[str, object]:
+    """An answer as it is printed: the envelope's fields first; no engine where no index was asked."""
     asked = {"engine": engine} if engine else {}
-    _print({"schema_version": SCHEMA_VERSION, "outcome": outcome, **asked, **payload})
+    return {"schema_version": SCHEMA_VERSION, "outcome": outcome, **asked, **payload}
 
 
 def emit_json_line(payload: Mapping[str, object]) -> None:
@@ -25,18 +30,18 @@ def emit_json_line(payload: Mapping[str, object]) -> None:
 
 def emit_error(error: CtxrankError) -> None:
     """Print a failure as JSON on stdout."""
-    _print(
-        {
-            "schema_version": SCHEMA_VERSION,
-            "error": {
-                "code": error.exit_code,
-                "kind": error.kind,
-                "message": error.message,
-                "hint": error.hint,
-                "retryable": error.retryable,
-            },
-        }
-    )
+    _print(failure(error))
+
+
+def failure(error: CtxrankError) -> dict[str, object]:
+    """A failure as it is printed."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "error": {
+            "code": error.exit_code, "kind": error.kind, "message": error.message, "hint": error.hint,
+            "retryable": error.retryable,
+        },
+    }  # fmt: skip
 
 
 def as_json_line(value: object) -> str:

@@ -11,6 +11,7 @@ from ctxrank.indexer.care.finding import Finding, Repair, fail, ok, warn
 from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.store.connection import LOG_SUFFIXES
 from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location
+from ctxrank.indexer.store.one_process import processes_of
 
 STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
@@ -26,13 +27,20 @@ _LONG_WAL_BYTES = 64 * 2**20
 def examine_surroundings(location: Location) -> list[Finding]:
     """The checks that open no file of the store."""
     return [
-        *examine_machine(location), _wal(location), _permissions(location), _links(location), _leftovers(location)
+        *examine_machine(location), _wal(location), _permissions(location), _links(location), _leftovers(location),
+        *_processes(location),
     ]  # fmt: skip
 
 
 def examine_machine(location: Location) -> list[Finding]:
     """The checks that are about no file of the store."""
     return [_sqlite(), _fts5(), _file_system(location), _space(location)]
+
+
+def _processes(location: Location) -> Iterator[Finding]:
+    """What serves or follows the store at this moment."""
+    for does, says in processes_of(location.folder).items():
+        yield ok(does, f"process {says}")
 
 
 def _sqlite() -> Finding:

@@ -11,6 +11,7 @@ from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
 from ctxrank.indexer.store.connection import read_map, read_row
+from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.store.rules_since import rules_hold_since
 from ctxrank.indexer.store.store import Store
 
@@ -19,7 +20,8 @@ class Status(NamedTuple):
     """What `status` reports; `index_trouble` is '' for an index that can answer, `stale` the changes it is missing.
 
     `older_ruleset` counts the documents that were stored under older redaction rules; `older_user_rules` those of
-    them that only the user's own rules have not seen.
+    them that only the user's own rules have not seen. `processes` are those that serve or follow the store, by what
+    they do: the process id, and where it answers.
     """
 
     store: str
@@ -32,6 +34,7 @@ class Status(NamedTuple):
     ruleset: int
     older_ruleset: int
     older_user_rules: int
+    processes: dict[str, str]
     notes: tuple[str, ...]
 
 
@@ -81,6 +84,7 @@ def read_status(store: Store) -> Status:
         RULESET_VERSION,
         outdated.total,
         outdated.by_user_rules,
+        processes_of(store.location.folder),
         tuple(notes),
     )
 

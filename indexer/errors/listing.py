@@ -32,7 +32,6 @@ class StoredError(NamedTuple):
     created_at: int
     expires_at: int
     is_expired: bool
-    confidence: float  # in its solution
 
 
 class Recognition(NamedTuple):
@@ -49,7 +48,7 @@ class Recognition(NamedTuple):
 _QUERY = f"""
     SELECT e.id, e.project, e.lang, e.error_type, e.message, e.solution, e.state, e.confirmations, e.refutations,
            e.occurrences, e.context_hints, e.last_seen, e.created_at, e.last_seen + e.ttl_days * {DAY_US},
-           NOT ({IS_ALIVE}), round(e.confidence, 4)
+           NOT ({IS_ALIVE})
       FROM error_patterns AS e
 """
 

@@ -22,6 +22,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import blake2b
 
 # A term held by more patterns than this tells them apart too little to be read.
 MAX_POSTINGS = 256
@@ -56,7 +57,6 @@ class KnownError(NamedTuple):
     refutations: int
     state: str
     last_seen: int
-    confidence: float  # in its solution
 
 
 def put(change: Change, pattern_id: int, project: str, signature: Signature, unit_text: str) -> None:
@@ -160,9 +160,7 @@ def sign_again(change: Change, limit: int) -> int:
 
 def number_of(project: str, term: str) -> int:
     """A term of a project as the number that represents it."""
-    import hashlib  # noqa: PLC0415  start-up: most calls hash nothing
-
-    digest = hashlib.blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(f"{project}\x00{term}".encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
@@ -186,7 +184,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
              LIMIT {MAX_SAME}
         )
         SELECT s.pattern_id, s.normaliser_version, s.template, s.instance, s.family, s.lang, s.headline, s.features,
-               e.confirmations, e.refutations, e.state, e.last_seen, e.confidence
+               e.confirmations, e.refutations, e.state, e.last_seen
           FROM newest
          CROSS JOIN error_signatures AS s ON s.pattern_id = newest.pattern_id
          CROSS JOIN error_patterns AS e ON e.id = newest.pattern_id

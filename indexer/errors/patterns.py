@@ -39,7 +39,9 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    confidence: float = 0.5  # moves in steps of its own: see record_outcome
+    confidence: float = (
+        0.5  # moves in steps: record_outcome; what is shown is ranking/errors/confidence.py
+    )
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90
@@ -63,7 +65,7 @@ class SolutionRecord(NamedTuple):
     after: State
     confirmations: int
     refutations: int
-    confidence_before: float
+    confidence_before: float  # the stored one, which moves in steps
     confidence: float
 
 
@@ -177,8 +179,8 @@ class _Record(NamedTuple):
 def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: int) -> SolutionRecord | None:
     """Count that a solution helped, or did not; None for a pattern that is not there.
 
-    The confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that steps
-    up and down end where they began. Counted in one statement.
+    The stored confidence moves by steps of its own beside the counts: +0.1 up to 1, −0.2 down to 0.1, rounded, so that
+    steps up and down end where they began. Counted in one statement.
     """
     query = "SELECT state, confirmations, refutations, round(confidence, 4) FROM error_patterns WHERE id = ?"
     before = read_row(change.connection, query, (pattern_id,), _Record)

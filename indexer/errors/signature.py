@@ -18,6 +18,7 @@ from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
 # has a name.
@@ -135,9 +136,7 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
 
 def fingerprint(*parts: str) -> str:
     """Half a sha256 of the parts, in hex: long enough to never collide by chance."""
-    import hashlib  # noqa: PLC0415  start-up: a cold start that matches no error does not need it
-
-    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()[:32]
+    return sha256_of("\x1f".join(parts))[:32]
 
 
 def _is_diagnostic(code: str) -> bool:

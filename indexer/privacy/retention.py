@@ -19,11 +19,14 @@ from ctxrank.indexer.errors.patterns import IS_ALIVE
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
+from ctxrank.indexer.records.reasoning import UNCONFIRMED
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.connection import read_column, require_value
 from ctxrank.indexer.store.store import Store
 
 SESSION = "session"
+# What was kept unasked and nobody has confirmed is dropped after so long, and beyond so many.
+UNCONFIRMED_DAYS, MAX_UNCONFIRMED = 90, 5_000
 # One transaction removes so many records, with all that hangs on them: a writer waits for milliseconds.
 _BATCH = 100
 
@@ -106,6 +109,18 @@ def prune_errors(store: Store, *, project: str | None = None, is_dry_run: bool =
         remove_records(change, "error", expired)
     store.catch_up()
     return len(expired)
+
+
+def prune_unconfirmed(store: Store, *, now: int | None = None) -> int:
+    """Remove what was kept unasked and is old, or beyond the newest MAX_UNCONFIRMED; returns how many. LockedError."""
+    moment = now_us() if now is None else now
+    kept_unasked = f"substr(agent_name, 1, {len(UNCONFIRMED)}) = '{UNCONFIRMED}'"
+    condition = f"""
+        {kept_unasked} AND (created_at < ? OR id <= coalesce((
+            SELECT id FROM reasoning WHERE {kept_unasked} ORDER BY id DESC LIMIT 1 OFFSET ?), 0))
+    """
+    rule = _Rule("reasoning", condition, (moment - UNCONFIRMED_DAYS * DAY_US, MAX_UNCONFIRMED))
+    return _prune(store, [rule], None, is_dry_run=False).total
 
 
 def _wanted(kinds: Sequence[str], session: str | None, allowed: tuple[str, ...]) -> list[str]:

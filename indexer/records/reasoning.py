@@ -42,6 +42,10 @@ class Reasoning(NamedTuple):
     is_redacted: bool = False
 
 
+# How the `agent_name` of an entry begins that was kept without anybody having asked for it.
+UNCONFIRMED = "unconfirmed"
+
+
 class NewReasoning(NamedTuple):
     """What an entry is saved from; `references` is a JSON list, a `created_at` of None now."""
 
@@ -207,7 +211,7 @@ def insert(change: Change, entry: Reasoning) -> int:
         (*entry[:10], int(entry.is_redacted)),
     )
     number = change.connection.last_insert_rowid()
-    _put_document(change, number, entry)
+    put_document(change, number, entry)
     return number
 
 
@@ -218,12 +222,15 @@ def _check(phase: str, confidence: str | None) -> None:
         raise UsageError(f"'{confidence}' is not a confidence.", f"Confidences are {', '.join(CONFIDENCES)}.")
 
 
-def _put_document(change: Change, number: int, entry: Reasoning) -> None:
+def put_document(change: Change, number: int, entry: Reasoning) -> None:
+    """Make an entry findable, or find it as it is now."""
     documents.put(
         change,
         documents.Document(
             kind="reasoning", number=number, title=_title(entry), body=_searched_text(entry),
             session_id=entry.session_id, group_id=entry.group_id or 0, agent=entry.agent, type=entry.phase,
+            # What nobody has confirmed ranks below what was saved on purpose.
+            priority="low" if entry.agent_name.startswith(UNCONFIRMED) else "",
             created_at=entry.created_at, ruleset=RULESET_VERSION, source=entry.content,
         ),
     )  # fmt: skip

@@ -52,6 +52,7 @@ TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 NEVER = "never"
 KEPT_FOR_EVER: Mapping[str, int] = {}
 UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
+UNSET: Mapping[str, object] = {}
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 _KNOWN_KEYS = (
@@ -63,6 +64,7 @@ _KNOWN_KEYS = (
     "ttl",
     "redaction",
     "ranking",
+    "hooks",
 )
 _ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -80,6 +82,7 @@ class Config(NamedTuple):
     enable_context_assembler: bool = True
     ttl_us: Mapping[str, int] = KEPT_FOR_EVER
     ranking: Mapping[str, float] = UNTUNED
+    hooks: Mapping[str, object] = UNSET  # as hook_settings.py checked them
     notes: tuple[str, ...] = ()
 
 
@@ -171,6 +174,13 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
             continue  # the two files' rules are read together, when all else is known
         elif key == "ranking":
             config = config._replace(ranking={**config.ranking, **checked_ranking(value, source)})
+        elif key == "hooks":
+            from ctxrank.indexer.store.hook_settings import (  # noqa: PLC0415  start-up: few files set them
+                checked_hooks,
+                merged_hooks,
+            )
+
+            config = config._replace(hooks=merged_hooks(config.hooks, checked_hooks(value, source)))
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))

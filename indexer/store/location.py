@@ -14,7 +14,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 FOLDER = ".ctxrank"
 PRIMARY_FILE = "ctxrank.db"
 INDEX_FILE = "index.db"
-LOCK_FILES = ("index.lock", "follow.lock", "watch.lock")
+WATCH_LOCK, SERVE_LOCK = "watch.lock", "serve.lock"
+LOCK_FILES = ("index.lock", "follow.lock", WATCH_LOCK, SERVE_LOCK)
 _SQLITE_ENDS = ("-wal", "-shm", "-journal")
 BACKUPS = "backups"  # what a repair kept of damaged files
 MAX_STATE_BYTES = 64 * 1024

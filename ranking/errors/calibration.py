@@ -5,9 +5,8 @@
     x   the evidence (`Evidence`), each between 0 and 1
     w   WEIGHTS of the family, fitted by benchmarks/errors/sizes.py --fit on stores of 1, 10 and 1,000 patterns
 
-Whether its solution helps is another question, which `confidence` answers: a column of the pattern, moved by what was
-reported (indexer/errors/patterns.py), and the same figure wherever the pattern is shown. Of patterns that fit equally
-well the one with the better record comes first, judged by a bound and not by a mean: `record_bound` is the lower end of
+What the record of its solution adds is in confidence.py. Of patterns that fit equally well
+the one with the better record comes first, judged by a bound and not by a mean: `record_bound` is the lower end of
 Wilson's interval (1927), which one lucky success does not lift.
 """
 

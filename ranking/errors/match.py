@@ -28,6 +28,7 @@ from ctxrank.ranking.errors.calibration import (
     recognition,
     record_bound,
 )
+from ctxrank.ranking.errors.confidence import SAME_ERROR, confidence_in
 from ctxrank.ranking.errors.similarity import Likeness, compare
 
 Grade = Literal["exact", "template", "near"]
@@ -78,6 +79,8 @@ _WORDED_BY_INTERPRETER_TEXT = """
     SyntaxError IndentationError TabError NameError UnboundLocalError TypeError AttributeError ImportError
 """
 _WORDED_BY_INTERPRETER: Final = frozenset(_WORDED_BY_INTERPRETER_TEXT.split())
+# What nothing speaks against, in either family of calibration.py, has at least this recognition.
+_LEAST_OF_THE_SAME = 0.97
 
 
 class ErrorMatch(NamedTuple):
@@ -85,7 +88,7 @@ class ErrorMatch(NamedTuple):
 
     pattern_id: int
     grade: Grade
-    confidence: float  # in the solution: the pattern's own, however it was recognised
+    confidence: float  # in the answer: the recognition after the solution's record
     recognition: float  # that it is the same error
     state: str  # sighted, confirmed, refuted
     confirmations: int
@@ -284,9 +287,13 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
             likeness.frames >= 0 or asked.frames == known.signature.frames or asked.error_type in _CAUSED_OUTSIDE
         )  # fmt: skip
         grade = "exact" if is_here and asked.values == known.signature.values else "template"
+    recognised = _recognition(candidate)
+    if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
+        recognised = SAME_ERROR  # the very error that was saved is known by one figure
     return ErrorMatch(
-        known.pattern_id, grade, known.confidence, _recognition(candidate), known.state, known.confirmations,
-        known.refutations, asked.values, likeness.differences, tuple(_reasons(asked, known.signature, likeness, grade)),
+        known.pattern_id, grade, confidence_in(known.confirmations, known.refutations, recognised), recognised,
+        known.state, known.confirmations, known.refutations, asked.values, likeness.differences,
+        tuple(_reasons(asked, known.signature, likeness, grade)),
     )  # fmt: skip
 
 

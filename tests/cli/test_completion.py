@@ -48,7 +48,7 @@ def _completed(folder: Path, *words: str) -> list[str]:
 @each_row(
     "words, wanted",
     [
-        (["se"], ["search", "session"]),
+        (["se"], ["search", "session", "serve"]),
         (["package", ""], ["save", "list", "show", "supersede", "consume"]),
         (["package", "list", "--sess"], ["--session"]),
         (["package", "list", "--session", "se"], []),

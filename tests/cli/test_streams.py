@@ -25,7 +25,7 @@ CALLS = (
     "error match --message 'database is locked'", "skill suggest --agent developer", "session list", "group list",
     "eval nothing-here", "eval nothing-here --json", "bazinga help", "bazinga list-sessions 5",
     "bazinga no-such-command", "export", "prune --older-than 900d --dry-run", "purge", "why package:1 --json",
-    "receipt list",
+    "receipt list", "hook --help", "install claude-code --dry-run", "uninstall codex --json",
     "context TASK-042", "check", "trace src/app.py", "suggest-links",
     "trust .", "status", "status --json", "doctor", "doctor --json", "rebuild",
     "completion bash", "completion zsh --json", "schema", "schema search", "--help", "search --help", "--version", "",
@@ -68,7 +68,8 @@ def shop(loaded: Location, tmp_path: Path) -> Path:
 
 
 def test_the_table_has_every_command() -> None:
-    assert {call.split(" ")[0] for call in CALLS} >= set(COMMANDS)
+    # What serves until it is ended: tests/cli/agents asks it.
+    assert {call.split(" ")[0] for call in CALLS} >= set(COMMANDS) - {"mcp", "serve"}
 
 
 _QUOKKA = ("search quokka", "search --json quokka", "search --explain quokka", "search -n 1 quokka")

@@ -2,6 +2,7 @@
 
 import sys
 
+from ctxrank.cli.actions.given import stdin_bytes
 from ctxrank.indexer.errors.failure_text import FailureText, read_failure_text, told_failure
 from ctxrank.indexer.errors.parse.capture import capture_file, capture_stream
 from ctxrank.indexer.exceptions import UsageError
@@ -24,7 +25,7 @@ def capture_given(given: GivenFailure) -> bytes:
             "There is no output to look at.", "Pipe it in, as in 'make 2>&1 | ctxrank error match', or name a FILE."
         )
     if given.file in (None, "-"):
-        return capture_stream(sys.stdin.buffer).data()
+        return capture_stream(stdin_bytes()).data()
     try:
         return capture_file(given.file).data()
     except OSError as error:

@@ -10,6 +10,7 @@ from ctxrank.cli.actions.errors.views import (
     details_lines,
     error_json,
     error_lines,
+    own_confidence,
     recognition_json,
 )
 from ctxrank.cli.actions.errors.words import times
@@ -140,17 +141,18 @@ def _count(call: Call, error: str, *, has_helped: bool, session: str | None) -> 
         if session_id is not None:
             with store.write() as change:
                 resolve(change, session_id, pattern_id=before.id)
+    after = before._replace(confirmations=record.confirmations, refutations=record.refutations)
     moved = f"{record.before} → {record.after}" if record.before != record.after else f"still {record.after}"
     id_ = public_id(_KIND, before.id)
     return Reply(
         lambda: {
             "id": id_, "before": record.before, "state": record.after,
             "confirmations": record.confirmations, "refutations": record.refutations,
-            "confidence": round(record.confidence, 4),
+            "confidence": round(own_confidence(after), 4),
         },
         [
             f"{id_}: {moved} ({record.confirmations} for, {record.refutations} against), "
-            f"confidence {record.confidence_before:.2f} → {record.confidence:.2f}"
+            f"confidence {own_confidence(before):.2f} → {own_confidence(after):.2f}"
         ],
     )  # fmt: skip
 

@@ -113,8 +113,7 @@ def _match_json(match: ErrorMatch) -> dict[str, object]:
 def _fix_lines(call: Call, fix: Fix) -> Iterator[str]:
     match = fix.match
     yield (
-        f"{call.bold(public_id('error', match.pattern_id))} {match.grade} {match.recognition:.2f}, "
-        f"confidence {match.confidence:.2f}, "
+        f"{call.bold(public_id('error', match.pattern_id))} {match.grade}, confidence {match.confidence:.2f}, "
         f"{record_words(match.state, match.confirmations, match.refutations)}, seen {times(fix.occurrences)}"
     )
     yield f"   {shown(title_of(fix.error_type, fix.message))}"

@@ -7,7 +7,6 @@ import os
 import shlex
 from collections.abc import Sequence
 
-from ctxrank.cli.actions.errors.passthrough import Finished, run_through
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.errors import failed_commands
@@ -20,7 +19,7 @@ from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.errors.tree_changes import TreeChanges, changes_between, note_tree
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.files.paths import holds_secret
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import project_in_force, session_id_of
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -28,6 +27,9 @@ from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.ranking.errors.answer import Asked, ErrorAnswer, recognise
+
+if TYPE_CHECKING:
+    from ctxrank.cli.actions.errors.passthrough import Finished
 
 _NAMES_SHOWN = 8
 _MAX_COMMAND_CHARS = 200
@@ -43,14 +45,14 @@ class RunPlace(NamedTuple):
     lang: str | None
 
 
-class _Span(NamedTuple):
+class Span(NamedTuple):
     """When a command ran, in microseconds."""
 
     started_at: int
     ended_at: int
 
 
-class _Run(NamedTuple):
+class CommandRun(NamedTuple):
     """A command that has ended, and what all steps of learning share."""
 
     key: str
@@ -58,7 +60,7 @@ class _Run(NamedTuple):
     folder: str
     project: str
     place: RunPlace
-    span: _Span
+    span: Span
     mode: RedactionMode
 
 
@@ -76,9 +78,11 @@ def run(
 
 
 def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
+    from ctxrank.cli.actions.errors.passthrough import run_through  # noqa: PLC0415  a hook has had the command run
+
     started_at = now_us()
     finished = run_through(command)
-    span = _Span(started_at, now_us())
+    span = Span(started_at, now_us())
     if not finished.is_started:
         call.note(finished.trouble)
         return finished.code
@@ -95,50 +99,64 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
     return finished.code
 
 
-def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: Finished, span: _Span) -> None:
+def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: "Finished", span: Span) -> None:
     mode = load_config(store).redaction_mode
     project = project_in_force(store.primary, place.project, place.session)
     folder = os.path.relpath(os.getcwd(), store.location.root)
     shown = IncomingTexts(mode).line(shlex.join(command))
     if len(shown) > _MAX_COMMAND_CHARS:
         shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
-    run = _Run(
+    run = CommandRun(
         fingerprint(*command, "\x1e", folder, project), shown, folder, project, place, span, mode
     )  # fmt: skip
     if finished.code:
-        _learn_from_failure(call, store, run, finished)
+        # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
+        output = finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr
+        answer = learn_from_failure(call, store, run, output, f"exit code {finished.code}")
+        _say_known(call, answer)
     else:
-        _learn_from_success(call, store, run)
+        learn_from_success(call, store, run)
 
 
-def _learn_from_failure(call: Call, store: Store, run: _Run, finished: Finished) -> None:
-    # Errors go to stderr; compilers and test runners write theirs to stdout. Apart, so that no line is torn.
-    failure = read_failure_text(finished.stdout.rstrip(b"\n") + b"\n" + finished.stderr, run.mode)
+def learn_from_failure(
+    call: Call, store: Store, run: CommandRun, output: bytes, name: str = "the failure"
+) -> ErrorAnswer | None:
+    """Remember that a command failed, and say what is known of it; None where it printed nothing to know it by."""
+    failure = read_failure_text(output, run.mode)
     if failure.trouble:
-        call.note(f"exit code {finished.code} is not recorded. {failure.trouble}")
-        return
+        call.note(f"{name} is not recorded. {failure.trouble}")
+        return None
     sign_older(store)
     answer = _recognised(store, run, failure.text)
+    known = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
+    if known is None or known.unit != answer.unit:  # else the tree stays as it was noted, and git need not be asked
+        _remember(store, run, answer.unit)
+    _record_sighting(call, store, run, answer)
+    return answer
+
+
+def _remember(store: Store, run: CommandRun, unit: str) -> None:
     tree = note_tree(store.location.root, store.location.folder)
     tree = tree._replace(
         differing=tuple(name for name in tree.differing if not holds_secret(name, run.mode)),
         missing=tuple(name for name in tree.missing if not holds_secret(name, run.mode)),
     )
     with store.write() as change:
-        failed = FailedCommand(run.key, run.command, run.folder, answer.unit, tree, run.span.ended_at)
-        failed_commands.remember(change, failed)
-    _record_sighting(call, store, run, answer)
-    for fix in answer.fixes[:1]:
+        failed_commands.remember(change, FailedCommand(run.key, run.command, run.folder, unit, tree, run.span.ended_at))
+
+
+def _say_known(call: Call, answer: ErrorAnswer | None) -> None:
+    for fix in answer.fixes[:1] if answer is not None else ():
         helped = "did not help" if fix.match.state == "refuted" else fix.match.state
-        about = f"{fix.match.grade} {fix.match.recognition:.2f}, confidence {fix.match.confidence:.2f}, {helped}"
+        about = f"{fix.match.grade}, confidence {fix.match.confidence:.2f}, {helped}"
         call.note(f"known as {public_id('error', fix.match.pattern_id)} ({about}): {fix.solution}")
 
 
-def _recognised(store: Store, run: _Run, text: str) -> ErrorAnswer:
+def _recognised(store: Store, run: CommandRun, text: str) -> ErrorAnswer:
     return recognise(store.primary, text, Asked(run.project, run.span.ended_at, run.place.lang, mode=run.mode))
 
 
-def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -> None:
+def _record_sighting(call: Call, store: Store, run: CommandRun, answer: ErrorAnswer) -> None:
     if run.place.session is None or answer.signature is None:
         return
     pattern_id = answer.fixes[0].match.pattern_id if answer.fixes else None
@@ -150,7 +168,8 @@ def _record_sighting(call: Call, store: Store, run: _Run, answer: ErrorAnswer) -
         call.note(f"the failure is not recorded: {error.message} {error.hint}")
 
 
-def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
+def learn_from_success(call: Call, store: Store, run: CommandRun) -> None:
+    """Where the command failed before, keep what has changed since as a sighted solution."""
     failed = failed_commands.recall(store.primary, run.key, now=run.span.ended_at)
     if failed is None:
         return
@@ -175,7 +194,7 @@ def _learn_from_success(call: Call, store: Store, run: _Run) -> None:
         _resolve(change, run, answer)
 
 
-def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: TreeChanges) -> None:
+def _save_proposal(call: Call, store: Store, run: CommandRun, unit: str, changes: TreeChanges) -> None:
     """Keep what changed between the failure and the success as a sighted solution."""
     named = ", ".join(changes.names[:_NAMES_SHOWN])
     more = len(changes.names) - _NAMES_SHOWN
@@ -192,7 +211,7 @@ def _save_proposal(call: Call, store: Store, run: _Run, unit: str, changes: Tree
     )
 
 
-def _resolve(change: Change, run: _Run, answer: ErrorAnswer) -> None:
+def _resolve(change: Change, run: CommandRun, answer: ErrorAnswer) -> None:
     """The session's failure is over."""
     session_id = session_id_of(change.connection, run.place.session or "")
     if session_id is not None and answer.signature is not None:

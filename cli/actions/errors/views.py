@@ -9,6 +9,7 @@ from ctxrank.indexer.errors.listing import Recognition, StoredError
 from ctxrank.indexer.errors.patterns import title_of
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import printable
+from ctxrank.ranking.errors.confidence import confidence_in
 
 _SHOWN_CHARACTERS = 300
 
@@ -20,7 +21,7 @@ def error_lines(call: Call, error: StoredError) -> Iterator[str]:
         facts.append("expired")
     record = record_words(error.state, error.confirmations, error.refutations)
     about = call.dim(shown(" · ".join(filter(None, facts))))
-    yield f"{call.bold(public_id('error', error.id))} {record}, confidence {error.confidence:.2f} · {about}"
+    yield f"{call.bold(public_id('error', error.id))} {record}, confidence {own_confidence(error):.2f} · {about}"
     yield f"   {_cut(shown(title_of(error.error_type, error.message)))}"
     yield f"   Solution: {_cut(shown(error.solution))}"
 
@@ -49,6 +50,7 @@ def error_json(error: StoredError) -> dict[str, object]:
     value: dict[str, object] = error._asdict()
     value["id"] = public_id("error", error.id)
     value["hints"] = list(error.hints)
+    value["confidence"] = round(own_confidence(error), 4)
     value["expired"] = value.pop("is_expired")
     for name in ("last_seen", "created_at", "expires_at"):
         value[name] = format_us(getattr(error, name))
@@ -61,6 +63,11 @@ def recognition_json(recognition: Recognition | None) -> dict[str, object] | Non
         return None
     value: dict[str, object] = recognition._asdict()
     return {"masked": value.pop("headline")} | value
+
+
+def own_confidence(error: StoredError) -> float:
+    """The confidence in its solution where this very error occurs again."""
+    return confidence_in(error.confirmations, error.refutations)
 
 
 def _cut(text: str) -> str:

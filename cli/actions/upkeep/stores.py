@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 
+from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -45,9 +46,10 @@ def status(call: Call) -> Reply:
     """Read how the store and its index are."""
     with call.open() as store:
         found = read_status(store)
+    failures = last_failures()
     return Reply(
-        found._asdict,
-        _status_lines(found),
+        lambda: {**found._asdict(), **({"hook_failures": failures} if failures else {})},
+        (*_status_lines(found), *(f"hook      {shown(failure)}" for failure in failures)),
         outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
         engine="heuristic" if found.index_trouble else "fts5",
         text_notes=found.notes,
@@ -66,6 +68,10 @@ def _status_lines(status: Status) -> Iterator[str]:
         yield f"index     {'up to date' if not status.stale else f'{status.stale} changes behind'}"
     if status.counters:
         yield f"tokens    counted by {', '.join(f'{counter} ({count})' for counter, count in status.counters.items())}"
+    for does, says in status.processes.items():
+        pid, _, where = says.partition(" ")
+        verb = "served" if does == "serve" else "followed"
+        yield f"{verb:<9} by process {shown(pid)}{f' at {shown(where)}' if where else ''}"
     hint = "redacted when shown; 'ctxrank purge --redact' does it for good"
     if status.older_user_rules:
         hint = f"{status.older_user_rules} of them before your own rules existed; 'ctxrank purge --redact' redacts them"

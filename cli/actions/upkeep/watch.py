@@ -7,11 +7,9 @@ One process follows a store: a lock file in its folder, which the system gives f
 """
 
 import contextlib
-import fcntl
 import gc
 import os
 import signal
-import stat
 import sys
 import time
 from collections.abc import Generator, Iterable
@@ -28,12 +26,13 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.links.artifact import FOLDER as LINKED_FOLDER
 from ctxrank.indexer.store.allowed_roots import allow
 from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.location import WATCH_LOCK
+from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
     from watchfiles import Change
 
-LOCK_FILE = "watch.lock"
 # Nothing happens for so long before a batch begins, and no batch waits longer for that.
 _QUIET_MS = 200
 _LONGEST_WAIT_MS = 1600
@@ -70,7 +69,7 @@ def follow(call: Call, paths: tuple[str, ...]) -> Reply:
         if not os.path.exists(path):
             raise UsageError(f"'{given}' is not there, so it cannot be followed.", "Give a path that is there.")
     follower = _Follower(call, root, paths)
-    with _only_one(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
+    with _followed_once(folder), contextlib.suppress(_Stopped), _ended_by_sigterm() as stopping:
         try:
             # The first round comes at once, without changes: what changes during the whole run is seen after it.
             for changes in watchfiles.watch(
@@ -206,34 +205,15 @@ def _has_changes(done: Indexed) -> bool:
     )  # fmt: skip
 
 
-@contextlib.contextmanager
-def _only_one(folder: str) -> Generator[None, None, None]:
+def _followed_once(folder: str) -> contextlib.AbstractContextManager[None]:
     """Hold the store's lock of followers. Raises LockedError, CtxrankError where its place is no file."""
-    path = os.path.join(folder, LOCK_FILE)
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    try:
-        descriptor = os.open(path, flags, 0o600)
-    except OSError as error:
-        raise CtxrankError(f"{path} cannot be opened: {error.strerror}.", "Remove it; it holds nothing.") from error
-    with open(descriptor, "r+b", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise CtxrankError(f"{path} is not a file.", "Remove it; it holds nothing.")
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            pid = file.read(20).decode("ascii", "replace").strip()
-            raise LockedError(
-                f"Process {pid} follows this store already."
-                if pid.isdigit()
-                else "Another process follows this store.",
-                "One is enough: it takes in every change below its root.",
-            ) from error
-        file.truncate(0)
-        file.write(f"{os.getpid()}\n".encode())
-        try:
-            yield
-        finally:
-            file.truncate(0)
+    return only_one(
+        os.path.join(folder, WATCH_LOCK), str(os.getpid()),
+        lambda pid: LockedError(
+            f"Process {pid} follows this store already." if pid else "Another process follows this store.",
+            "One is enough: it takes in every change below its root.",
+        ),
+    )  # fmt: skip
 
 
 @contextlib.contextmanager

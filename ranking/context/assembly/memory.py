@@ -222,7 +222,7 @@ def errors_of_failure(
             id=fix.match.pattern_id,
             signature=_signature(fix.error_type, fix.message),
             solution=fix.solution,
-            confidence=fix.match.confidence,
+            confidence=round(fix.match.confidence, 4),
             occurrences=fix.occurrences,
             grade=fix.match.grade,
             recognition=round(fix.match.recognition, 4),
@@ -238,22 +238,25 @@ def errors_of_failure(
 def confirmed_errors(primary: apsw.Connection, ids: list[int], mode: RedactionMode) -> list[IncludedError]:
     """The known errors that a task's words have found (ranking/errors/relevance.py), in that order."""
     query = f"""
-        SELECT e.error_type, e.message, e.solution, e.confidence, e.occurrences, e.state, d.ruleset
+        SELECT e.error_type, e.message, e.solution, e.confirmations, e.refutations, e.occurrences,
+               e.state, d.ruleset
           FROM error_patterns AS e {_DOCUMENT.format(kind="error", table="e")}
          WHERE e.id = ?
     """
+    from ctxrank.ranking.errors.confidence import confidence_in  # noqa: PLC0415  most spawns meet no error
+
     errors: list[IncludedError] = []
     for id_ in ids:
         row = primary.execute(query, (id_,)).fetchone()
         if row is not None:
-            type_, message, solution, confidence, occurrences, state, ruleset = row
+            type_, message, solution, confirmations, refutations, occurrences, state, ruleset = row
             signature = _signature(type_, cleaned(message, ruleset, mode))
             errors.append(
                 IncludedError(
                     id=id_,
                     signature=signature,
                     solution=cleaned(solution, ruleset, mode),
-                    confidence=confidence,
+                    confidence=round(confidence_in(confirmations, refutations), 4),
                     occurrences=occurrences,
                     state=state,
                     why="Words of the task.",

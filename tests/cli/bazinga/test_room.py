@@ -26,7 +26,7 @@ ALLOWED = {
     ),
     "cli/commands/exchange.py": (
         '_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}',
-        '"Import from another store: a BAZINGA database, or an export of ours.",',
+        '"Import a BAZINGA database, an export of ours, or transcripts of a runner.",',
     ),
 }
 # A key of the lines that `export` writes since its first version; and an English word among many.

@@ -15,6 +15,7 @@ from ctxrank.ranking.errors.calibration import (
     recognition,
     record_bound,
 )
+from ctxrank.ranking.errors.confidence import PRIOR_STRENGTH, SAME_ERROR, confidence_in
 
 SHARE = st.floats(0, 1)
 
@@ -29,6 +30,25 @@ def found(
         have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
         same_code=same_code, same_line=False, margin=margin, rivals=rivals,
     )  # fmt: skip
+
+
+def test_confidence_without_a_record_is_the_recognition() -> None:
+    assert confidence_in(0, 0, 0.9) == pytest.approx(0.9)
+    assert confidence_in(0, 0) == pytest.approx(SAME_ERROR)
+
+
+def test_confidence_counts_the_recognition_as_four_observations() -> None:
+    assert PRIOR_STRENGTH == 4
+    # (4 × 0.9 + 1) / (4 + 1) and (4 × 0.9) / (4 + 2)
+    assert confidence_in(1, 0, 0.9) == pytest.approx(0.92)
+    assert confidence_in(0, 2, 0.9) == pytest.approx(0.6)
+
+
+@given(SHARE, st.integers(0, 50), st.integers(0, 50))
+def test_a_confirmation_never_lowers_and_a_refutation_never_raises(recognised: float, good: int, bad: int) -> None:
+    now = confidence_in(good, bad, recognised)
+    assert 0 <= confidence_in(good, bad + 1, recognised) <= now + 1e-12
+    assert now - 1e-12 <= confidence_in(good + 1, bad, recognised) <= 1
 
 
 @given(st.lists(SHARE, min_size=len(Evidence._fields), max_size=len(Evidence._fields)))

@@ -1,0 +1,1 @@
+"""What agent runners call: hooks, tools over MCP, one local process that answers, and their own files."""

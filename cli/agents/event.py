@@ -1,0 +1,90 @@
+"""One event of an agent runner, as far as it says what we need; what else it says is passed over.
+
+Both runners send one JSON object with nearly the same fields. Codex says in which turn an event is (`turn_id`).
+"""
+
+import json
+import os
+from collections.abc import Mapping
+
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.text.json_depth import is_deep
+
+RUNNERS = ("claude-code", "codex")
+CLAUDE_CODE, CODEX = RUNNERS
+EVENTS = (
+    "SessionStart", "UserPromptSubmit", "PreToolUse", "SubagentStart", "PostToolUse", "PostToolUseFailure",
+    "SubagentStop", "Stop", "SessionEnd",
+)  # fmt: skip
+# Events that are there and say nothing that we answer or keep.
+PASSED_OVER = ("PreCompact", "PostCompact", "Notification", "PermissionRequest")
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+SPAWNING_TOOLS = ("Agent", "Task", "spawn_agent")
+
+
+class Event(NamedTuple):
+    """An event: who says it, what it is, in which session and folder, and its other fields."""
+
+    runner: str
+    name: str
+    session: str
+    cwd: str
+    fields: Mapping[str, object]
+
+    def text(self, name: str) -> str:
+        """A field that is a text; '' for none."""
+        return text_of(self.fields.get(name))
+
+    def object(self, name: str) -> Mapping[str, object]:
+        """A field that is an object; empty for none."""
+        return object_of(self.fields.get(name))
+
+
+def read_event(data: bytes, runner: str | None) -> Event | None:
+    """The event, or None for one that we pass over. Raises UsageError for what is none, without quoting it."""
+    text = data.decode("utf-8", "replace")
+    if is_deep(text):
+        raise UsageError("The event is nested too deeply.")
+    try:
+        value: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError("The event is no JSON.") from error
+    fields = object_of(value)
+    name = text_of(fields.get("hook_event_name"))
+    if name in PASSED_OVER:
+        return None
+    if name not in EVENTS:
+        raise UsageError("The event is of a kind that is not known." if name else "What came is no event.")
+    session, cwd = text_of(fields.get("session_id")).strip(), text_of(fields.get("cwd"))
+    if not session:
+        raise UsageError(f"{name} without a session_id.")
+    if not os.path.isdir(cwd):
+        raise UsageError(f"{name} of a folder that is not there.")
+    return Event(_runner_of(fields) if runner is None else runner, name, session, cwd, fields)
+
+
+def _runner_of(fields: Mapping[str, object]) -> str:
+    """Which runner sends such fields; Claude Code where they do not say."""
+    is_codex = "turn_id" in fields or "/.codex/" in text_of(fields.get("transcript_path"))
+    return CODEX if is_codex else CLAUDE_CODE
+
+
+def text_of(value: object) -> str:
+    """A value that is a text, as a store can hold it; '' for anything else."""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def object_of(value: object) -> Mapping[str, object]:
+    """A value that is an object; empty for anything else."""
+    return {str(key): item for key, item in value.items()} if is_dict(value) else {}
+
+
+def texts_of(value: object) -> list[str]:
+    """The texts of a list; of MCP's content parts, what their `text` says."""
+    if not is_list(value):
+        return []
+    items: list[object] = list(value)
+    return [text for item in items if (text := text_of(item) or text_of(object_of(item).get("text")))]

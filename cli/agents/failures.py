@@ -1,0 +1,166 @@
+"""PostToolUse and PostToolUseFailure: a known fix beside a failure, and what a later success teaches.
+
+Claude Code says that a tool failed by the event's name, Codex by the response: an exit code, or a flag. Nearly all
+calls succeed, so the first question is one row of the store, and no more is loaded for the answer "never failed".
+"""
+
+import os
+
+from ctxrank.cli.agents.event import object_of, text_of, texts_of
+from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of, without_echo
+from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.injections import Injection, injected_lines
+from ctxrank.indexer.store.connection import read_value
+from ctxrank.indexer.store.ids import public_id
+from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.lines import one_line
+
+if TYPE_CHECKING:
+    from ctxrank.cli.actions.errors.run import CommandRun
+    from ctxrank.cli.call import Call
+    from ctxrank.ranking.errors.answer import ErrorAnswer, Fix
+
+COMMAND_TOOLS = ("Bash", "shell", "local_shell", "exec_command", "unified_exec")
+FIX_TOKENS = 600
+_SOLUTION_CHARS = 1200
+_MAX_FIXES = 2
+_MAX_COMMAND_CHARS = 200
+MAX_OUTPUT_CHARS = 512 * 1024
+_OUTPUTS = ("stdout", "output", "stderr", "error", "message")
+_EXIT_CODE = "exit code "  # "Exit code 1" is the first line that Claude Code puts before what a command printed
+_OWN = ("ctxrank ", "ctxrank\n")
+
+
+def on_tool_end(call: HookCall) -> str:
+    """The known fix of a tool call that failed; '' where it did not, or none is known."""
+    event = call.event
+    failed = event.name == "PostToolUseFailure" or _has_failed(event.fields.get("tool_response"))
+    if event.fields.get("is_interrupt") is True:
+        return ""
+    command = _command(call)
+    if not failed:
+        if command and call.settings.learn:
+            _learn_from_success(call, command)
+        return ""
+    output = without_echo(public_part(_output(call))[:MAX_OUTPUT_CHARS], injected_lines(call.store.primary))
+    if command and call.settings.learn:
+        answer = _learn_from_failure(call, command, output)
+    else:
+        answer = _recognised(call, output)
+    return "" if answer is None else _said(call, answer)
+
+
+def _command(call: HookCall) -> str:
+    """The command that a tool ran, without what is private; '' for another tool's call, and for one of ours."""
+    if call.event.text("tool_name") not in COMMAND_TOOLS:
+        return ""
+    given = call.event.object("tool_input").get("command", call.event.object("tool_input").get("cmd"))
+    command = public_part(text_of(given) or " ".join(texts_of(given))).strip()
+    return "" if command.startswith(_OWN) else command
+
+
+def _has_failed(response: object) -> bool:
+    """Whether a response says that its tool failed; one that says nothing of it has not."""
+    fields = object_of(response)
+    for place in (fields, object_of(fields.get("metadata"))):
+        code = place.get("exit_code", place.get("exitCode"))
+        if isinstance(code, int) and not isinstance(code, bool):
+            return code != 0
+    return any(fields.get(name) is True for name in ("is_error", "isError")) or fields.get("success") is False
+
+
+def _output(call: HookCall) -> str:
+    """What a failed tool printed."""
+    text = call.event.text("error")
+    if text:
+        return without_exit_code(text)
+    response = call.event.fields.get("tool_response")
+    fields = object_of(response)
+    texts = [text_of(response), *texts_of(response), *(text_of(fields.get(name)) for name in _OUTPUTS)]
+    return "\n".join([*filter(None, texts), *texts_of(fields.get("content"))])
+
+
+def without_exit_code(text: str) -> str:
+    """What a command printed, without the line that Claude Code puts before it."""
+    first, _, rest = text.partition("\n")
+    return rest if first.lower().startswith(_EXIT_CODE) else text
+
+
+def _key(call: HookCall, command: str) -> str:
+    """What a command is known by: its text, its folder and the store's project."""
+    return digest_of("\x1f".join((command, _folder(call), call.project)), 16)
+
+
+def _folder(call: HookCall) -> str:
+    return os.path.relpath(os.path.realpath(call.event.cwd), os.path.realpath(call.store.location.root))
+
+
+def _run(call: HookCall, command: str) -> "CommandRun":
+    from ctxrank.cli.actions.errors.run import CommandRun, RunPlace, Span  # noqa: PLC0415  only after a failure
+    from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  as above
+
+    place = RunPlace(call.session.name, call.group, True, None, None)  # first: a session is older than what fails in it
+    ended_at = now_us()
+    duration_ms = call.event.fields.get("duration_ms")
+    is_known = isinstance(duration_ms, int | float) and not isinstance(duration_ms, bool) and 0 <= duration_ms < 1e9
+    started_at = ended_at - int(float(str(duration_ms)) * 1000) if is_known else ended_at
+    mode = call.config.redaction_mode
+    shown = IncomingTexts(mode).line(command)
+    if len(shown) > _MAX_COMMAND_CHARS:
+        shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
+    key, folder, project = _key(call, command), _folder(call), call.project
+    return CommandRun(key, shown, folder, project, place, Span(started_at, ended_at), mode)
+
+
+def _learn_from_success(call: HookCall, command: str) -> None:
+    query = "SELECT 1 FROM failed_commands WHERE command_key = ?"
+    if read_value(call.store.primary, query, (_key(call, command),), int) is None:
+        return
+    from ctxrank.cli.actions.errors.run import learn_from_success  # noqa: PLC0415  only after a failure
+
+    learn_from_success(_quiet(), call.store, _run(call, command))
+
+
+def _learn_from_failure(call: HookCall, command: str, output: str) -> "ErrorAnswer | None":
+    from ctxrank.cli.actions.errors.run import learn_from_failure  # noqa: PLC0415  only after a failure
+
+    return learn_from_failure(_quiet(), call.store, _run(call, command), output.encode("utf-8", "replace"))
+
+
+def _recognised(call: HookCall, output: str) -> "ErrorAnswer | None":
+    """What is known of a failure that is not remembered: an edit that failed fails once."""
+    from ctxrank.indexer.errors.failure_text import read_failure_text  # noqa: PLC0415  only after a failure
+    from ctxrank.ranking.errors.answer import Asked, recognise  # noqa: PLC0415  as above
+
+    mode = call.config.redaction_mode
+    failure = read_failure_text(output.encode("utf-8", "replace"), mode)
+    if failure.trouble:
+        return None
+    return recognise(call.store.primary, failure.text, Asked(call.project, now_us(), mode=mode))
+
+
+def _quiet() -> "Call":
+    from ctxrank.cli.call import Call  # noqa: PLC0415  as above
+
+    return Call(verbosity=-1)
+
+
+def _said(call: HookCall, answer: "ErrorAnswer") -> str:
+    fixes = [fix for fix in answer.fixes if fix.match.state != "refuted"][:_MAX_FIXES]
+    text, count = reference("This failure is known:\n", [_fix(fix) for fix in fixes], FIX_TOKENS)
+    if text:
+        ids = tuple(public_id("error", fix.match.pattern_id) for fix in fixes[:count])
+        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
+    return text
+
+
+def _fix(fix: "Fix") -> str:
+    match = fix.match
+    id_ = public_id("error", match.pattern_id)
+    record = "confirmed" if match.state == "confirmed" else "unconfirmed"
+    about = f"{id_} · {match.grade} · confidence {match.confidence:.2f} · {record} · seen {fix.occurrences} times"
+    error = fix.message if fix.message.startswith(fix.error_type) else f"{fix.error_type}: {fix.message}"
+    next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
+    return f"**Known error** {one_line(error)[:300]}\n{about}\n\n{fenced(fix.solution, _SOLUTION_CHARS)}\n{next_step}"

@@ -1,0 +1,156 @@
+"""`ctxrank hook`: one event of an agent runner on stdin, its answer on stdout.
+
+    {"hook_event_name": "UserPromptSubmit", "session_id": "…", "cwd": "…", "prompt": "…"}
+    {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "…"}}
+
+The exit code is always 0 and nothing but the answer is printed: for a runner any other code is an error, and 2 blocks.
+What goes wrong is a line in the log (log.py). So the command has a parser of its own, which knows no mistakes, and its
+outermost function catches everything.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from ctxrank.cli.agents.event import MAX_EVENT_BYTES, RUNNERS, SPAWNING_TOOLS, Event, read_event
+from ctxrank.cli.agents.injected_text import MAX_CHARACTERS
+from ctxrank.cli.agents.log import note_failure
+from ctxrank.cli.agents.session import HookCall, branch_of
+from ctxrank.cli.call import Call, Reply
+from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.hook_settings import hook_settings
+
+_CHUNK_BYTES = 256 * 1024
+# A person waits for what is said; what is kept may wait for other writers.
+_SAYS_WAIT_MS, _KEEPS_WAIT_MS = 250, 5_000
+_KEEPING = ("SubagentStop", "Stop", "SessionEnd", "PostToolUse", "PostToolUseFailure")
+_OPTIONS = {"--runner": "runner", "--db": "db", "--root": "root"}
+
+
+def main() -> None:
+    """Answer one event and end the process with 0, whatever happens."""
+    try:
+        options = _options(sys.argv[2:])
+        _write(answer_of(_read_stdin(), options.get("runner"), Call(db=options.get("db"), root=options.get("root"))))
+    except BaseException as error:  # the runner is to go on: see above
+        _note(error)
+    finally:
+        os._exit(0)
+
+
+def hook(call: Call, runner: str | None) -> Reply:
+    """The same where global options come before the command's name."""
+    answer = answer_of(_read_stdin(), runner, call)
+    return Reply(text=f"{answer}\n" if answer else "")
+
+
+def answer_of(data: bytes | None, runner: str | None, call: Call) -> str:
+    """The answer to an event, '' for nothing to say; None is an event that was too large to read."""
+    try:
+        if data is None:
+            raise UsageError(f"The event is larger than {MAX_EVENT_BYTES // (1024 * 1024)} MB.")
+        event = read_event(data, runner if runner in RUNNERS else None)
+        return "" if event is None else _answer(event, call)
+    except Exception as error:  # as in `main`
+        _note(error)
+        return ""
+
+
+def _answer(event: Event, call: Call) -> str:
+    wait_ms = _KEEPS_WAIT_MS if event.name in _KEEPING else _SAYS_WAIT_MS
+    with open_store(call.db, root=call.root, start=event.cwd, busy_ms=wait_ms) as store:
+        config = load_config(store)
+        settings = hook_settings(config.hooks)
+        if not settings.enabled:
+            return ""
+        said = _said(HookCall(store, event, config, settings, branch_of(store.location.root)))
+    if not said:
+        return ""
+    output = {"updatedInput": said} if isinstance(said, Mapping) else {"additionalContext": said}
+    answer = json.dumps({"hookSpecificOutput": {"hookEventName": event.name, **output}}, ensure_ascii=False)
+    if len(answer) > MAX_CHARACTERS:
+        raise CtxrankError(f"The answer to {event.name} would have {len(answer)} characters and is not given.")
+    return answer
+
+
+def _said(call: HookCall) -> str | Mapping[str, object] | None:
+    """What goes before the model, or the tool's new input; nothing for most events."""
+    name = call.event.name
+    if name in ("SessionStart", "UserPromptSubmit"):
+        from ctxrank.cli.agents.prompts import on_prompt, on_start  # noqa: PLC0415  each event loads what it needs
+
+        return on_start(call) if name == "SessionStart" else on_prompt(call)
+    if name in ("SubagentStop", "Stop"):
+        from ctxrank.cli.agents.stops import on_stop  # noqa: PLC0415  as above
+
+        on_stop(call)
+        return None
+    if name == "SessionEnd":
+        from ctxrank.cli.agents.transcript_import import on_session_end  # noqa: PLC0415  as above
+
+        on_session_end(call)
+        return None
+    tool = call.event.text("tool_name")
+    if name == "SubagentStart" or tool in SPAWNING_TOOLS:
+        return _said_of_spawn(call)
+    if name == "PreToolUse":
+        return None
+    from ctxrank.cli.agents.failures import on_tool_end  # noqa: PLC0415  as above
+
+    return on_tool_end(call)
+
+
+def _said_of_spawn(call: HookCall) -> str | Mapping[str, object] | None:
+    from ctxrank.cli.agents.spawns import on_agent_start, on_spawn, on_spawn_end  # noqa: PLC0415  as above
+
+    if call.event.name == "PreToolUse":
+        return on_spawn(call)
+    if call.event.name == "SubagentStart":
+        return on_agent_start(call)
+    on_spawn_end(call)
+    return None
+
+
+def _options(words: Sequence[str]) -> dict[str, str]:
+    """The values of the options that we know; other words are passed over."""
+    options: dict[str, str] = {}
+    for at, word in enumerate(words):
+        name, has_value, value = word.partition("=")
+        if name in _OPTIONS:
+            options[_OPTIONS[name]] = value if has_value else (words[at + 1] if at + 1 < len(words) else "")
+    return {name: value for name, value in options.items() if value}
+
+
+def _read_stdin() -> bytes | None:
+    """What comes in, to its end; None where that is more than an event may have."""
+    chunks: list[bytes] = []
+    size = 0
+    while chunk := sys.stdin.buffer.read(_CHUNK_BYTES):
+        size += len(chunk)
+        if size <= MAX_EVENT_BYTES:
+            chunks.append(chunk)
+    return b"".join(chunks) if size <= MAX_EVENT_BYTES else None
+
+
+def _write(answer: str) -> None:
+    """Print an answer; a runner that has gone needs none."""
+    if not answer:
+        return
+    data = memoryview(f"{answer}\n".encode("utf-8", "replace"))
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def _note(error: BaseException) -> None:
+    """Say in the log what went wrong; of what only a mistake of ours raises, its type and place alone."""
+    if isinstance(error, CtxrankError):
+        note_failure(f"{error.kind}: {error.message}")
+        return
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
+    note_failure(f"{type(error).__name__}{place}")

@@ -1,0 +1,127 @@
+"""The last message of an agent, kept as reasoning by the phases that its headings name.
+
+    ## Decisions                    decisions
+    We keep the queue in SQLite.
+    ## What I did                   completion, which is also what has no heading
+    …
+
+An entry is unconfirmed: a search finds it, and no prompt is given it before another session has said the same.
+"""
+
+from ctxrank.cli.agents.injected_text import public_part, without_echo
+from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.injections import injected_lines
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
+from ctxrank.indexer.records.sessions import Session
+from ctxrank.indexer.records.unconfirmed import (
+    confirm_entry,
+    count_unconfirmed,
+    same_entries,
+    unconfirmed_name,
+)
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.lines import shorten
+
+_LEAST_WORDS = 8  # "Done." is no reasoning
+_MAX_MESSAGE_CHARS = 40_000
+_MAX_ENTRY_CHARS = 6_000
+_MAX_ENTRIES = 200  # of a session, kept unasked
+_COMPLETION = "completion"
+_PHASES = {
+    "understanding": "understanding", "context": "understanding", "problem": "understanding",
+    "approach": "approach", "plan": "approach",
+    "decision": "decisions", "decisions": "decisions",
+    "risk": "risks", "risks": "risks", "caveats": "risks",
+    "blocker": "blockers", "blockers": "blockers", "open questions": "blockers",
+    "pivot": "pivot", "change of plan": "pivot",
+    "completion": _COMPLETION, "summary": _COMPLETION, "result": _COMPLETION, "results": _COMPLETION,
+    "what i did": _COMPLETION, "done": _COMPLETION,
+}  # fmt: skip
+
+
+class Speaker(NamedTuple):
+    """Whose message it is: the session, the group, the role, and the runner's name for the agent."""
+
+    session: Session
+    group: str | None
+    role: str
+    agent_name: str
+
+
+def keep_message(call: HookCall) -> None:
+    """Keep the last message of an agent as reasoning, an entry for each of its phases."""
+    agent_type = call.event.text("agent_type") if call.event.name == "SubagentStop" else ""
+    speaker = Speaker(call.session, call.group, call.role_of(agent_type or "main"), agent_type)
+    injected = injected_lines(call.store.primary)
+    keep_text(call.store, speaker, call.event.text("last_assistant_message"), injected, call.config.redaction_mode)
+
+
+def keep_text(
+    store: Store,
+    speaker: Speaker,
+    message: str,
+    injected: frozenset[str],
+    mode: RedactionMode,
+    *,
+    phases: tuple[str, ...] = (),
+    created_at: int | None = None,
+    references: str = "[]",
+) -> int:
+    """Keep what is new in a message, unconfirmed; of these phases alone, if any are named. Returns how many entries.
+
+    `injected` are the digests of lines that we said ourselves, `references` a JSON list, `created_at` None is now.
+    """
+    message = without_echo(public_part(message[:_MAX_MESSAGE_CHARS]), injected)
+    if len(message.split()) < _LEAST_WORDS:
+        return 0
+    texts = IncomingTexts(mode)
+    room = _MAX_ENTRIES - count_unconfirmed(store.primary, speaker.session.id)
+    kept = 0
+    wanted = [(phase, text) for phase, text in phases_of(message) if not phases or phase in phases]
+    for phase, text in wanted[: max(room, 0)]:
+        content = shorten(texts.text(text).strip(), _MAX_ENTRY_CHARS)
+        known = same_entries(store.primary, content)
+        if known:
+            _confirm(store, speaker.session, known)
+            continue
+        new = NewReasoning(
+            speaker.session.name, speaker.group, speaker.role, phase, content, unconfirmed_name(speaker.agent_name),
+            references=references, created_at=created_at,
+        )  # fmt: skip
+        save_reasoning(store, new, create_session=True, mode=mode, check_agent=False)
+        kept += 1
+    return kept
+
+
+def _confirm(store: Store, session: Session, known: dict[int, int]) -> None:
+    """Confirm what another session said in the same words; a session that repeats itself confirms nothing."""
+    if set(known.values()) != {session.id}:
+        with store.write() as change:
+            for number in known:
+                confirm_entry(change, number)
+
+
+def phases_of(message: str) -> list[tuple[str, str]]:
+    """(phase, text) by the headings of a message; what is below no heading of a phase is completion."""
+    texts: dict[str, list[str]] = {}
+    phase = _COMPLETION
+    for line in message.split("\n"):
+        heading = _heading(line)
+        if heading is not None and heading in _PHASES:
+            phase = _PHASES[heading]
+        else:
+            texts.setdefault(phase, []).append(line)
+    joined = [(phase, "\n".join(lines).strip()) for phase, lines in texts.items()]
+    return [(phase, text) for phase, text in joined if len(text.split()) >= _LEAST_WORDS]
+
+
+def _heading(line: str) -> str | None:
+    """The words of a line that is a heading: `## Risks`, `**Risks**` or `Risks:`; None for another line."""
+    line = line.strip()
+    is_heading = (
+        line.startswith("#") or (line.startswith("**") and line.rstrip(":").endswith("**")) or line.endswith(":")
+    )
+    return line.strip("#*: \t").lower() if is_heading and len(line) < 60 else None

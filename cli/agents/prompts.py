@@ -1,0 +1,173 @@
+"""SessionStart and UserPromptSubmit: what is said unasked, and mostly nothing.
+
+What was kept unasked is not said here: a text from a tool or a final message, which nobody has confirmed, could be an
+instruction to the next session.
+"""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of
+from ctxrank.cli.agents.session import HookCall
+from ctxrank.indexer.clock import format_day
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.injections import Injection, shown_ids
+from ctxrank.indexer.records.sessions import session_id_of
+from ctxrank.indexer.records.unconfirmed import is_unconfirmed
+from ctxrank.indexer.store.connection import read_column, read_row, read_rows, read_value
+from ctxrank.indexer.store.ids import PACKAGE, public_id
+from ctxrank.indexer.store.parents import ParentDocument
+from ctxrank.indexer.text.lines import one_line, shorten
+from ctxrank.ranking.context.assembly.block import quoted_line
+from ctxrank.ranking.context.findings import Finding, relevant_findings
+from ctxrank.ranking.retrieval.cleaning import cleaned
+
+PROMPT_TOKENS, START_TOKENS = 600, 200
+_MAX_FINDINGS = 3
+_MAX_PROMPT_CHARS = 20_000  # a longer one is a document
+_PASSAGE_CHARS = 600
+_SUMMARY_CHARS = 300
+_NEWS = 5
+_SHORT_SUMMARY_CHARS = 140
+_PROGRAMS, _PROGRAM_CHARS = 3, 20
+
+
+def on_prompt(call: HookCall) -> str:
+    """The findings that a prompt is about and that this session was not shown; '' for none."""
+    prompt = public_part(call.event.text("prompt"))[:_MAX_PROMPT_CHARS]
+    if _is_runners_own(prompt):
+        return ""
+    primary = call.store.primary
+    session_id = session_id_of(primary, call.event.session)
+    shown = frozenset[str]() if session_id is None else shown_ids(primary, session_id)
+    project = call.project
+
+    def is_wanted(parent: ParentDocument) -> bool:
+        return public_id(parent.kind, parent.number) not in shown and _may_be_said(call, parent, project)
+
+    findings = relevant_findings(call.store, prompt, call.config, _MAX_FINDINGS, is_wanted)
+    if not findings:
+        return ""
+    text, count = reference("What ctxrank has on this:\n", [_finding(one) for one in findings], PROMPT_TOKENS)
+    if not count:
+        text, count = reference("What ctxrank has on this:\n", [_finding(findings[0], is_short=True)], PROMPT_TOKENS)
+    ids = tuple(public_id(one.parent.kind, one.parent.number) for one in findings[:count])
+    if text:
+        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
+    return text
+
+
+def _is_runners_own(prompt: str) -> bool:
+    """Whether a prompt is a command of the runner's own, `/clear`, and no path; or nothing."""
+    first = prompt.split(maxsplit=1)[:1]
+    return not first or (first[0].startswith("/") and first[0][1:].replace("-", "").isalpha())
+
+
+def _may_be_said(call: HookCall, parent: ParentDocument, project: str) -> bool:
+    """Whether a finding is this project's, and saved on purpose or confirmed since."""
+    primary = call.store.primary
+    if parent.session is not None:
+        query = "SELECT project FROM sessions WHERE name = ?"
+        if read_value(primary, query, (parent.session,), str) != project:
+            return False
+    if parent.kind == "reasoning":
+        return not is_unconfirmed(primary, parent.number)
+    if parent.kind == "error":
+        query = "SELECT 1 FROM error_patterns WHERE id = ? AND state = 'confirmed'"
+        return read_value(primary, query, (parent.number,), int) is not None
+    return True
+
+
+def _finding(finding: Finding, *, is_short: bool = False) -> str:
+    """A finding as a block shows one, with the words of the prompt that it shares."""
+    parent = finding.parent
+    head = f"**[{parent.priority.upper()}]** " if parent.priority else ""
+    name = one_line(parent.path or parent.title)
+    facts = [public_id(parent.kind, parent.number), parent.type, format_day(parent.created_at)]
+    facts.append(f"shares {', '.join(map(one_line, finding.words[:3]))}")
+    summary = (
+        "" if parent.body == parent.title else f"> {quoted_line(shorten(one_line(parent.body), _SUMMARY_CHARS))}\n\n"
+    )
+    text = f"{head}{shorten(name, _SHORT_SUMMARY_CHARS)}\n{summary}{' · '.join(filter(None, facts))}\n"
+    passage = "" if is_short or not finding.passage else f"\n{fenced(finding.passage, _PASSAGE_CHARS)}"
+    return text + passage
+
+
+class _LastSession(NamedTuple):
+    id: int
+    created_at: int
+
+
+class _NewPackage(NamedTuple):
+    number: int
+    priority: str
+    path: str
+    summary: str
+    ruleset: int
+
+
+def on_start(call: HookCall) -> str:
+    """What is new since this project's last session, and what still fails; '' where nothing is."""
+    primary = call.store.primary
+    project = call.project
+    query = """
+        SELECT id, created_at FROM sessions WHERE project = ? AND name <> ? ORDER BY created_at DESC, id DESC LIMIT 1
+    """
+    last = read_row(primary, query, (project, call.event.session), _LastSession)
+    if last is None:
+        return ""
+    session_id = session_id_of(primary, call.event.session)
+    shown = frozenset[str]() if session_id is None else shown_ids(primary, session_id)
+    news = [one for one in _new_packages(call, project, last) if public_id(PACKAGE, one.number) not in shown]
+    lines = [_news_line(call, one) for one in news]
+    failures = "" if session_id is not None and shown else _open_failures(call, last)
+    heading = f"Since the last session here ({format_day(last.created_at)}):\n"
+    text, count = reference(heading, [*([failures] if failures else []), *lines], START_TOKENS)
+    if text:
+        shown_news = news[: count - bool(failures)]
+        ids = tuple(public_id(PACKAGE, one.number) for one in shown_news)
+        call.note(Injection(call.event.name, ids, tokens_of(text), len(text)), text)
+    return text
+
+
+def _new_packages(call: HookCall, project: str, last: _LastSession) -> Iterator[_NewPackage]:
+    query = """
+        SELECT p.id, p.priority, p.path, p.summary, d.ruleset
+          FROM packages AS p
+          JOIN sessions AS s ON s.id = p.session_id
+          JOIN documents AS d ON d.kind = 'package' AND d.record_id = p.id
+         WHERE s.project = ? AND p.created_at >= ? AND p.superseded_by IS NULL
+         ORDER BY CASE p.priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
+                  p.created_at DESC, p.id DESC
+         LIMIT ?
+    """
+    return read_rows(call.store.primary, query, (project, last.created_at, _NEWS), _NewPackage)
+
+
+def _news_line(call: HookCall, package: _NewPackage) -> str:
+    summary = one_line(cleaned(package.summary, package.ruleset, call.config.redaction_mode))
+    return (
+        f"* **[{package.priority.upper()}]** {one_line(package.path)}: {shorten(summary, _SHORT_SUMMARY_CHARS)}"
+        f" ({public_id(PACKAGE, package.number)})"
+    )
+
+
+def _open_failures(call: HookCall, last: _LastSession) -> str:
+    """What failed in the last session and is not over: how many, and which programs; nothing of what was printed."""
+    primary = call.store.primary
+    query = "SELECT count(DISTINCT instance) FROM error_sightings WHERE session_id = ? AND resolved_at IS NULL"
+    count = read_value(primary, query, (last.id,), int) or 0
+    if not count:
+        return ""
+    query = "SELECT command FROM failed_commands WHERE failed_at >= ? ORDER BY failed_at DESC LIMIT ?"
+    commands = read_column(primary, query, (last.created_at, _PROGRAMS), str)
+    programs = ", ".join(dict.fromkeys(f"`{name}`" for command in commands if (name := _program(command))))
+    is_one = count == 1
+    failures = f"{count} failure{'' if is_one else 's'} of that session {'is' if is_one else 'are'} still open"
+    return f"* {failures}{f': {programs}' if programs else ''}.\n"
+
+
+def _program(command: str) -> str:
+    """The program of a command and what it was told to do, where these are plain words: `make test`."""
+    words = command.split()[:2]
+    is_plain = [word.replace("-", "").replace("_", "").replace(".", "").isalnum() for word in words]
+    return " ".join(word[:_PROGRAM_CHARS] for word in words[: is_plain.index(False) if False in is_plain else 2])

@@ -1,0 +1,319 @@
+"""`ctxrank serve`: one local process that answers tools and commands, and may follow files. Never required.
+
+    GET  /health            who serves, and since when; needs no token
+    POST /mcp               MCP over streamable HTTP: the tools of `tools.py`
+    POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
+    POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
+
+It listens on the loopback interface, where each request carries the token, or on a Unix socket that only its user can
+open. What a browser sends from elsewhere is refused by Host and Origin. Every request opens the store for itself, in
+one of READERS threads; what writes waits for its turn in one.
+"""
+
+import contextlib
+import gc
+import hmac
+import importlib.util
+import json
+import os
+import secrets
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Generator
+from types import FrameType
+
+from ctxrank.cli.agents.ask import Asked, ask
+from ctxrank.cli.agents.hook import answer_of
+from ctxrank.cli.agents.mcp import new_session
+from ctxrank.cli.agents.mcp import server as mcp_server
+from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.output.envelope import as_json_line, envelope, failure
+from ctxrank.cli.unexpected import explained
+from ctxrank.indexer.beneath import read_file
+from ctxrank.indexer.clock import format_us, now_us
+from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
+from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.store.location import SERVE_LOCK
+from ctxrank.indexer.store.one_process import only_one
+
+try:
+    import anyio
+    import anyio.to_thread
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Receive, Scope, Send
+except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
+    raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error
+
+TOKEN_FILE = "serve.token"
+DEFAULT_PORT = 8733
+READERS = 8
+MAX_BODY_BYTES = 24 * 1024 * 1024
+_WAITING = 128
+_END_S = 5  # what is being answered gets so long when the process is told to end
+_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+READING = frozenset(
+    (
+        "search", "show", "why", "assemble", "context", "check", "trace", "status", "package list", "package show",
+        "reasoning get", "reasoning timeline", "reasoning check", "strategy list", "error list", "error show",
+        "session list", "session show", "group list", "skill latest", "skill outputs", "skill checklist",
+        "receipt list", "receipt show", "receipt replay", "receipt diff", "schema",
+    )
+)  # fmt: skip
+WRITING = frozenset(
+    (
+        "package save", "package supersede", "package consume", "reasoning save", "strategy save", "strategy helpful",
+        "error match", "error save", "error confirm", "error refute", "skill save-output", "session create",
+        "group create", "index",
+    )
+)  # fmt: skip
+# What HTTP says of a failure; the body says all of it.
+_STATUS = {"usage": 400, "not_found": 404, "no_store": 404, "untrusted": 403, "locked": 503}
+
+
+def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> Reply:
+    """Serve until SIGTERM (0) or Ctrl-C (130). Raises LockedError where another process serves this store."""
+    gc.enable()  # see cli/entry.py
+    with call.open() as store:
+        folder = store.location.folder
+    lock = os.path.join(folder, SERVE_LOCK)
+    token = "" if socket_path else _token(os.path.join(folder, TOKEN_FILE))
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app(call, token), log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=_END_S
+        )
+    )
+
+    def end(_: int, __: FrameType | None) -> None:
+        server.should_exit = True  # also where uvicorn has not begun, or raises the signal again when it has ended
+
+    with _listening(port, socket_path) as listener:
+        where = f"unix:{socket_path}" if socket_path else f"http://127.0.0.1:{listener.getsockname()[1]}"
+        before = signal.signal(signal.SIGTERM, end)
+        try:
+            with only_one(lock, f"{os.getpid()} {where}", _already), _following(call, is_watching):
+                call.note(f"serving {folder} at {where}; Ctrl-C ends it.")
+                if token:
+                    call.note(f"the token is in {os.path.join(folder, TOKEN_FILE)}.")
+                server.run(sockets=[listener])
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return Reply()
+
+
+def app(call: Call, token: str) -> "ASGIApp":
+    """The application. An empty token admits everybody: for a socket that only its user can open."""
+    made = mcp_server(call, new_session())
+    turn = anyio.CapacityLimiter(1)
+    readers = anyio.CapacityLimiter(READERS)
+    since = format_us(now_us())
+
+    async def health(_: Request) -> Response:
+        return _json({"serving": True, "pid": os.getpid(), "since": since})
+
+    async def api(request: Request) -> Response:
+        name = str(request.path_params["command"]).replace("/", " ")
+        body = await request.body()
+        if name not in READING and name not in WRITING:
+            names = ", ".join(sorted(READING | WRITING))
+            return _failed(UsageError(f"{name!a} is not served.", f"These are: {names}."))
+        limiter = turn if name in WRITING else readers
+        return await anyio.to_thread.run_sync(_answer, call, name, body, limiter=limiter)
+
+    async def hook(request: Request) -> Response:
+        body = await request.body()
+        runner = request.query_params.get("runner")
+        text = await anyio.to_thread.run_sync(answer_of, body, runner, call, limiter=readers)
+        return Response(text or "{}", media_type="application/json")
+
+    hosts = [*_NAMES, *(f"{name}:*" for name in _NAMES)]
+    application = made.streamable_http_app(
+        stateless_http=True, json_response=True, max_request_body_size=MAX_BODY_BYTES,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
+        ),
+    )  # fmt: skip
+    application.router.routes += [
+        Route("/health", health, methods=["GET"]),
+        Route("/hook", hook, methods=["POST"]),
+        Route("/api/{command:path}", api, methods=["POST"]),
+    ]
+    return _Guard(application, token)
+
+
+class _Guard:
+    """Lets a request in: from this machine by its Host and Origin, with the token, and no longer than the limit."""
+
+    def __init__(self, inner: Starlette, token: str) -> None:
+        self._inner = inner
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._inner(scope, receive, send)
+            return
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        reason = self._refusal(scope["path"], headers)
+        if reason is not None:
+            await _failed(*reason)(scope, receive, send)
+            return
+        await self._inner(scope, receive, send)
+
+    def _refusal(self, path: str, headers: dict[bytes, bytes]) -> tuple[CtxrankError, int] | None:
+        host = headers.get(b"host", b"").decode("latin-1")
+        origin = headers.get(b"origin", b"").decode("latin-1")
+        if self._token and not _is_local(host):
+            return UsageError(f"{host!a} is not this machine.", "Ask http://127.0.0.1."), 421
+        if origin and not _is_local(origin.partition("://")[2]):
+            return UsageError(f"A page of {origin!a} may not ask.", "Ask from a page of this machine."), 403
+        given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
+        if self._token and path != "/health" and not hmac.compare_digest(given, self._token):
+            hint = f"Send 'Authorization: Bearer' and what .ctxrank/{TOKEN_FILE} holds."
+            return UsageError("The token is missing or wrong.", hint), 401
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            return UsageError("The request is too long.", f"{MAX_BODY_BYTES:,} bytes are taken."), 413
+        return None
+
+
+def _is_local(host: str) -> bool:
+    name, _, port = host.rpartition(":")
+    return host in _NAMES or (name in _NAMES and port.isdecimal())
+
+
+def _answer(call: Call, name: str, body: bytes) -> Response:
+    """The answer of a command to the parameters in a body; `stdin` in it is what '-' means."""
+    try:
+        given = _parameters(body)
+        stdin = given.pop("stdin", "")
+        if not isinstance(stdin, str):
+            raise UsageError("'stdin' is a text.", "It is what the command would read from '-'.")
+        asked = ask(call, name, given, stdin.encode("utf-8", "replace"))
+    except CtxrankError as error:
+        return _failed(error)
+    except Exception as error:
+        return _failed(explained(error, call.db, call.root))
+    return _json(_envelope(asked))
+
+
+def _parameters(body: bytes) -> dict[str, object]:
+    try:
+        found: object = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise UsageError("The request is no JSON.", "Send an object of parameters by name.") from error
+    if not is_dict(found):
+        raise UsageError("The request is no JSON object.", "Send an object of parameters by name.")
+    return {str(name): value for name, value in found.items()}
+
+
+def _envelope(asked: Asked) -> dict[str, object]:
+    fields = envelope(asked.payload, outcome=asked.outcome, engine=asked.engine)
+    return fields | ({"said": list(asked.notes)} if asked.notes else {})
+
+
+def _failed(error: CtxrankError, status: int | None = None) -> Response:
+    return _json(failure(error), status or _STATUS.get(error.kind, 500))
+
+
+def _json(value: object, status: int = 200) -> Response:
+    return Response(as_json_line(value) + "\n", status, media_type="application/json")
+
+
+def _token(path: str) -> str:
+    """The token, made once and kept, so that a runner's configuration stays valid; only its user can read it."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return _kept_token(path)
+    with open(descriptor, "w", encoding="ascii") as file:
+        token = secrets.token_urlsafe(32)
+        file.write(f"{token}\n")
+    return token
+
+
+def _kept_token(path: str) -> str:
+    info = os.lstat(path)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise CtxrankError(f"{path} is not a file of yours alone.", "Remove it: the next start makes a new one.")
+    token = read_file(path, 200).decode("ascii", "replace").strip()
+    if len(token) < 32 or not token.isprintable():
+        raise CtxrankError(f"{path} holds no token.", "Remove it: the next start makes a new one.")
+    return token
+
+
+def _already(says: str) -> CtxrankError:
+    pid, _, where = says.partition(" ")
+    who = f"Process {pid} serves this store already, at {where}." if where else "Another process serves this store."
+    return LockedError(who, "One is enough: it serves any number of clients.")
+
+
+@contextlib.contextmanager
+def _listening(port: int, path: str | None) -> Generator[socket.socket, None, None]:
+    """A socket on the loopback interface, or at a path that only its user can open. Raises CtxrankError."""
+    listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX, socket.SOCK_STREAM)
+    with contextlib.closing(listener):
+        try:
+            if path is None:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(("127.0.0.1", port))
+            else:
+                _bind_privately(listener, path)
+            listener.listen(_WAITING)  # who reads where we are may ask at once
+        except OSError as error:
+            where = path or f"port {port}"
+            raise CtxrankError(
+                f"{where} cannot be listened at: {error.strerror}.", "Give another --port (0: any) or --socket."
+            ) from error
+        try:
+            yield listener
+        finally:
+            if path is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+
+
+def _bind_privately(listener: socket.socket, path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.lstat(path).st_mode) and not _is_answering(path):
+            os.unlink(path)
+    before = os.umask(0o177)  # the socket is 0600 from its first moment
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
+
+
+def _is_answering(path: str) -> bool:
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(path) == 0
+
+
+@contextlib.contextmanager
+def _following(call: Call, is_watching: bool) -> Generator[None, None, None]:
+    """`ctxrank index --watch` beside this process, ended with it."""
+    if not is_watching:
+        yield
+        return
+    if importlib.util.find_spec("watchfiles") is None:
+        raise UsageError("'serve --watch' needs watchfiles.", "Install it: pip install 'ctxrank[watch]'")
+    given = [*(("--db", call.db) if call.db else ()), *(("--root", call.root) if call.root else ())]
+    command = [sys.executable, "-m", "ctxrank.cli", "index", "--watch", *given]
+    follower = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        follower.terminate()
+        try:
+            follower.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            follower.kill()
+            follower.wait()

@@ -1,0 +1,21 @@
+"""SubagentStop and Stop: what an agent said last is kept, and what it wrote into the folders of notes."""
+
+import os
+
+from ctxrank.cli.agents.session import HookCall
+
+
+def on_stop(call: HookCall) -> None:
+    """Keep the last message and the notes; where a project keeps nothing, nothing."""
+    if not call.settings.learn:
+        return
+    if call.event.text("last_assistant_message").strip():
+        from ctxrank.cli.agents.messages import keep_message  # noqa: PLC0415  it brings the redaction rules along
+
+        keep_message(call)
+    root = call.store.location.root
+    folders = [folder for folder in call.settings.folders if os.path.isdir(os.path.join(root, folder))]
+    if folders:
+        from ctxrank.cli.agents.notes import keep_notes  # noqa: PLC0415  most projects have no such folder
+
+        keep_notes(call, folders)

@@ -1,0 +1,350 @@
+"""What a runner's transcript tells: failures and what was done until they were over, decisions, and last messages.
+
+    reader = TranscriptReader(open_file, offset)
+    for step in reader.steps(): story.add(step)
+    story.repairs        what failed, what was done until the same command succeeded
+    story.messages       what agents said last, and where they named decisions
+
+One JSON object a line, as Claude Code writes them: `type`, `timestamp`, `sessionId`, `cwd`, `gitBranch`, and a
+`message` of texts, tool calls and tool results. Lines may be megabytes, and the last one may be cut off: it waits for
+the next time. Nothing here opens a store, and nothing of a text is kept but what the store will hold.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from typing import BinaryIO
+
+from ctxrank.cli.agents.event import object_of, text_of
+from ctxrank.cli.agents.failures import COMMAND_TOOLS, MAX_OUTPUT_CHARS, without_exit_code
+from ctxrank.cli.agents.injected_text import public_part
+from ctxrank.indexer.clock import parse_time
+from ctxrank.indexer.errors.parse.units import error_units
+from ctxrank.indexer.errors.signature import sign
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import NamedTuple, is_list
+from ctxrank.indexer.text.digests import digest_of
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+_EDITING = {"Edit": "new_string", "MultiEdit": "edits", "Write": "content", "NotebookEdit": "new_source"}
+_PATHS = ("file_path", "notebook_path", "path")
+_MAX_OPEN = 20  # failures of one agent that wait for a success
+_MAX_ACTIONS = 40  # between a failure and its success
+_MAX_FILES = 50  # that are named of a session
+_MAX_SHOWN = 160  # characters of a command or an edit
+# Commands that look and change nothing: what helped is not among them.
+_LOOKING = frozenset(
+    (
+        "ls", "cat", "head", "tail", "less", "grep", "rg", "find", "fd", "pwd", "cd", "echo", "printf", "which", "type",
+        "wc", "file", "stat", "du", "df", "ps", "env", "printenv", "date", "whoami", "tree", "diff", "cmp", "sort",
+        "uniq", "jq", "true", "sleep", "history", "man", "help", "ctxrank",
+    )
+)  # fmt: skip
+_LOOKING_WITH = {
+    "git": ("status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"),
+    "pip": ("list", "show", "freeze", "--version"), "npm": ("ls", "list", "view", "--version"),
+    "docker": ("ps", "images", "logs", "inspect"), "kubectl": ("get", "describe", "logs"), "cargo": ("tree",),
+    "go": ("version", "env", "list"),
+}  # fmt: skip
+
+
+class Where(NamedTuple):
+    """Whose a line is: the runner's session, its folder and branch, and the agent in it ('' for the main one)."""
+
+    session: str
+    cwd: str
+    branch: str
+    agent: str
+
+
+class Said(NamedTuple):
+    """A text of an agent, or with `is_prompt` of the person."""
+
+    where: Where
+    at_us: int
+    text: str
+    is_prompt: bool
+
+
+class Called(NamedTuple):
+    """A tool call that has ended."""
+
+    where: Where
+    at_us: int
+    id: str
+    tool: str
+    given: Mapping[str, object]
+    output: str
+    has_failed: bool
+    offset: int  # of the line that called
+
+
+class Action(NamedTuple):
+    """Something that changed the world: its key is the same for the same action elsewhere."""
+
+    key: str
+    shown: str
+
+
+class Repair(NamedTuple):
+    """A command failed, these actions followed, and then it succeeded, or failed otherwise."""
+
+    where: Where
+    id: str  # of the call that failed
+    failed_at_us: int
+    command: str
+    output: str
+    actions: tuple[Action, ...]
+
+
+class Unsolved(NamedTuple):
+    """A command that failed and has not succeeded since."""
+
+    where: Where
+    id: str
+    failed_at_us: int
+    command: str
+    output: str
+
+
+class Message(NamedTuple):
+    """What an agent said last, or where it named decisions, with the files that were read and written before."""
+
+    where: Where
+    at_us: int
+    text: str
+    is_last: bool
+    files: tuple[str, ...] = ()
+
+
+class TranscriptReader:
+    """The steps of one file from an offset on; `offset` is then where the next reading begins."""
+
+    def __init__(self, file: BinaryIO, offset: int) -> None:
+        self._file = file
+        self.offset = offset
+        self.skipped = 0
+        self._calls: dict[str, tuple[str, Mapping[str, object], int]] = {}
+
+    def unanswered(self) -> int | None:
+        """Where the first call stands that has no result yet."""
+        return min((offset for _, _, offset in self._calls.values()), default=None)
+
+    def steps(self) -> Iterator[Said | Called]:
+        """What the complete lines say; what is no line of a transcript is counted."""
+        self._file.seek(self.offset)
+        while line := self._file.readline(MAX_LINE_BYTES):
+            if not line.endswith(b"\n"):
+                if len(line) < MAX_LINE_BYTES:
+                    return  # it is being written
+                self.skipped += 1
+                while line and not line.endswith(b"\n"):
+                    self.offset += len(line)
+                    line = self._file.readline(MAX_LINE_BYTES)
+                self.offset += len(line)
+                continue
+            start = self.offset
+            self.offset += len(line)
+            if b'"message"' in line:
+                yield from self._of_line(line, start)
+
+    def _of_line(self, line: bytes, start: int) -> Iterator[Said | Called]:
+        try:
+            fields = object_of(json.loads(line))
+        except (ValueError, RecursionError):
+            self.skipped += 1
+            return
+        kind, message = fields.get("type"), object_of(fields.get("message"))
+        at_us = _moment(fields.get("timestamp"))
+        if kind not in ("user", "assistant") or fields.get("isMeta") is True or at_us is None:
+            return
+        agent = text_of(fields.get("agentId")) or ("sidechain" if fields.get("isSidechain") is True else "")
+        session, cwd, branch = (text_of(fields.get(name)) for name in ("sessionId", "cwd", "gitBranch"))
+        where = Where(session, cwd, branch, agent)
+        content = message.get("content")
+        if isinstance(content, str):
+            yield Said(where, at_us, content, is_prompt=kind == "user")
+            return
+        for part in map(object_of, content if is_list(content) else ()):
+            match part.get("type"):
+                case "text":
+                    yield Said(where, at_us, text_of(part.get("text")), is_prompt=kind == "user")
+                case "tool_use":
+                    self._calls[text_of(part.get("id"))] = (
+                        text_of(part.get("name")),
+                        object_of(part.get("input")),
+                        start,
+                    )
+                case "tool_result":
+                    id_ = text_of(part.get("tool_use_id"))
+                    tool, given, begun = self._calls.pop(id_, ("", {}, start))
+                    failed = part.get("is_error") is True
+                    output = _output(part.get("content")) if failed else ""
+                    yield Called(where, at_us, id_, tool, given, output, failed, begun)
+                case _:
+                    pass
+
+
+class _Open:
+    """A failure that waits, with what was done since."""
+
+    def __init__(self, call: Called, command: str) -> None:
+        self.call = call
+        self.command = command
+        self.actions: list[Action] = []
+
+    def is_same(self, call: Called) -> bool:
+        """Whether another run of the command failed for the same reason."""
+        return self.call.output == call.output or instance_of(self.call.output) == instance_of(call.output)
+
+
+def instance_of(output: str) -> str:
+    """What a failure is known by; the same for the same error elsewhere. '' where nothing can be read of it."""
+    units = error_units(output)
+    return sign(units[0]).instance if units else ""
+
+
+_Who = tuple[str, str]
+
+
+def _who(where: Where) -> _Who:
+    """One agent of one session: what it does follows on what it did."""
+    return where.session, where.agent
+
+
+class Story:
+    """Collects steps, of one file after another, into what is worth keeping."""
+
+    def __init__(self) -> None:
+        self.repairs: list[Repair] = []
+        self.messages: list[Message] = []
+        self._open: dict[_Who, dict[tuple[str, str], _Open]] = {}
+        self._last: dict[_Who, Said] = {}
+        self._files: dict[_Who, dict[str, None]] = {}
+
+    def add(self, step: Said | Called) -> None:
+        """Take one step in."""
+        if isinstance(step, Said):
+            self._add_said(step)
+        elif step.tool in COMMAND_TOOLS:
+            self._add_command(step)
+        else:
+            self._add_file(step)
+
+    def unsolved(self) -> list[Unsolved]:
+        """What failed and has not succeeded since."""
+        return [
+            Unsolved(one.call.where, one.call.id, one.call.at_us, one.command, one.call.output)
+            for waiting in self._open.values()
+            for one in waiting.values()
+        ]
+
+    def waits_from(self) -> int | None:
+        """Where the first failure stands that waits for a success."""
+        return min((one.call.offset for waiting in self._open.values() for one in waiting.values()), default=None)
+
+    def finish(self) -> None:
+        """What was said last in each place is a message."""
+        for who in list(self._last):
+            self._keep_last(who)
+
+    def _add_said(self, said: Said) -> None:
+        if said.is_prompt:
+            self._keep_last(_who(said.where))
+            return
+        if _names_decisions(said.text):
+            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False))
+        self._last[_who(said.where)] = said
+
+    def _keep_last(self, who: _Who) -> None:
+        said = self._last.pop(who, None)
+        if said is not None:
+            self.messages.append(Message(said.where, said.at_us, said.text, True, tuple(self._files.pop(who, ()))))
+
+    def _add_command(self, call: Called) -> None:
+        command = public_part(text_of(call.given.get("command"))).strip()
+        if not command:
+            return
+        who, key = _who(call.where), (call.where.cwd, command)
+        self._last.pop(who, None)  # what is said between two tools is no last message
+        waiting = self._open.setdefault(who, {})
+        known = waiting.pop(key, None)
+        if call.has_failed and known is not None and known.is_same(call):
+            known.actions.clear()  # what was done so far did not help
+            waiting[key] = known
+            return
+        if known is not None:
+            self._close(known)
+        if call.has_failed:
+            waiting[key] = _Open(call, command)
+            if len(waiting) > _MAX_OPEN:
+                del waiting[next(iter(waiting))]
+        elif not _is_looking(command):
+            action = Action(digest_of(f"run\0{' '.join(command.split())}", 8), f"`{_short(command)}`")
+            self._note(who, action, command)
+
+    def _add_file(self, call: Called) -> None:
+        path = next((text for name in _PATHS if (text := text_of(call.given.get(name)))), "")
+        if not path or call.has_failed:
+            return
+        who = _who(call.where)
+        self._last.pop(who, None)
+        name = os.path.relpath(path, call.where.cwd) if os.path.isabs(path) and os.path.isabs(call.where.cwd) else path
+        files = self._files.setdefault(who, {})
+        if len(files) < _MAX_FILES:
+            files.setdefault(name)
+        if call.tool in _EDITING:
+            new = json.dumps(call.given.get(_EDITING[call.tool]), sort_keys=True)
+            shown = f"edit {name}{_change(call.given)}"
+            self._note(who, Action(digest_of(f"edit\0{os.path.basename(name)}\0{new}", 8), shown), "")
+
+    def _note(self, who: _Who, action: Action, command: str) -> None:
+        for (_, failed), waiting in self._open.get(who, {}).items():
+            if failed != command and len(waiting.actions) < _MAX_ACTIONS:
+                waiting.actions.append(action)
+
+    def _close(self, waiting: _Open) -> None:
+        call = waiting.call
+        actions = tuple({action.key: action for action in waiting.actions}.values())
+        self.repairs.append(Repair(call.where, call.id, call.at_us, waiting.command, call.output, actions))
+
+
+def _output(content: object) -> str:
+    """What a failed tool printed, without what is private."""
+    text = (
+        content
+        if isinstance(content, str)
+        else "\n".join(text_of(object_of(part).get("text")) for part in (content if is_list(content) else ()))
+    )
+    return public_part(without_exit_code(text[: 2 * MAX_OUTPUT_CHARS]))[:MAX_OUTPUT_CHARS]
+
+
+def _moment(value: object) -> int | None:
+    try:
+        return parse_time(text_of(value), now=0)
+    except UsageError:
+        return None
+
+
+def _is_looking(command: str) -> bool:
+    words = command.split()
+    first = os.path.basename(words[0])
+    if any(sign in command for sign in ("&&", ";", "|", ">", "\n")):
+        return False
+    return first in _LOOKING or (len(words) > 1 and words[1] in _LOOKING_WITH.get(first, ()))
+
+
+def _change(given: Mapping[str, object]) -> str:
+    """Of a small edit what it replaced by what."""
+    old, new = text_of(given.get("old_string")).strip(), text_of(given.get("new_string")).strip()
+    return f": `{_short(old)}` → `{_short(new)}`" if old and new else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MAX_SHOWN else f"{line[:_MAX_SHOWN]}…"
+
+
+def _names_decisions(text: str) -> bool:
+    """Whether a line of it is a heading of decisions; most texts have no such word."""
+    return "ecision" in text

@@ -1,0 +1,112 @@
+"""What was put before a model, in which session: so that nothing is shown twice, and none of it is kept as news.
+
+Kept as events (events.py), which an export, a purge and `prune --kind event` know. What is lost with them is that a
+finding may be shown a second time; whether a text may be trusted is never kept here.
+"""
+
+import json
+
+import apsw
+
+from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
+from ctxrank.indexer.records.events import record_event
+from ctxrank.indexer.store.connection import Page, read_column, read_page
+from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.text.digests import digest_of
+
+INJECTION = "hook_injection"
+_LINE_BYTES = 6  # of a line's digest: one of 10^9 lines is taken for another by chance
+_LEAST_LINE_CHARS = 24  # a shorter line may be anybody's
+_INJECTIONS_COMPARED = 300
+_MARKDOWN = " \t>*`-#|\\\"'"
+
+
+class Injection(NamedTuple):
+    """What was put before a model: at which event, which documents, and how much; `receipt` is that of a block."""
+
+    event: str
+    ids: tuple[str, ...]
+    tokens: int
+    characters: int
+    receipt: int | None = None
+
+
+class StoredInjection(NamedTuple):
+    """An injection as it is listed."""
+
+    id: int
+    session: str
+    group: str | None
+    injection: Injection
+    created_at: int
+
+
+def note_injection(change: Change, session_id: int, group_id: int | None, injection: Injection, text: str) -> None:
+    """Remember what was injected, and the digests of its lines."""
+    payload = {**injection._asdict(), "lines": sorted(line_digests(text))}
+    record_event(change, session_id, group_id, INJECTION, json.dumps(payload))
+
+
+def shown_ids(primary: apsw.Connection, session_id: int) -> frozenset[str]:
+    """The documents that a session's main model was shown; what went before a spawned agent, it has not seen."""
+    query = """
+        SELECT payload FROM events
+         WHERE session_id = ? AND subtype = ? AND payload ->> 'event' NOT IN ('PreToolUse', 'SubagentStart')
+    """
+    return frozenset(
+        id_ for payload in read_column(primary, query, (session_id, INJECTION), str) for id_ in _texts(payload, "ids")
+    )
+
+
+def injected_lines(primary: apsw.Connection) -> frozenset[str]:
+    """Digests of the lines that were injected lately, in any session: a text is pasted from one into another."""
+    query = "SELECT payload FROM events WHERE subtype = ? ORDER BY id DESC LIMIT ?"
+    payloads = read_column(primary, query, (INJECTION, _INJECTIONS_COMPARED), str)
+    return frozenset(line for payload in payloads for line in _texts(payload, "lines"))
+
+
+def line_digests(text: str) -> set[str]:
+    """Digests of the lines of a text that are long enough to be known again, whatever Markdown stands around them."""
+    return {line_digest(line) for line in text.split("\n") if is_comparable(line)}
+
+
+def is_comparable(line: str) -> bool:
+    """Whether a line says enough to be known again."""
+    return len(line.strip(_MARKDOWN)) >= _LEAST_LINE_CHARS
+
+
+def line_digest(line: str) -> str:
+    """What a line is known by: its words, in lower case, without the marks around it."""
+    return digest_of(" ".join(line.strip(_MARKDOWN).lower().split()), _LINE_BYTES)
+
+
+def list_injections(primary: apsw.Connection, session: str | None, limit: int) -> Page[StoredInjection]:
+    """What hooks have injected, the newest first; of one session, or of all."""
+    query = """
+        SELECT e.id, s.name, g.name, e.payload, e.created_at
+          FROM events AS e
+          JOIN sessions AS s ON s.id = e.session_id
+          LEFT JOIN groups AS g ON g.id = e.group_id
+         WHERE e.subtype = ?1 AND (?2 IS NULL OR s.name = ?2)
+         ORDER BY e.id DESC
+    """
+    return read_page(primary, query, (INJECTION, session), _stored, limit=limit)
+
+
+def _stored(id_: int, session: str, group: str | None, payload: str, created_at: int) -> StoredInjection:
+    value: object = json.loads(payload)
+    fields = value if is_dict(value) else {}
+    numbers = [fields.get(name) for name in ("tokens", "characters", "receipt")]
+    tokens, characters, receipt = (number if isinstance(number, int) else None for number in numbers)
+    injection = Injection(str(fields.get("event", "")), _texts(payload, "ids"), tokens or 0, characters or 0, receipt)
+    return StoredInjection(id_, session, group, injection, created_at)
+
+
+def _texts(payload: str, name: str) -> tuple[str, ...]:
+    """A list of texts in an event's payload; what was imported may be anything."""
+    try:
+        value: object = json.loads(payload)
+    except ValueError:
+        return ()
+    found = value.get(name) if is_dict(value) else None
+    return tuple(str(item) for item in found) if is_list(found) else ()

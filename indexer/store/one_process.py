@@ -1,0 +1,75 @@
+"""One process a store for what must not run twice: a lock file, which the system gives free whenever the process ends.
+
+with only_one(".ctxrank/watch.lock", "4711", lambda says: LockedError(f"Process {says} does so already.")):
+    ...
+holder(".ctxrank/watch.lock")      "4711" while the block runs, then ""
+"""
+
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Generator
+
+from ctxrank.indexer.exceptions import CtxrankError
+from ctxrank.indexer.light_typing import contextmanager
+from ctxrank.indexer.store.location import SERVE_LOCK, WATCH_LOCK
+
+_MAX_BYTES = 300
+_TRIES, _PAUSE_S = 3, 0.02
+
+
+@contextmanager
+def only_one(path: str, says: str, refused: Callable[[str], CtxrankError]) -> Generator[None, None, None]:
+    """Hold a lock file that says one line. Raises what `refused` makes of its holder's; CtxrankError for no file."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = os.open(path, flags, 0o600)
+    except OSError as error:
+        raise CtxrankError(f"{path} cannot be opened: {error.strerror}.", "Remove it; it holds nothing.") from error
+    with open(descriptor, "r+b", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise CtxrankError(f"{path} is not a file.", "Remove it; it holds nothing.")
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError as error:  # perhaps of who only asks
+                if not tries_left:
+                    raise refused(_line(file.read(_MAX_BYTES))) from error
+            time.sleep(_PAUSE_S)
+        file.truncate(0)
+        file.write(f"{says}\n".encode())
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def holder(path: str) -> str:
+    """What the process that holds a lock file says; '' where none does, or it cannot be asked."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return _line(os.read(descriptor, _MAX_BYTES))
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def processes_of(folder: str) -> dict[str, str]:
+    """What works on a store until it is ended, by what it does: {"serve": "4711 http://127.0.0.1:8733"}."""
+    held = {does: holder(os.path.join(folder, name)) for does, name in (("serve", SERVE_LOCK), ("watch", WATCH_LOCK))}
+    return {does: says for does, says in held.items() if says}
+
+
+def _line(data: bytes) -> str:
+    text = data.decode("ascii", "replace").strip()
+    return text if text.isprintable() else ""

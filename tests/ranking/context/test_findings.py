@@ -1,0 +1,69 @@
+"""Which findings a prompt is about: the floor, on stores that a reader can hold in mind."""
+
+from pathlib import Path
+
+import pytest
+from builders import make_store, save
+
+from ctxrank.indexer.store.config import Config
+from ctxrank.ranking.context.findings import is_above_floor, relevant_findings
+
+_NOTE = "# Ferry tides\n\nspring tides delay the ferry at the northern pier\n"
+
+
+@pytest.mark.parametrize(
+    "shared, coverage, is_above",
+    [(1, 1.0, False), (2, 0.49, False), (2, 0.5, True), (3, 0.24, False), (3, 0.25, True), (9, 0.1, False)],
+)
+def test_the_floor_wants_three_words_or_two_that_are_most_of_it(shared: int, coverage: float, is_above: bool) -> None:
+    assert is_above_floor(shared, coverage) is is_above
+
+
+@pytest.mark.parametrize(
+    "prompt, words",
+    [
+        ("do spring tides delay the ferry?", ("delay", "ferry", "spring", "tides")),
+        ("please fix the northern pier", ("northern", "pier")),  # `fix` is what is wanted, not what it is about
+        ("the ferry", None),
+        ("why is the ferry's website so slow in winter on my phone", None),
+        ("add update fix", None),
+        ("", None),
+    ],
+)
+def test_a_prompt_is_about_a_finding_when_they_share_enough(
+    tmp_path: Path, prompt: str, words: tuple[str, ...] | None
+) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "tides.md", _NOTE, summary="Spring tides delay the ferry.")
+        for number in range(20):
+            save(
+                store,
+                f"{number}.md",
+                f"# Other {number}\n\nnothing of note in file {number}\n",
+                summary=f"Note {number}.",
+            )
+        found = relevant_findings(store, prompt, Config(), 3, lambda _: True)
+        assert [tuple(sorted(one.words)) for one in found] == ([] if words is None else [words])
+
+
+def test_files_and_superseded_packages_are_no_findings(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "tides.md", _NOTE)
+        second = save(store, "tides.md", _NOTE + "\nand at the southern pier\n")
+        found = relevant_findings(store, "spring tides delay the ferry", Config(), 3, lambda _: True)
+        assert [one.parent.number for one in found] == [second.id]
+
+
+def test_what_may_not_be_shown_does_not_make_room_for_what_is_far_behind(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        best = save(store, "tides.md", _NOTE)
+        save(store, "pier.md", "# The northern pier\n\nthe ferry has a new pier\n")
+        prompt = "spring tides delay the ferry at the northern pier"
+        found = relevant_findings(store, prompt, Config(), 3, lambda parent: parent.number != best.id)
+        assert found == []
+
+
+def test_without_an_index_nothing_is_guessed(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        save(store, "tides.md", _NOTE)
+        assert relevant_findings(store, "spring tides delay the ferry", Config(fts5=False), 3, lambda _: True) == []
