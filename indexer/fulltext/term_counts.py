@@ -28,7 +28,9 @@ from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 # The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
 _CHANGE = f"UPDATE main.terms SET df = df + ?, {', '.join(f'{one} = min({one}, ?)' for one in COLUMNS)} WHERE id = ?"
-_INSERT = f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id) VALUES (?, ?, {', '.join('?' * len(COLUMNS))}, ?)"
+_INSERT = (
+    f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id) VALUES (?, ?, {', '.join('?' * len(COLUMNS))}, ?)"
+)
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
 
