@@ -28,6 +28,13 @@ typedef struct {
     uint32_t rank, at, version;
 } Pair;
 
+/* A word that is no token, and how many it has: a text says the same ones again and again. */
+enum { KNOWN = 1 << 13, KNOWN_BYTES = 30 };
+
+typedef struct {
+    uint8_t length, tokens, bytes[KNOWN_BYTES];
+} Word;
+
 typedef struct {
     PyObject_HEAD
     PyObject *class_of;
@@ -35,6 +42,7 @@ typedef struct {
     uint8_t *bytes;    /* of all tokens, one after the other */
     Token *table;      /* open addressing, its size a power of two */
     size_t size;
+    Word *known;       /* the last word of each hash */
     uint32_t *places;  /* of the word at hand: where each part ends, the part before it, its version */
     Pair *heap;
     size_t room, pairs;
@@ -194,7 +202,18 @@ static size_t tokens_of(Vocabulary *self, const uint8_t *word, size_t length)
 {
     if (rank_of(self, word, length) != NO_RANK)
         return 1;
-    return length <= SHORT ? merge_short(self, word, length) : merge_long(self, word, length);
+    if (length > SHORT)
+        return merge_long(self, word, length);
+    Word *known = &self->known[hash_of(word, length) >> 40 & (KNOWN - 1)];
+    if (known->length == length && memcmp(known->bytes, word, length) == 0)
+        return known->tokens;
+    size_t tokens = merge_short(self, word, length);
+    if (length <= KNOWN_BYTES) {
+        known->length = (uint8_t)length;
+        known->tokens = (uint8_t)tokens;
+        memcpy(known->bytes, word, length);
+    }
+    return tokens;
 }
 
 /* Cutting a text into words. */
@@ -407,6 +426,7 @@ static void destroy(Vocabulary *self)
     free(self->classes);
     free(self->bytes);
     free(self->table);
+    free(self->known);
     free(self->places);
     free(self->heap);
     freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -434,7 +454,8 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UN
     self->classes = calloc(CODE_POINTS, 1);
     self->bytes = malloc((size_t)length + 1);
     self->table = calloc(self->size, sizeof(Token));
-    if (self->classes == NULL || self->bytes == NULL || self->table == NULL) {
+    self->known = calloc(KNOWN, sizeof(Word));
+    if (self->classes == NULL || self->bytes == NULL || self->table == NULL || self->known == NULL) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
