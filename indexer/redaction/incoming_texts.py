@@ -15,7 +15,8 @@ from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
 
 _WORDS_REMEMBERED = 100_000
-_CLEAN_CHARS_REMEMBERED = 8_000_000
+_CLEAN_CHARS_REMEMBERED = 4_000_000
+_LONGEST_REMEMBERED = 100_000
 
 
 class IncomingTexts:
@@ -41,12 +42,11 @@ class IncomingTexts:
 
     def _look_at(self, text: str) -> frozenset[str]:
         """What a text shows to be secret; one that is clean is remembered, and not redacted later."""
-        stored = _storable(text)
         if may_hold_secret(text, self._mode):
-            values, is_clean = shown_secrets(stored, self._mode)
+            values, is_clean = shown_secrets(_storable(text), self._mode)
         else:
             values, is_clean = frozenset[str](), not self._mode.is_off  # then escapes go all the same
-        if is_clean and stored == text:
+        if is_clean and len(text) <= _LONGEST_REMEMBERED and _storable(text) == text:
             if self._clean_chars > _CLEAN_CHARS_REMEMBERED:
                 self._clean.clear()
                 self._clean_chars = 0

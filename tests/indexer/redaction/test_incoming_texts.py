@@ -9,8 +9,8 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
 
 PARTS = [
-    "password", "=", ": ", '"', "Hunter2", "hunter2!x", "token", "plain words", "\x1b[31m", "\u200b", "ＡＫ", "\0", "é",
-    "<private>", "</private>", "a" * 20, "Zq8vT1mK4xW9bN2pR7sD", "\n", "REDACTED",
+    "password", "=", ": ", '"', "Hunter2", "hunter2!x", "token", "plain words", "\x1b[31m", "\u200b", "\uff21\uff2b",
+    "\0", "é", "<private>", "</private>", "a" * 20, "Zq8vT1m" * 3, "\n", "REDACTED",
 ]  # fmt: skip
 TEXT = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
 
