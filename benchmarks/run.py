@@ -55,7 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     out = options.out or (None if options.quick else _RESULTS)
     is_met = True
     with tempfile.TemporaryDirectory(prefix="ctxrank-bench-") as folder:
-        workspace = Workspace(folder, QUICK if options.quick else FULL, options.data, is_offline=options.quick)
+        workspace = Workspace(
+            folder, QUICK if options.quick else FULL, options.data, is_offline=options.quick, tree=options.tree
+        )
         for name in options.only or _BENCHMARKS:
             started = time.monotonic()
             found = _BENCHMARKS[name](workspace)
@@ -73,6 +75,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--data", metavar="DIR", help="folder that holds predecessor/bazinga/bazinga.db, ir/* and history/*"
     )
     parser.add_argument("--only", metavar="NAME", nargs="+", choices=sorted(_BENCHMARKS), help=", ".join(_BENCHMARKS))
+    parser.add_argument("--tree", metavar="DIR", help="what 'indexing' indexes instead of a generated tree")
     parser.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     parser.add_argument("--out", metavar="DIR", help="where raw results go [default: benchmarks/results]")
     options = parser.parse_args(arguments)

@@ -75,8 +75,11 @@ class Question(NamedTuple):
 class Workspace:
     """One run's folder; whoever made it removes it."""
 
-    def __init__(self, folder: str, sizes: Sizes, data: str | None, *, is_offline: bool) -> None:
+    def __init__(
+        self, folder: str, sizes: Sizes, data: str | None, *, is_offline: bool, tree: str | None = None
+    ) -> None:
         self.folder = folder
+        self.tree = tree  # what `indexing` indexes instead of a generated one
         self.sizes = sizes
         self.data = data
         self.is_offline = is_offline

@@ -10,6 +10,7 @@ text is redacted. A line that cannot be used is reported, and the rest comes in.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 
 from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.exchange.arrivals import Arrivals
@@ -22,6 +23,7 @@ from ctxrank.indexer.exchange.kinds.sessions import SessionImport
 from ctxrank.indexer.exchange.kinds.settings import bring_settings
 from ctxrank.indexer.exchange.lines import BadLine, Line
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
+from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
@@ -30,6 +32,8 @@ from ctxrank.indexer.text.lines import one_line
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.
 _BATCH_BYTES = 4_000_000
 _SHOWN_CHARS = 40
+# The index is brought up to date meanwhile, in portions of so many lines: its merges cost less in large ones.
+_FOLLOWED_LINES = 5000
 
 Progress = Callable[[int, int], None]
 
@@ -68,15 +72,24 @@ class LineImport:
             "artifact": ArtifactImport(self._arrivals, self._files).bring,
             "setting": lambda batch: bring_settings(self._arrivals, batch),
         }
-        for batch in self._batches(lines):
-            write = writers.get(batch[0].record)
-            if write is None:
-                for line in batch:
-                    name = one_line(line.record)[:_SHOWN_CHARS]
-                    self._arrivals.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
-            else:
-                write(batch)
-            done(batch)
+        with ExitStack() as stack:
+            other: BackgroundIndexer | None = None
+            unfollowed = 0
+            for batch in self._batches(lines):
+                write = writers.get(batch[0].record)
+                if write is None:
+                    for line in batch:
+                        name = one_line(line.record)[:_SHOWN_CHARS]
+                        self._arrivals.skip(line.shown, "unknown", f"'{name}' is not a record that this program knows")
+                else:
+                    write(batch)
+                done(batch)
+                unfollowed += len(batch)
+                if unfollowed >= _FOLLOWED_LINES:  # so many are worth the start of a second process
+                    unfollowed = 0
+                    other = other or stack.enter_context(background_indexer(self.run.store))
+                    if other is not None:
+                        other.notify()
 
     def _batches(self, lines: Iterable[Line | BadLine]) -> Iterator[list[Line]]:
         """Neighbouring lines of one kind; bad ones are reported."""

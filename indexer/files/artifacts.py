@@ -293,17 +293,18 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
     neither.
     Returns how many were written.
     """
-    written = 0
+    moved = 0
+    facets = _facets_of_passages(owner, prepared.path)
+    new: list[documents.NewPassage] = []
     query = "SELECT passage_key, id, path, start_line, ruleset, created_at FROM documents WHERE owner_id = ?"
     kept = {row.key: row for row in read_rows(change.connection, query, (owner.document_id,), _KeptPassage)}
     for place, passage in enumerate(prepared.passages):
         known = kept.pop(passage.key, None)
         if known is None:
-            documents.put(change, _passage_document(owner, prepared, place))
-            written += 1
+            new.append(_new_passage(prepared, place))
         elif known.path != prepared.path:
-            documents.replace(change, known.id, _passage_document(owner, prepared, place))
-            written += 1
+            documents.replace_passage(change, facets, owner.document_id, known.id, _new_passage(prepared, place))
+            moved += 1
         elif known[3:] != (passage.start_line, RULESET_VERSION, owner.created_at):
             change.connection.execute(
                 "UPDATE documents SET start_line = ?, end_line = ?, ruleset = ?, created_at = ? WHERE id = ?",
@@ -311,20 +312,23 @@ def put_passages(change: Change, owner: Owner, prepared: PreparedFile) -> int:
             )
     for gone in kept.values():
         documents.remove(change, gone.id)
-    return written
+    documents.put_passages(change, facets, owner.document_id, new)
+    return len(new) + moved
 
 
-def _passage_document(owner: Owner, prepared: PreparedFile, place: int) -> documents.Document:
-    passage = prepared.passages[place]
-    # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
-    heading = passage.heading.removeprefix(f"{prepared.title} > ")
-    return documents.Document(
-        kind="passage", number=None, title=heading, body=passage.text, path=prepared.path,
-        owner_id=owner.document_id, session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent,
-        type=owner.type, priority=owner.priority, passage_key=passage.key, start_line=passage.start_line,
-        end_line=passage.end_line, created_at=owner.created_at, ruleset=RULESET_VERSION,
-        counted=prepared.counts[place] if prepared.counts else None,
+def _facets_of_passages(owner: Owner, path: str) -> documents.PassageFacets:
+    return documents.PassageFacets(
+        path, owner.session_id, owner.group_id, owner.agent, owner.type, owner.priority, RULESET_VERSION,
+        owner.created_at,
     )  # fmt: skip
+
+
+def _new_passage(prepared: PreparedFile, place: int) -> documents.NewPassage:
+    key, heading, start_line, end_line, text = prepared.passages[place]
+    # The file's title is a field of its owner. Said again in every passage it would outweigh their own words.
+    title = heading.removeprefix(f"{prepared.title} > ")
+    counted = prepared.counts[place] if prepared.counts else None
+    return documents.NewPassage(key, title, text, start_line, end_line, counted)
 
 
 def release(change: Change, artifact_id: int) -> None:

@@ -26,7 +26,7 @@ from ctxrank.indexer.files.read import FileText, Reading, ReadSkip, read_changed
 from ctxrank.indexer.files.stamps import FileStamp, FoundFile
 from ctxrank.indexer.files.walk import Entry, Skipped, walk
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, cache
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.allowed_roots import allowed_folder
 from ctxrank.indexer.store.connection import read_map
@@ -92,9 +92,6 @@ def index_artifacts(
     targets = [target for _, changes in work for target in changes.to_read]
     scan.total = len(targets)
     is_large = sum(target.found.size_bytes for target in targets) >= _LARGE_BYTES
-    if is_large and not is_dry_run:
-        # Counted now and written once. A few files are counted at the end: the vocabulary takes 400 ms to load.
-        scan.counter = local_counter()
     with background_indexer(store) if is_large and not is_dry_run else contextlib.nullcontext() as scan.background:
         for root, changes in work:
             scan.run(root, changes)
@@ -153,14 +150,14 @@ class _Draft(NamedTuple):
     prepared: PreparedFile | None
 
 
-def _draft(root: Root, target: Target, mode: RedactionMode, counter: TokenCounter | None) -> _Draft:
-    """Read one file and, if its bytes are not the known ones, prepare it for the store."""
+def _draft(root: Root, target: Target, mode: RedactionMode, counter: Callable[[], TokenCounter | None]) -> _Draft:
+    """Read one file and, if its bytes are not the known ones, prepare it for the store; what counts is loaded then."""
     found, known = target
     is_comparable = known is not None and known.state in ("indexed", "stale") and known.ruleset == RULESET_VERSION
     reading = read_changed(root, found, known.sha256 if known is not None and is_comparable else None)
     if not isinstance(reading.outcome, FileText):
         return _Draft(target, reading, None)
-    return _Draft(target, reading, artifacts.prepare(found.path, reading.outcome, mode, counter))
+    return _Draft(target, reading, artifacts.prepare(found.path, reading.outcome, mode, counter()))
 
 
 def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
@@ -176,6 +173,10 @@ def _chunks(targets: list[Target]) -> Iterator[list[Target]]:
         yield chunk
 
 
+def _no_counter() -> None:
+    """A dry run writes no counts."""
+
+
 class _Undone(Exception):
     """Ends the transaction of a dry run."""
 
@@ -186,10 +187,10 @@ class _Scan:
     def __init__(self, store: Store, mode: RedactionMode, is_dry_run: bool, progress: Progress | None) -> None:
         self.total = 0
         self.background: BackgroundIndexer | None = None
-        self.counter: TokenCounter | None = None
         self._store = store
         self._mode = mode
         self._is_dry_run = is_dry_run
+        self._counter = cache(_no_counter if is_dry_run else local_counter)
         self._progress = progress
         self._project = store.location.project
         self._blocklist = store.blocklist()
@@ -263,7 +264,7 @@ class _Scan:
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
         for chunk in _chunks(self._without_secrets(root, changes.to_read)):
             with Root(root.folder) as opened:
-                drafts = [_draft(opened, target, self._mode, self.counter) for target in chunk]
+                drafts = [_draft(opened, target, self._mode, self._counter) for target in chunk]
             with self._transaction() as change:
                 root_id = artifacts.root_id(change, root.folder, self._project)
                 for draft in drafts:

@@ -1,7 +1,8 @@
 /* The counts of one batch of documents: the compiled twin of batch_counts.py, which says what it does and why.
 
    Everything that is a decision (what a column's count packs to, which level a count has) comes in as tables, so that
-   there is one place for each. What is here is the loop over tokens, the forward list's bytes, and the sums by term. */
+   there is one place for each. What is here is the loop over words, each of which is asked of the tokenizer once, the
+   forward list's bytes, and the sums by term. */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -11,7 +12,8 @@
 
 #include "_crc32.h"
 
-enum { COLUMNS = 3, LEVELS = 6, NO_LEVEL = 255, NONE = 32767, PACKED = 1 << 16, BYTE_MAX = 255, BODY_PLAIN_MAX = 15 };
+enum { COLUMNS = 3, LEVELS = 6, NO_LEVEL = 255, NONE = 32767, PACKED = 1 << 16, BYTE_MAX = 255, BODY_PLAIN_MAX = 15,
+       WORD_BYTES_MAX = 64, WORDS_MAX = 1 << 19 };
 
 typedef struct {
     uint32_t id;             /* 0: a free place of the table */
@@ -22,8 +24,19 @@ typedef struct {
     uint16_t shortest[LEVELS];
 } Term;
 
+/* A word as it is written, and the one term that the tokenizer makes of it; id 0: it makes none. */
+typedef struct {
+    uint32_t start, id;
+    uint32_t length; /* 0: a free place of the table */
+} Word;
+
 typedef struct {
     PyObject_HEAD
+    PyObject *tokens;        /* a function: the terms of a text, by the index's own tokenizer */
+    Word *words;             /* what was asked of it; open addressing, its size a power of two */
+    size_t words_size, words_used;
+    char *letters;           /* of these words, one after the other */
+    size_t letters_size, letters_used;
     PyObject *ids;           /* a mapping, term to id, that gives a new id to what it has not met */
     PyObject *level_of;      /* a mapping, packed counts to level */
     uint16_t *units[COLUMNS];
@@ -107,33 +120,155 @@ static int read_id(PyObject *number, uint32_t *id)
     return 0;
 }
 
-static int count_column(BatchCounts *self, PyObject *tokens, int column)
+static int count_id(BatchCounts *self, uint32_t id, int column)
 {
-    Py_ssize_t length = PyList_Size(tokens);
-    if (length < 0)
+    Term *term = term_of(self, id);
+    if (term == NULL)
         return -1;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        PyObject *token = PyList_GetItem(tokens, i);
-        PyObject *found = token == NULL ? NULL : PyDict_GetItemWithError(self->ids, token);
-        uint32_t id;
-        if (found != NULL) {
-            if (read_id(found, &id) < 0)
-                return -1;
-        } else {
-            if (PyErr_Occurred() || (found = PyObject_GetItem(self->ids, token)) == NULL)
-                return -1;
-            int failed = read_id(found, &id);
-            Py_DECREF(found);
-            if (failed < 0)
-                return -1;
-        }
-        Term *term = term_of(self, id);
-        if (term == NULL)
-            return -1;
-        if (term->counts[column] < self->most[column])
-            term->counts[column]++;
-    }
+    if (term->counts[column] < self->most[column])
+        term->counts[column]++;
     return 0;
+}
+
+/* The id of a term; 0 with an exception. */
+static uint32_t id_of(BatchCounts *self, PyObject *token)
+{
+    PyObject *found = token == NULL ? NULL : PyDict_GetItemWithError(self->ids, token);
+    uint32_t id = 0;
+    if (found != NULL)
+        return read_id(found, &id) < 0 ? 0 : id;
+    if (PyErr_Occurred() || (found = PyObject_GetItem(self->ids, token)) == NULL)
+        return 0;
+    if (read_id(found, &id) < 0)
+        id = 0;
+    Py_DECREF(found);
+    return id;
+}
+
+static uint8_t kinds[256]; /* of a byte: 0 separates words, 1 is a part of one */
+
+static void make_kinds(void)
+{
+    for (int byte = 0; byte < 256; byte++)
+        kinds[byte] = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+                      byte >= 0x80;
+}
+
+static Word *find_word(const BatchCounts *self, const char *text, size_t length)
+{
+    uint64_t hash = length, part;
+    const char *at = text;
+    size_t left = length;
+    for (; left >= 8; at += 8, left -= 8) {
+        memcpy(&part, at, 8);
+        hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
+    part = 0;
+    memcpy(&part, at, left);
+    hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+    size_t place = (size_t)(hash ^ hash >> 32) & (self->words_size - 1);
+    for (; self->words[place].length != 0; place = (place + 1) & (self->words_size - 1))
+        if (self->words[place].length == length && memcmp(self->letters + self->words[place].start, text, length) == 0)
+            break;
+    return &self->words[place];
+}
+
+static void forget_words(BatchCounts *self)
+{
+    memset(self->words, 0, self->words_size * sizeof(Word));
+    self->words_used = self->letters_used = 0;
+}
+
+static int remember(BatchCounts *self, const char *text, size_t length, uint32_t id)
+{
+    if (self->words_used >= WORDS_MAX)
+        forget_words(self); /* logs have a new one in every line */
+    if (self->words_used * 2 >= self->words_size) {
+        Word *before = self->words;
+        size_t size = self->words_size;
+        if ((self->words = calloc(2 * size, sizeof(Word))) == NULL) {
+            self->words = before;
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->words_size = 2 * size;
+        for (size_t i = 0; i < size; i++)
+            if (before[i].length != 0)
+                *find_word(self, self->letters + before[i].start, before[i].length) = before[i];
+        free(before);
+    }
+    if (self->letters_used + length > self->letters_size) {
+        char *letters = realloc(self->letters, 2 * self->letters_size);
+        if (letters == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        self->letters = letters;
+        self->letters_size *= 2;
+    }
+    memcpy(self->letters + self->letters_used, text, length);
+    *find_word(self, text, length) = (Word){(uint32_t)self->letters_used, id, (uint32_t)length};
+    self->letters_used += length;
+    self->words_used++;
+    return 0;
+}
+
+/* Count what the tokenizer makes of a text; how many tokens that are, -1 with an exception. */
+static Py_ssize_t count_tokens(BatchCounts *self, PyObject *text, int column, uint32_t *only)
+{
+    PyObject *found = PyObject_CallFunctionObjArgs(self->tokens, text, NULL);
+    Py_ssize_t length = found == NULL ? -1 : PyList_Size(found);
+    for (Py_ssize_t i = 0; i < length; i++) {
+        *only = id_of(self, PyList_GetItem(found, i));
+        if (*only == 0 || count_id(self, *only, column) < 0)
+            length = -1;
+    }
+    Py_XDECREF(found);
+    return length;
+}
+
+/* Count the words of a text. What lies between separators of ASCII is tokenized by itself, so each such word is asked
+   of the tokenizer once, unless it is long, or makes several terms. */
+static Py_ssize_t count_column(BatchCounts *self, PyObject *text, int column)
+{
+    Py_ssize_t length, tokens = 0;
+    uint32_t only = 0;
+    const char *at = PyUnicode_AsUTF8AndSize(text, &length);
+    if (at == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+            return -1;
+        PyErr_Clear();
+        return count_tokens(self, text, column, &only);
+    }
+    const char *end = at + length;
+    while (at < end) {
+        if (!kinds[(uint8_t)*at]) {
+            at++;
+            continue;
+        }
+        const char *start = at;
+        while (at < end && kinds[(uint8_t)*at])
+            at++;
+        size_t bytes = (size_t)(at - start);
+        const Word *word = bytes <= WORD_BYTES_MAX ? find_word(self, start, bytes) : NULL;
+        if (word != NULL && word->length != 0) {
+            if (word->id != 0) {
+                if (count_id(self, word->id, column) < 0)
+                    return -1;
+                tokens++;
+            }
+            continue;
+        }
+        PyObject *written = PyUnicode_FromStringAndSize(start, (Py_ssize_t)bytes);
+        only = 0;
+        Py_ssize_t found = written == NULL ? -1 : count_tokens(self, written, column, &only);
+        Py_XDECREF(written);
+        if (found < 0 || (word != NULL && found < 2 && remember(self, start, bytes, only) < 0))
+            return -1;
+        tokens += found;
+    }
+    return tokens;
 }
 
 static int set_packed(BatchCounts *self, PyObject *fixed)
@@ -281,16 +416,17 @@ static int observe(BatchCounts *self, Py_ssize_t length)
 
 static PyObject *add(BatchCounts *self, PyObject *arguments)
 {
-    PyObject *tokens[COLUMNS], *fixed;
+    PyObject *texts[COLUMNS], *fixed;
     Py_ssize_t length;
-    if (!PyArg_ParseTuple(arguments, "OOOOn:add", &tokens[0], &tokens[1], &tokens[2], &fixed, &length))
+    if (!PyArg_ParseTuple(arguments, "UUUOn:add", &texts[0], &texts[1], &texts[2], &fixed, &length))
         return NULL;
     self->documents++;
     self->met_count = 0;
     for (int column = 0; column < COLUMNS; column++) {
-        if (count_column(self, tokens[column], column) < 0)
+        Py_ssize_t tokens = count_column(self, texts[column], column);
+        if (tokens < 0)
             return NULL;
-        length += PyList_Size(tokens[column]);
+        length += tokens;
     }
     for (size_t i = 0; i < self->met_count; i++) {
         Term *term = &self->table[self->met[i]];
@@ -342,9 +478,18 @@ static PyObject *take(BatchCounts *self, PyObject *Py_UNUSED(nothing))
     return rows;
 }
 
+static PyObject *forget(BatchCounts *self, PyObject *Py_UNUSED(nothing))
+{
+    forget_words(self);
+    Py_RETURN_NONE;
+}
+
 static void destroy(BatchCounts *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
+    Py_XDECREF(self->tokens);
+    free(self->words);
+    free(self->letters);
     Py_XDECREF(self->ids);
     Py_XDECREF(self->level_of);
     for (int column = 0; column < COLUMNS; column++)
@@ -381,9 +526,9 @@ static int read_units(BatchCounts *self, PyObject *units, int column)
 
 static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
 {
-    PyObject *ids, *units[COLUMNS], *levels;
-    if (!PyArg_ParseTuple(arguments, "O(O!O!O!)O:BatchCounts", &ids, &PyTuple_Type, &units[0], &PyTuple_Type,
-                          &units[1], &PyTuple_Type, &units[2], &levels))
+    PyObject *tokens, *ids, *units[COLUMNS], *levels;
+    if (!PyArg_ParseTuple(arguments, "OO(O!O!O!)O:BatchCounts", &tokens, &ids, &PyTuple_Type, &units[0],
+                          &PyTuple_Type, &units[1], &PyTuple_Type, &units[2], &levels))
         return NULL;
     if (!PyDict_Check(ids)) {
         PyErr_SetString(PyExc_TypeError, "ids is a dict");
@@ -393,6 +538,11 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UN
     BatchCounts *self = (BatchCounts *)allocate(type, 0);
     if (self == NULL)
         return NULL;
+    self->tokens = Py_NewRef(tokens);
+    self->words_size = 1 << 12;
+    self->words = calloc(self->words_size, sizeof(Word));
+    self->letters_size = 1 << 15;
+    self->letters = malloc(self->letters_size);
     self->ids = Py_NewRef(ids);
     self->level_of = Py_NewRef(levels);
     self->size = 1 << 10;
@@ -400,7 +550,8 @@ static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UN
     self->levels = malloc(PACKED);
     self->table = calloc(self->size, sizeof(Term));
     self->met = malloc(self->met_size * sizeof(uint32_t));
-    if (self->levels == NULL || self->table == NULL || self->met == NULL) {
+    if (self->levels == NULL || self->table == NULL || self->met == NULL || self->words == NULL ||
+        self->letters == NULL) {
         Py_DECREF(self);
         return PyErr_NoMemory();
     }
@@ -417,6 +568,7 @@ static PyMethodDef methods[] = {
     {"add", (PyCFunction)add, METH_VARARGS, NULL},
     {"remove", (PyCFunction)remove_terms, METH_O, NULL},
     {"take", (PyCFunction)take, METH_NOARGS, NULL},
+    {"forget", (PyCFunction)forget, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -439,6 +591,7 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_batch
 PyMODINIT_FUNC PyInit__batch_counts(void)
 {
     make_crc_tables();
+    make_kinds();
     PyObject *module = PyModule_Create(&definition);
     PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_counts);
     if (type == NULL || PyModule_AddObjectRef(module, "BatchCounts", type) < 0)

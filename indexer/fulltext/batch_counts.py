@@ -1,17 +1,18 @@
 """What the documents of one batch change in the statistics of their terms, and each document's forward list.
 
-    counts = BatchCounts(ids, UNITS, LEVEL_OF)      # ids: a dict of terms that gives new ones an id
+    counts = BatchCounts(tokens, ids, UNITS, LEVEL_OF)      # tokens: a function, the terms of a text
     blob, length = counts.add(body, title, identifiers, fixed, more)
-    counts.remove(term_ids)                         # of a document that goes, or that add() replaces
-    counts.take()                                   # [(df change, shortest at each level…, term id), …]
+    counts.remove(term_ids)                                 # of a document that goes, or that add() replaces
+    counts.take()                                           # [(df change, shortest at each level…, term id), …]
+    counts.forget()                                         # terms have other ids from now on
 
-`body`, `title` and `identifiers` are lists of tokens; `fixed` has packed counts of further terms, `more` the number of
-tokens that these are. There are two of it: the one here, and `_batch_counts.c`, which does the same and is taken where
-it was compiled.
+`ids` is a dict of terms that gives new ones an id. `body`, `title` and `identifiers` are texts; `fixed` has packed
+counts of further terms, `more` the number of tokens that these are. There are two of it: the one here, and
+`_batch_counts.c`, which does the same, asks for the terms of each word once, and is taken where it was compiled.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ctxrank.indexer.fulltext import forward
 from ctxrank.indexer.fulltext.impact_bounds import LEVEL_OF, LEVELS, NONE
@@ -26,8 +27,13 @@ class PureBatchCounts:
     """The counts in Python."""
 
     def __init__(
-        self, ids: dict[str, int], units: tuple[tuple[int, ...], ...] = UNITS, levels: Mapping[int, int] = LEVEL_OF
+        self,
+        tokens: Callable[[str], list[str]],
+        ids: dict[str, int],
+        units: tuple[tuple[int, ...], ...] = UNITS,
+        levels: Mapping[int, int] = LEVEL_OF,
     ) -> None:
+        self._tokens = tokens
         self._ids = ids
         self._units = units
         self._levels = levels
@@ -35,16 +41,17 @@ class PureBatchCounts:
 
     def add(
         self,
-        body: Sequence[str],
-        title: Sequence[str],
-        identifiers: Sequence[str],
+        body: str,
+        title: str,
+        identifiers: str,
         fixed: Sequence[tuple[int, int]],
         more: int,
     ) -> tuple[bytes, int]:
         """The forward list and the length in tokens of one more document."""
         packed: dict[int, int] = {}
         length = more
-        for tokens, units in zip((body, title, identifiers), self._units, strict=True):
+        for text, units in zip((body, title, identifiers), self._units, strict=True):
+            tokens = self._tokens(text) if text else []
             length += len(tokens)
             most = len(units) - 1
             for id_, count in Counter(map(self._ids.__getitem__, tokens)).items():
@@ -68,6 +75,9 @@ class PureBatchCounts:
         rows = [(*changes, id_) for id_, changes in self._changes.items()]
         self._changes = {}
         return rows
+
+    def forget(self) -> None:
+        """Terms have other ids from now on."""
 
     def _changes_of(self, id_: int) -> list[int]:
         found = self._changes.get(id_)

@@ -28,6 +28,9 @@ from ctxrank.indexer.text.definitions import Names, forms_of, names_in
 # The packed counts of a defined name: as many as there can be, so that the length of the passage matters little.
 NAME_COUNTS = forward.IDENTIFIERS[forward.IDENTIFIERS_MAX]
 _CHANGE = f"UPDATE main.terms SET df = df + ?, {', '.join(f'{one} = min({one}, ?)' for one in COLUMNS)} WHERE id = ?"
+_INSERT = (
+    f"INSERT INTO main.terms (term, df, {', '.join(COLUMNS)}, id) VALUES (?, ?, {', '.join('?' * len(COLUMNS))}, ?)"
+)
 _TERMS_MAX = 500_000  # remembered; logs have a new one in every line
 
 
@@ -37,7 +40,7 @@ class TermCounter:
     def __init__(self, index: index_file.Index) -> None:
         self._index = index
         self._ids = _Ids(index)
-        self._counts = BatchCounts(self._ids, UNITS, LEVEL_OF)
+        self._counts = BatchCounts(index.tokens, self._ids, UNITS, LEVEL_OF)
         self._path = ""
         self._path_length = 0
         self._path_counts: list[tuple[int, int]] = []
@@ -50,14 +53,17 @@ class TermCounter:
         """Write what the documents changed in the terms' statistics, and the new terms."""
         connection = self._index.connection
         new = self._ids.take_new()
-        connection.executemany("INSERT INTO main.terms (id, term, df) VALUES (?, ?, 0)", new)
+        changes = {change[-1]: change for change in self._counts.take()}
+        # A new term belongs to a document of this batch, so it has changed.
+        connection.executemany(_INSERT, [(term, *changes.pop(id_)) for id_, term in new])
         spelt = sorted(one for one in new if has_trigrams(one[1]))  # FTS5 writes out whenever rowids go backwards
         connection.executemany("INSERT INTO main.term_trigrams (rowid, term) VALUES (?, ?)", spelt)
-        connection.executemany(_CHANGE, self._counts.take())
+        connection.executemany(_CHANGE, list(changes.values()))
 
     def forget(self) -> None:
         """Forget all ids: the index was emptied and gives new ones."""
         self._ids.clear()
+        self._counts.forget()
         self._path, self._path_length, self._path_counts = "", 0, []
 
     def add(self, *, body: str, title: str, path: str, identifiers: str) -> tuple[bytes, int]:
@@ -72,11 +78,7 @@ class TermCounter:
             if defined:
                 mark = index_file.MARKS[field]
                 fixed = fixed + [(self._ids[mark + name], NAME_COUNTS) for name in forms_of(defined)]
-        tokens = self._index.tokens
-        return self._counts.add(
-            tokens(body), tokens(title) if title else [], tokens(identifiers) if identifiers else [],
-            fixed, self._path_length,
-        )  # fmt: skip
+        return self._counts.add(body, title, identifiers, fixed, self._path_length)
 
     def remove(self, blob: bytes) -> None:
         """The terms of a document that goes or is replaced, by its forward list."""

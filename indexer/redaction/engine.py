@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.redaction.user_rules import UserRules
 
-__all__ = ["RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "find_rule", "redact", "secret_values"]
+__all__ = [
+    "RULES", "RULESET_VERSION", "Redacted", "RedactionMode", "Rule", "Shown", "find_rule", "redact", "secret_values",
+    "shown_secrets",
+]  # fmt: skip
 
 
 class Redacted(NamedTuple):
@@ -55,17 +58,30 @@ class Redacted(NamedTuple):
 _PASSES = 8
 
 
-def secret_values(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> frozenset[str]:
-    """The values that a text shows to be secret and that would be one in any other text, too: for `redact`."""
+class Shown(NamedTuple):
+    """What a text shows: the values that would be secret in any other text, too, and whether `redact` changes it."""
+
+    values: frozenset[str]
+    is_clean: bool
+
+
+def shown_secrets(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> Shown:
+    """The values that a text shows to be secret, for the texts beside it; a clean text need not be redacted itself."""
     if mode.is_off:
-        return frozenset()
+        return Shown(frozenset(), False)
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
-    view = text if is_plain(text) else seen(text).text
+    is_seen_as_it_is = is_plain(text)
+    view = text if is_seen_as_it_is else seen(text).text
     lower = _lower(view)
     claims = _Claims(view, mode.rules)
     _claim_all(view, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, frozenset())
-    return frozenset(claims.values())
+    return Shown(frozenset(claims.values()), is_seen_as_it_is and claims.are_none)
+
+
+def secret_values(text: str, mode: RedactionMode = RedactionMode.PATTERN_ONLY) -> frozenset[str]:
+    """The values that a text shows to be secret and that would be one in any other text, too: for `redact`."""
+    return shown_secrets(text, mode).values
 
 
 def redact(
@@ -182,6 +198,11 @@ class _Claims:
         if not is_kept:
             self._claims.insert(at, (start, end, _as_json_value(self._text, start, end, label), rule))
 
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing was claimed."""
+        return not self._claims
+
     def values(self) -> dict[str, tuple[str, str]]:
         """What was claimed and is to go wherever it stands, with its label and the rule that took it."""
         found: dict[str, tuple[str, str]] = {}
@@ -249,13 +270,13 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
     for value in named:
         if value.label.strip("\\\"'") == "REDACTED" and not value.is_weak:
             claims.add(value.start, value.end, value.label, value.rule)
-    _claim_rules(RULES, text, lower, places, claims)
+    _claim_rules(RULES, _rules_by_anchor(), text, lower, places, claims)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
         claims.add(start, end, KEY_LABEL, KEY_RULE)
     for value in named:
         if not value.is_weak:
             claims.add(value.start, value.end, value.label, value.rule)
-    _claim_rules(FORMAT_RULES, text, lower, places, claims)
+    _claim_rules(FORMAT_RULES, _formats_by_anchor(), text, lower, places, claims)
     for vendor in [vendor for vendor in vendors() if vendor in places]:
         for secret in find_vendor_values(text, vendor, places[vendor]):
             claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
@@ -265,15 +286,32 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
         claims.add(value.start, value.end, value.label, value.rule)
 
 
-def _claim_rules(rules: tuple[Rule, ...], text: str, lower: str, places: dict[str, list[int]], claims: _Claims) -> None:
-    for number in sorted({number for anchor in places for number in _rules_at(rules).get(anchor, ())}):
+def _claim_rules(
+    rules: tuple[Rule, ...],
+    by_anchor: dict[str, tuple[int, ...]],
+    text: str,
+    lower: str,
+    places: dict[str, list[int]],
+    claims: _Claims,
+) -> None:
+    called = [numbers for anchor in places if (numbers := by_anchor.get(anchor))]
+    for number in sorted(set(chain.from_iterable(called))):
         rule = rules[number]
         for start, end in find_rule(rule, text, lower, _merged(places, rule.anchors)):
             claims.add(start, end, rule.label, rule.name)
 
 
 @cache
-def _rules_at(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
+def _rules_by_anchor() -> dict[str, tuple[int, ...]]:
+    return _by_anchor(RULES)
+
+
+@cache
+def _formats_by_anchor() -> dict[str, tuple[int, ...]]:
+    return _by_anchor(FORMAT_RULES)
+
+
+def _by_anchor(rules: tuple[Rule, ...]) -> dict[str, tuple[int, ...]]:
     """Which rules an anchor calls for, by their numbers."""
     numbers: dict[str, tuple[int, ...]] = {}
     for number, rule in enumerate(rules):

@@ -8,13 +8,15 @@ from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.agents import fold_agent
 from ctxrank.indexer.light_typing import is_dict, is_list
-from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
+from ctxrank.indexer.redaction.engine import RedactionMode, redact, shown_secrets
 from ctxrank.indexer.redaction.ruleset import may_hold_secret
 from ctxrank.indexer.text.json_depth import is_deep
 from ctxrank.indexer.text.json_numbers import finite
 from ctxrank.indexer.text.lines import one_line
 
 _WORDS_REMEMBERED = 100_000
+_CLEAN_CHARS_REMEMBERED = 4_000_000
+_LONGEST_REMEMBERED = 100_000
 
 
 class IncomingTexts:
@@ -24,6 +26,8 @@ class IncomingTexts:
         self._mode = mode
         self._known = known
         self._words: dict[str, str] = {}
+        self._clean: set[str] = set()  # what `redact` leaves as it is
+        self._clean_chars = 0
 
     def of_record(self, fields: Iterable[object]) -> "IncomingTexts":
         """The same for the fields of one record: a value that one of them shows to be secret goes from all.
@@ -32,12 +36,28 @@ class IncomingTexts:
         """
         known = frozenset[str]()
         for text in (text for field in fields for text in _texts_in(field)):
-            if may_hold_secret(text, self._mode):
-                known |= secret_values(_storable(text), self._mode)
+            if text not in self._clean:
+                known |= self._look_at(text)
         return IncomingTexts(self._mode, self._known | known) if known else self
+
+    def _look_at(self, text: str) -> frozenset[str]:
+        """What a text shows to be secret; one that is clean is remembered, and not redacted later."""
+        if may_hold_secret(text, self._mode):
+            values, is_clean = shown_secrets(_storable(text), self._mode)
+        else:
+            values, is_clean = frozenset[str](), not self._mode.is_off  # then escapes go all the same
+        if is_clean and len(text) <= _LONGEST_REMEMBERED and _storable(text) == text:
+            if self._clean_chars > _CLEAN_CHARS_REMEMBERED:
+                self._clean.clear()
+                self._clean_chars = 0
+            self._clean.add(text)
+            self._clean_chars += len(text)
+        return values
 
     def text(self, text: str) -> str:
         """A text of any length."""
+        if not self._known and text in self._clean:
+            return text
         return redact(_storable(text), self._mode, self._known).text
 
     def line(self, text: str) -> str:

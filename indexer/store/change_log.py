@@ -108,7 +108,7 @@ def _read_documents(
         """,
         (after, most),
     ):
-        document = LoggedDocument(*row)
+        document = LoggedDocument._make(row)
         if not (document.body.isascii() and document.title.isascii() and document.path.isascii()):
             title, body, path = (searchable(text) for text in (document.title, document.body, document.path))
             document = document._replace(title=title, body=body, path=path)

@@ -71,52 +71,105 @@ def replace(change: Change, document_id: int, document: Document) -> None:
     _write(change, document, document_id)
 
 
-def _write(change: Change, document: Document, document_id: int | None) -> int:
-    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+class PassageFacets(NamedTuple):
+    """What the passages of one file have in common: the labels of their owner, and where and when the file is."""
+
+    path: str
+    session_id: int
+    group_id: int
+    agent: str
+    type: str
+    priority: str
+    ruleset: int
+    created_at: int
+
+
+class NewPassage(NamedTuple):
+    """What each passage has of its own; the text is redacted already."""
+
+    key: str
+    title: str
+    text: str
+    start_line: int
+    end_line: int
+    counted: TextCount | None = None  # None: it is estimated
+
+
+def put_passages(change: Change, facets: PassageFacets, owner_id: int, passages: Iterable[NewPassage]) -> None:
+    """Write new passages of a document, and number the changes: `put` for all of them in one statement."""
+    rows = [_passage_row(change, facets, owner_id, passage) for passage in passages]
+    if rows:
+        change.connection.executemany(_INSERT, rows)
+
+
+def replace_passage(
+    change: Change, facets: PassageFacets, owner_id: int, document_id: int, passage: NewPassage
+) -> None:
+    """Write over a passage that is known by its document's id."""
+    change.connection.execute(_UPDATE, (*_passage_row(change, facets, owner_id, passage), document_id))
+
+
+def _passage_row(
+    change: Change, facets: PassageFacets, owner_id: int, passage: NewPassage
+) -> tuple[str | int | None, ...]:
+    key, title, text, start_line, end_line, counted = passage
+    path, session_id, group_id, agent, type_, priority, ruleset, created_at = facets
+    tokens, counter = counted or _estimate(text)
+    return (
+        change.next_seq(), "passage", None, owner_id, session_id, group_id, agent, type_, priority, title, text, path,
+        _identifiers("passage", title, text, path), key, start_line, end_line, None, tokens, counter, ruleset,
+        created_at,
+    )  # fmt: skip
+
+
+_COLUMNS = (
+    "seq", "kind", "record_id", "owner_id", "session_id", "group_id", "agent", "type", "priority", "title", "body",
+    "path", "identifiers", "passage_key", "start_line", "end_line", "superseded_by", "tokens", "token_counter",
+    "ruleset", "created_at",
+)  # fmt: skip
+_INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
+
+
+def _estimate(text: str) -> TextCount:
     from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
-    count = document.counted or TextCount(estimate_tokens(document.body), ESTIMATE)
+    return TextCount(estimate_tokens(text), ESTIMATE)
+
+
+def _identifiers(kind: str, title: str, body: str, path: str) -> str:
+    """The parts of compound words and, of a passage, the names that it defines."""
+    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+
     # Apart, because a title's ellipsis would send an ASCII body down the slow path.
-    parts = (split_identifiers(searchable(document.title)), split_identifiers(searchable(document.body)))
+    parts = (split_identifiers(searchable(title)), split_identifiers(searchable(body)))
     identifiers = " ".join(filter(None, parts))
-    if document.kind == "passage" and document.path:
+    if kind == "passage" and path:
         from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
             defined_names,
             with_names,
         )
 
-        identifiers = with_names(identifiers, defined_names(document.body, document.path))
+        return with_names(identifiers, defined_names(body, path))
+    return identifiers
+
+
+def _write(change: Change, document: Document, document_id: int | None) -> int:
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
         for label in (document.agent, document.type, document.priority):
             if label:
                 change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
-    values = (
+    row = (
         change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
         document.group_id, document.agent, document.type, document.priority, document.title, document.body,
-        document.path, identifiers, document.passage_key, document.start_line, document.end_line,
-        document.superseded_by, count.tokens, count.counter, document.ruleset, document.created_at,
+        document.path, _identifiers(document.kind, document.title, document.body, document.path),
+        document.passage_key, document.start_line, document.end_line, document.superseded_by,
+        *(document.counted or _estimate(document.body)), document.ruleset, document.created_at,
     )  # fmt: skip
     if document_id is None:
-        change.connection.execute(
-            """
-            INSERT INTO documents (seq, kind, record_id, owner_id, session_id, group_id, agent, type, priority,
-                                   title, body, path, identifiers, passage_key, start_line, end_line,
-                                   superseded_by, tokens, token_counter, ruleset, created_at)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            values,
-        )
+        change.connection.execute(_INSERT, row)
         return change.connection.last_insert_rowid()
-    change.connection.execute(
-        """
-        UPDATE documents
-           SET seq = ?, kind = ?, record_id = ?, owner_id = ?, session_id = ?, group_id = ?, agent = ?, type = ?,
-               priority = ?, title = ?, body = ?, path = ?, identifiers = ?, passage_key = ?, start_line = ?,
-               end_line = ?, superseded_by = ?, tokens = ?, token_counter = ?, ruleset = ?, created_at = ?
-         WHERE id = ?
-        """,
-        (*values, document_id),
-    )
+    change.connection.execute(_UPDATE, (*row, document_id))
     return document_id
 
 

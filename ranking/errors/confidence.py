@@ -6,8 +6,8 @@
     n   PRIOR_STRENGTH: how many of these reports the recognition counts for
 
 The posterior mean of a Beta(n·p, n·(1−p)) prior after c successes and r failures (Gelman et al., Bayesian Data
-Analysis, 2.4). Without a record it is the recognition itself, so that a fresh store is calibrated as measured. For the very error
-that was saved it is one figure, wherever that is shown.
+Analysis, 2.4). Without a record it is the recognition itself, so that a fresh store is calibrated as measured. For the
+very error that was saved it is one figure, wherever that is shown.
 """
 
 # The share of answers to an error that occurs again, as it was saved, that are right.

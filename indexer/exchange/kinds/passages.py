@@ -55,14 +55,12 @@ def put_passages(change: Change, owner_id: int, path: str, passages: tuple[Store
     query = "SELECT id, session_id, group_id, agent, type, priority, created_at FROM documents WHERE id = ?"
     owner = read_row(connection, query, (owner_id,), Owner)
     assert owner is not None, "passages are put for a document that was just written"
-    for passage in passages:
-        documents.put(
-            change,
-            documents.Document(
-                kind="passage", number=None, title=passage.title, body=passage.text, path=path, owner_id=owner_id,
-                session_id=owner.session_id, group_id=owner.group_id, agent=owner.agent, type=owner.type,
-                priority=owner.priority,
-                passage_key=passage.key, start_line=passage.start_line, end_line=passage.end_line,
-                created_at=owner.created_at, ruleset=RULESET_VERSION,
-            ),
-        )  # fmt: skip
+    facets = documents.PassageFacets(
+        path, owner.session_id, owner.group_id, owner.agent, owner.type, owner.priority, RULESET_VERSION,
+        owner.created_at,
+    )  # fmt: skip
+    new = [
+        documents.NewPassage(passage.key, passage.title, passage.text, passage.start_line, passage.end_line)
+        for passage in passages
+    ]
+    documents.put_passages(change, facets, owner_id, new)

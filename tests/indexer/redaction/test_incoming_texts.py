@@ -1,0 +1,29 @@
+"""Texts on their way in: what was seen to be clean is not looked at twice, and comes in as `redact` gives it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.indexer.redaction.engine import redact
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.redaction.ruleset import REDACTION_MODES, RedactionMode
+
+PARTS = [
+    "password", "=", ": ", '"', "Hunter2", "hunter2!x", "token", "plain words", "\x1b[31m", "\u200b", "\uff21\uff2b",
+    "\0", "é", "<private>", "</private>", "a" * 20, "Zq8vT1m" * 3, "\n", "REDACTED",
+]  # fmt: skip
+TEXT = st.lists(st.sampled_from(PARTS), max_size=8).map("".join)
+
+
+@pytest.mark.parametrize("mode", REDACTION_MODES, ids=lambda mode: mode.value)
+@given(st.lists(TEXT, min_size=1, max_size=4))
+def test_a_text_of_a_record_comes_in_as_it_would_alone_or_with_the_secrets_of_the_others(
+    mode: RedactionMode, fields: list[str]
+) -> None:
+    texts = IncomingTexts(mode)
+    for _ in range(2):  # the second time all that is clean is remembered
+        record = texts.of_record(fields)
+        for field in fields:
+            stored = field.replace("\0", "\ufffd")
+            known = IncomingTexts(mode).of_record(fields)._known  # pyright: ignore[reportPrivateUsage] # what it learnt
+            assert record.text(field) == redact(stored, mode, known).text
