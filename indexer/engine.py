@@ -12,7 +12,7 @@ Questions are values: a `RowQuery` is a small tree of clauses within a `Scope`. 
 MATCH, SQL, JSON of a cluster) is its own affair.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from math import fsum
 
 import apsw
@@ -233,11 +233,37 @@ class SaturatedSum(NamedTuple):
         return sums
 
 
+class ListedWord(NamedTuple):
+    """A word whose rows are wanted, and what it is worth in each of them."""
+
+    term: str  # as the tokenizer makes it
+    value: float  # what a saturated occurrence is worth
+    id: int | None = None  # the word as a term of texts; None where it counts in none
+    path_id: int | None = None  # the word as a term of paths
+    path_scale: float = 0.0  # what an occurrence in a path counts over one in a text
+    name_value: float = 0.0  # what a row gains at most that has it among its identifiers, for a name that it is part of
+
+
 # Per term: (occurrences at most, tokens of the shortest document that has it so often); () where nothing is known.
 ImpactBound = tuple[tuple[float, int], ...]
 
 
 if TYPE_CHECKING:
+
+    class RowBounds(Protocol):
+        """Rows, each with the most that it can score."""
+
+        def __len__(self) -> int:
+            """How many rows there are."""
+            ...
+
+        def threshold(self, most: int) -> float:
+            """About the lowest bound that at most so many rows are above; the highest of all where more have that."""
+            ...
+
+        def between(self, low: float, high: float, most: int) -> list[int]:
+            """The rows with low < bound ≤ high; of more than `most` the newest."""
+            ...
 
     class Engine(Protocol):
         """One index of one store, used by one thread.
@@ -344,6 +370,14 @@ if TYPE_CHECKING:
 
         def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
             """The rows that the engine itself ranks highest: where there are too many to score."""
+            ...
+
+        def row_bounds(
+            self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+        ) -> RowBounds | None:
+            """All rows that hold any of these words, each with the most that it can score; None where that cannot be
+            said. `saturation` is the tf part of a score, from weighted occurrences and tokens.
+            """
             ...
 
         def rows_of(self, rowids: Iterable[int]) -> list[Row]:

@@ -6,8 +6,8 @@ has been asked through the interface alone.
 
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import apsw
 
@@ -24,6 +24,7 @@ from ctxrank.indexer.engine import (
     ImpactBound,
     IndexHealth,
     IndexTerm,
+    ListedWord,
     PhraseClause,
     RankingSignals,
     Readiness,
@@ -43,6 +44,9 @@ from ctxrank.indexer.store.parents import (
     read_parents,
     read_passages,
 )
+
+if TYPE_CHECKING:
+    from ctxrank.indexer.engine import RowBounds
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import forms_of, names_in
 from ctxrank.indexer.text.globs import sqlite_globs
@@ -238,6 +242,12 @@ class MemoryEngine:
     def best_rows(self, query: RowQuery, weights: FieldWeights, most: int) -> list[Row]:
         """The shortest documents: this engine does not rank."""
         return sorted(self.rows(query), key=lambda row: row[2])[:most]
+
+    def row_bounds(
+        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+    ) -> "RowBounds | None":
+        """None are known."""
+        return None
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""

@@ -4,7 +4,7 @@ FTS5 enumerates rows; what no facet can say is checked by SQLite meanwhile, on t
 there. Filters are part of each question: none is applied to what was picked already.
 """
 
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 
 import apsw
 
@@ -20,6 +20,7 @@ from ctxrank.indexer.engine import (
     ImpactBound,
     IndexHealth,
     IndexTerm,
+    ListedWord,
     PhraseClause,
     RankingSignals,
     Readiness,
@@ -57,6 +58,7 @@ from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.fulltext.postings import RowBounds
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
 
@@ -305,6 +307,14 @@ class Fts5Engine:
         """
         best = cast("list[tuple[int, float]]", self._execute(sql, (*where.values, most)).fetchall())
         return self.rows_of([row[0] for row in best])
+
+    def row_bounds(
+        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+    ) -> "RowBounds | None":
+        """All rows that hold any of these words, each with the most that it can score."""
+        from ctxrank.indexer.fulltext.postings import row_bounds  # noqa: PLC0415  only where a store is large
+
+        return row_bounds(self.index().connection, words, weights, saturation)
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""

@@ -19,11 +19,14 @@ PACKAGES_ELSEWHERE = f"""
 ELSEWHERE = "its file is on another machine"
 
 
-def file_state(store: Store, artifact_id: int | None, package_id: int | None = None) -> str:
+def file_state(
+    store: Store, artifact_id: int | None, package_id: int | None = None, folders: dict[str, str | None] | None = None
+) -> str:
     """Whether an artifact on disk is what was indexed: current, changed, missing; elsewhere for what another store
     exported, of which no file here is looked at; '' where there is none, or none that may be looked at.
 
-    A file that was rewritten with the same bytes counts as current: what differs by stat is hashed.
+    A file that was rewritten with the same bytes counts as current: what differs by stat is hashed. `folders` keeps
+    where the roots are (None: not to be read) for further files of one answer; looking costs as much as ten files.
     """
     if artifact_id is None:
         if package_id is None:
@@ -46,7 +49,10 @@ def file_state(store: Store, artifact_id: int | None, package_id: int | None = N
     if root != ".":
         from ctxrank.indexer.store.allowed_roots import allowed_folder  # noqa: PLC0415  start-up: few have other roots
 
-        folder = allowed_folder(store.location, store.primary, str(root))
+        folders = {} if folders is None else folders
+        if root not in folders:
+            folders[str(root)] = allowed_folder(store.location, store.primary, str(root))
+        folder = folders[str(root)]
     if folder is None or str(path).startswith("/") or ".." in str(path).split("/"):
         return ""  # the store says where it is: that is no permission to look
     try:

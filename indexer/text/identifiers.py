@@ -16,7 +16,7 @@ are not names and their parts would only be noise:
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from itertools import filterfalse, pairwise
 
 from ctxrank.indexer.light_typing import cache
@@ -91,6 +91,18 @@ def split_in_python(text: str) -> str:
 def split_word(word: str) -> tuple[str, ...]:
     """The parts of one word of a query, exactly as they are in the column; empty if it is no compound."""
     return tuple(split_identifiers(word).split())
+
+
+def compounds_among(words: Collection[bytes]) -> dict[bytes, tuple[str, ...]]:
+    """Those of these UTF-8 words of a text that have parts, with their parts as `split_word` has them."""
+    found: dict[bytes, tuple[str, ...]] = {}
+    for word in filterfalse(_plain_words.__contains__, words):
+        parts = _parts.get(word)
+        if parts is None:
+            parts = split_identifiers(word.decode("utf-8", "replace"))
+        if parts:
+            found[word] = tuple(parts.split())
+    return found
 
 
 def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:

@@ -150,15 +150,18 @@ def make_hit(
     snippet: Snippet,
     passages: tuple[PassageHit, ...],
     explanation: "Explanation | None",
+    folders: dict[str, str | None] | None = None,
 ) -> Hit:
-    """The hit as it is handed out."""
+    """The hit as it is handed out; `folders` is what `file_state` keeps for the further hits of an answer."""
     return Hit(
         id=public_id(parent.kind, parent.number), kind=parent.kind, title=parent.title, path=parent.path,
         score=None if score is None else round(score, 6), snippet=snippet.text, session=parent.session,
         group=parent.group, agent=parent.agent, type=parent.type, priority=parent.priority,
         created_at=parent.created_at,
         superseded_by=None if parent.superseded_by is None else public_id(PACKAGE, parent.superseded_by),
-        file_state=file_state(store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None),
+        file_state=file_state(
+            store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None, folders
+        ),
         passages=passages, explanation=explanation, marks=snippet.marks,
     )  # fmt: skip
 

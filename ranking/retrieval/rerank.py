@@ -105,18 +105,18 @@ def _read_row(
     written: dict[tuple[str, str], float] = {}
     start = 0
     for column, text in enumerate(columns):
-        terms = engine.tokens(text)
-        places = [at for at, term in enumerate(terms) if term in forms]
-        words = engine.words(text) if places else []
-        for at in places:
-            term, form = terms[at], words[at]
+        tokens = engine.tokens_at(text) if text else []
+        found = [(at, token) for at, token in enumerate(tokens) if token[2] in forms]
+        encoded = text.encode("utf-8", "replace") if found else b""
+        for at, (first, end, term) in found:
             positions.setdefault(term, []).append(start + at)
+            form = encoded[first:end].decode("utf-8", "replace").lower()
             if form in forms[term]:
                 weight = weights[column] * (scales[term] if column == _PATH else 1.0)
                 if weight:
                     written[term, form] = written.get((term, form), 0.0) + weight
         # The end of one column and the beginning of the next are no neighbours.
-        start += len(terms) + WINDOW + 1
+        start += len(tokens) + WINDOW + 1
     return _Read(row, columns[_PATH], length, positions, written)
 
 

@@ -54,7 +54,8 @@ from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_
 CATCH_UP_MS = 2000
 _RELAXED = "Nothing has all of that: the query was asked again as plain words."
 _LEAST_CHOICE = 10
-# Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read.
+# Documents blended at a time, best text score first: first some for each that is shown, as each is a page to read, then
+# each time twice as many.
 _FIRST_CHUNK = 2
 _CHUNK = 200
 # A page whose hits fold is filled from further ones: so many for each that is missing, at least so many, and at most
@@ -280,6 +281,7 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> list[Foldable
     shown_ids = [document_id_of(shown.rowid) for row in ranked for shown in _shown_rows(call, row)]
     stored = call.engine.passages(shown_ids) if shown_ids else {}
     values = _term_values(call.plan)
+    folders: dict[str, str | None] = {}
     hits: list[Foldable] = []
     for row in ranked:
         parent = cleaned_parent(parents[row.signals.id], call.mode)
@@ -293,7 +295,7 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> list[Foldable
                 call.engine, call.statistics, call.plan, row.group, row.text, row.parts, call.plan.tuning.text
             )
         passages = tuple(one.hit for one in read if one.hit is not None)
-        hit = make_hit(call.store, parent, row.score, best.snippet, passages, explanation)
+        hit = make_hit(call.store, parent, row.score, best.snippet, passages, explanation, folders)
 
         def terms(hit: Hit = hit, best: _ReadPassage = best) -> frozenset[str]:
             unread = "" if call.request.has_snippets else best.text
@@ -347,7 +349,7 @@ def _ranked(call: _Call, groups: dict[int, HitGroup], limit: int) -> list[_Ranke
             best.append(_Ranked(signals, group, text, parts, blended(text, parts.total, weight)))
         best.sort(key=lambda row: order_of(row.signals, row.score))
         del best[limit:]
-        start, end = end, end + _CHUNK
+        start, end = end, end + min(2 * (end - start), _CHUNK)
     return best
 
 

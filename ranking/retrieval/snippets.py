@@ -10,12 +10,13 @@ told apart by their places: `Snippet.marks` in the snippet, `SnippetLine.marks` 
 shown plain in prose.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import may_hold_compound, split_word
+from ctxrank.indexer.text.identifiers import compounds_among, may_hold_compound
 from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
@@ -27,6 +28,9 @@ Span = tuple[int, int]  # in characters, the end outside
 
 _MAX_SEARCHED_CHARS = 20_000
 _BEFORE_CHARS = 60
+# The parts of words that were met in texts, by what makes terms of them; emptied at times, since hashes never end.
+_known_parts: dict[str, dict[bytes, tuple[tuple[str, str], ...]]] = {}
+_KNOWN_PARTS_MAX = 1 << 15
 # What no mark of Markdown's bold stands beside, on its outside and on its inside. In ASCII: no space parts a CJK word
 # from its marks.
 _NOT_OUTSIDE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_*/")
@@ -68,10 +72,10 @@ class Match(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A text, its tokens in the order of their ends, and what matched in it."""
+    """A text, its tokens (where they start and end, and what they are) in order, and what matched in it."""
 
     text: str
-    tokens: list[Span]
+    tokens: list[tuple[int, int, str]] | list[Span]
     matches: list[Match]
     values: Mapping[str, float]  # of terms
     is_in_bytes: bool = False  # the tokens are; matches never are
@@ -135,16 +139,24 @@ def shown_text(text: str) -> str:
 
 
 def _read(engine: Engine, text: str, values: Mapping[str, float]) -> Reading:
-    cuts = engine.tokens_at(text)
+    tokens = engine.tokens_at(text)
     encoded = text.encode("utf-8", "replace")
-    matches = list(_matches(engine, encoded, cuts, values))
+    matches = _matches(engine, encoded, tokens, values)
     is_in_bytes = not text.isascii()
-    if is_in_bytes:
-        matches = [
-            match._replace(start=_characters(encoded, match.start), end=_characters(encoded, match.end))
-            for match in matches
-        ]
-    return Reading(text, [(start, end) for start, end, _ in cuts], matches, values, is_in_bytes)
+    return Reading(text, tokens, _in_characters(encoded, matches) if is_in_bytes else matches, values, is_in_bytes)
+
+
+def _in_characters(encoded: bytes, matches: list[Match]) -> list[Match]:
+    """The same matches with their places in characters instead of bytes."""
+    counted: list[Match] = []
+    at = characters = 0
+    for position, start, end, term in matches:
+        if start < at:  # of the parts of one CJK word
+            at = characters = 0
+        characters += len(_decode(encoded[at:start]))
+        at = start
+        counted.append(Match._make((position, characters, characters + len(_decode(encoded[start:end])), term)))
+    return counted
 
 
 def _characters(encoded: bytes, end: int) -> int:
@@ -153,24 +165,49 @@ def _characters(encoded: bytes, end: int) -> int:
 
 
 def _matches(
-    engine: Engine, encoded: bytes, cuts: list[tuple[int, int, str]], values: Mapping[str, float]
-) -> Iterator[Match]:
+    engine: Engine, encoded: bytes, tokens: list[tuple[int, int, str]], values: Mapping[str, float]
+) -> list[Match]:
     """The matches, with their places in bytes."""
-    if encoded.isascii() and not may_hold_compound(encoded):
-        for position, cut in [(position, cut) for position, cut in enumerate(cuts) if cut[2] in values]:
-            yield Match(position, *cut)
-        return
-    for position, (start, end, term) in enumerate(cuts):
+    compounds: dict[bytes, tuple[tuple[str, str], ...]] = {}
+    if not encoded.isascii() or may_hold_compound(encoded):
+        words = {encoded[start:end] for start, end, _ in tokens}
+        compounds = {
+            word: parts for word, parts in _parts_of(engine, words).items() if any(t in values for _, t in parts)
+        }
+    if not compounds:
+        return [
+            Match._make((position, *token))
+            for position, token in [(position, token) for position, token in enumerate(tokens) if token[2] in values]
+        ]
+    matches: list[Match] = []
+    for position, (start, end, term) in enumerate(tokens):
         if term in values:
-            yield Match(position, start, end, term)
-            continue
-        word = encoded[start:end]
-        if word.isalpha() and (word.islower() or word.istitle()):
-            continue  # a plain word has no parts
-        for part in split_word(_decode(word)):
-            stem = " ".join(engine.tokens(part))
-            if stem in values:
-                yield from _part_matches(word, part, Match(position, start, end, stem))
+            matches.append(Match._make((position, start, end, term)))
+        elif (word := encoded[start:end]) in compounds:
+            for part, stem in compounds[word]:
+                if stem in values:
+                    matches += _part_matches(word, part, Match._make((position, start, end, stem)))
+    return matches
+
+
+def _parts_of(engine: Engine, words: set[bytes]) -> dict[bytes, tuple[tuple[str, str], ...]]:
+    """Those of these words that have parts: each part, and the term that it is."""
+    known = _known_parts.setdefault(engine.fingerprint, {})
+    unknown = words.difference(known)
+    if unknown:
+        if len(known) + len(unknown) > _KNOWN_PARTS_MAX:
+            known.clear()
+            unknown = words
+        known.update(dict.fromkeys(unknown, ()))
+        parts_of = compounds_among(unknown)
+        # A part in ASCII is one token, so all are tokenised at once.
+        ascii_parts = [part for word, parts in parts_of.items() if word.isascii() for part in parts]
+        terms = dict(zip(ascii_parts, engine.tokens(" ".join(ascii_parts)), strict=True)) if ascii_parts else {}
+        for word, parts in parts_of.items():
+            known[word] = tuple([
+                (part, terms[part] if part in terms else " ".join(engine.tokens(part))) for part in parts
+            ])  # fmt: skip
+    return {word: found for word in words if (found := known[word])}
 
 
 def _part_matches(word: bytes, part: str, whole: Match) -> Iterator[Match]:
@@ -211,24 +248,32 @@ def _window(read: Reading) -> Span:
         return 0, min(len(read.text), MAX_LINE_CHARS)
     first = 0
     if matches:
-        best, best_key = matches[0].position, (-1, -1)
-        for at, match in enumerate(matches):
-            inside = [
-                other.term
-                for other in matches[at : at + WINDOW_TOKENS]
-                if other.position < match.position + WINDOW_TOKENS
-            ]
-            key = (len(set(inside)), len(inside))
-            if key > best_key:
-                best, best_key = match.position, key
         # A little of what comes before, so that the first marked word has a context.
-        first = max(0, min(best - WINDOW_TOKENS // 5, length - WINDOW_TOKENS))
+        first = max(0, min(_best_position(matches) - WINDOW_TOKENS // 5, length - WINDOW_TOKENS))
     last = min(first + WINDOW_TOKENS, length) - 1
     start, end = read.tokens[first][0], read.tokens[last][1]
     if read.is_in_bytes:
         encoded = read.text.encode("utf-8", "replace")
         start, end = _characters(encoded, start), _characters(encoded, end)
     return 0 if first == 0 else start, len(read.text) if last >= length - 1 else end
+
+
+def _best_position(matches: list[Match]) -> int:
+    """The position of the first match of the best window."""
+    best, best_key = matches[0].position, (0, 0)
+    counts: dict[str, int] = {}  # of the terms in the window that begins at each match
+    end = 0
+    for at, (position, _, _, term) in enumerate(matches):
+        while end < len(matches) and end < at + WINDOW_TOKENS and matches[end].position < position + WINDOW_TOKENS:
+            counts[matches[end].term] = counts.get(matches[end].term, 0) + 1
+            end += 1
+        key = (len(counts), end - at)
+        if key > best_key:
+            best, best_key = position, key
+        counts[term] -= 1
+        if not counts[term]:
+            del counts[term]
+    return best
 
 
 def _line_spans(text: str) -> list[Span]:
@@ -319,8 +364,8 @@ def _on_one_line(read: Reading, start: int, end: int) -> tuple[str, tuple[Span, 
     return f"{shown} {ELLIPSIS}" if end < len(text) else shown, tuple(marks)
 
 
-def _bold_delimiters(text: str) -> frozenset[int]:
-    """The places of the asterisks of Markdown's bold."""
+def _bold_delimiters(text: str) -> list[int]:
+    """The places of the asterisks of Markdown's bold, ascending."""
     places: list[int] = []
     start = text.find(MARK)
     while start >= 0:
@@ -328,7 +373,7 @@ def _bold_delimiters(text: str) -> frozenset[int]:
         if end >= 0:
             places += (start, start + 1, end, end + 1)
         start = text.find(MARK, start + 1 if end < 0 else end + len(MARK))
-    return frozenset(places)
+    return places
 
 
 def _closing_mark(text: str, start: int) -> int:
@@ -348,13 +393,16 @@ def _closing_mark(text: str, start: int) -> int:
     return -1
 
 
-def _without(text: str, start: int, end: int, hidden: frozenset[int]) -> str:
-    if not hidden:
-        return text[start:end]
-    return "".join(text[at] for at in range(start, end) if at not in hidden)
+def _without(text: str, start: int, end: int, hidden: list[int]) -> str:
+    """A part of the text without the characters at these places."""
+    pieces: list[str] = []
+    for at in hidden[bisect_left(hidden, start) : bisect_left(hidden, end)]:
+        pieces.append(text[start:at])
+        start = at + 1
+    return "".join((*pieces, text[start:end])) if pieces else text[start:end]
 
 
-def _is_beside_asterisk(text: str, start: int, end: int, hidden: frozenset[int]) -> bool:
+def _is_beside_asterisk(text: str, start: int, end: int, hidden: list[int]) -> bool:
     return any(0 <= at < len(text) and text[at] == "*" and at not in hidden for at in (start - 1, end))
 
 

@@ -72,7 +72,8 @@ class Material(NamedTuple):
 
 def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
     """What the packages within the limit and the agent's memory hold; Conservative shows packages alone."""
-    material = Material(tuple(_package(spawn, one) for one in packages))
+    folders: dict[str, str | None] = {}
+    material = Material(tuple(_package(spawn, one, folders) for one in packages))
     if spawn.zone is Zone.CONSERVATIVE:
         return material
     primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
@@ -154,7 +155,7 @@ def _skills(spawn: Spawn) -> tuple[str, str]:
     return f"{text}\n" if text else "", one_line(said)
 
 
-def _package(spawn: Spawn, ranked: RankedPackage) -> PackageMaterial:
+def _package(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]) -> PackageMaterial:
     package = ranked.package
     detail = spawn.request.detail or "passage"
     passages: list[StoredPassage] = []
@@ -163,7 +164,7 @@ def _package(spawn: Spawn, ranked: RankedPackage) -> PackageMaterial:
         stored = _stored_passages(spawn, package.document_id, None if detail == "full" else ranked)
         count = _passage_count(spawn, package.document_id)
         passages = _by_preference(stored, ranked, is_full=detail == "full")
-    state = file_state(spawn.store, _artifact_of(spawn, package.id), package.id)
+    state = file_state(spawn.store, _artifact_of(spawn, package.id), package.id, folders)
     labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state))))
     why = reason(package, ranked.words, spawn.group)
     shown = IncludedPackage(

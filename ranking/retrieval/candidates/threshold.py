@@ -8,15 +8,26 @@ threshold comes from what was found. What is still unseen then scores at most `r
     round 2    rows that can score 13, 2,600 more           13 still holds: nothing unseen can be among the best
 
 Where that would be too many rows, a round goes as deep as MAX_SCORED allows, and the answer does not claim to be exact.
+
+Where the engine can say of each matching row how much it can score (`Engine.row_bounds`, compiled code), the rounds are
+the same, with rows in the place of clauses: those of the highest bounds first, then all above what these say.
 """
 
 from collections.abc import Callable
+from math import inf
 
-from ctxrank.indexer.engine import Engine, Row, RowQuery, Statistics
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.engine import PATH, TEXT, Engine, ListedWord, Row, RowQuery, Statistics
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.store.facets import Scope
+from ctxrank.ranking.formulas.bm25 import tf_saturation
 from ctxrank.ranking.retrieval.candidates.bounds import Bounds, bounded_terms
 from ctxrank.ranking.retrieval.plan import Plan
 
+if TYPE_CHECKING:
+    from ctxrank.indexer.engine import RowBounds
+
+EVERYWHERE = Scope()
+FIRST_ROWS = 200  # of the highest bounds: enough to know what the best ones score
 BEST_ROWS = 500  # rows that the engine's own order picks where nothing else can
 FIRST_COST = 600
 MAX_SCORED = 4000  # about 5 µs each
@@ -48,6 +59,9 @@ def generate_candidates(
     engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery, scored: Scoring, threshold_of: ThresholdFn
 ) -> GeneratedCandidates:
     """The rows that may be among the best, as many as can be afforded; `query` finds all that match."""
+    listed = _row_bounds(engine, statistics, plan, query)
+    if listed is not None:
+        return _by_row_bounds(engine, listed, scored, threshold_of)
     terms = bounded_terms(engine, plan.terms, statistics, plan.tuning)
     if terms is None:
         return _best_by_engine(engine, plan, query, scored)
@@ -84,7 +98,16 @@ def generate_candidates(
         if remaining_upper_bound is not None and deeper >= remaining_upper_bound * _JUST_BELOW:
             break
         theta = deeper
-    # The bound covers these rows as it does those that were not fetched; without them all that follows is short.
+    return _kept(rows, scores, needed, remaining_upper_bound)
+
+
+def _kept(
+    rows: list[Row], scores: list[float], needed: float, remaining_upper_bound: float | None
+) -> GeneratedCandidates:
+    """The rows that matter; the bound covers the others as it does those that were not fetched.
+
+    Without them all that follows is short.
+    """
     prune_below = min(needed, remaining_upper_bound or 0.0)
     kept = [(row, score) for row, score in zip(rows, scores, strict=True) if score >= prune_below]
     documents, kept_documents = {row[1] for row in rows}, {row[1] for row, _ in kept}
@@ -94,6 +117,66 @@ def generate_candidates(
     )  # fmt: skip
 
 
+def _by_row_bounds(
+    engine: Engine, bounds: "RowBounds", scored: Scoring, threshold_of: ThresholdFn
+) -> GeneratedCandidates:
+    """The rows that may be among the best, by the bound of each."""
+    theta = bounds.threshold(FIRST_ROWS)
+    rowids = bounds.between(theta, inf, MAX_SCORED)
+    if not rowids:  # more rows than that have the highest bound of all
+        highest, theta = theta, bounds.threshold(MAX_SCORED)
+        rowids = bounds.between(theta if theta < highest else highest * _JUST_BELOW, inf, MAX_SCORED)
+    rows: list[Row] = []
+    scores: list[float] = []
+    while True:
+        new = engine.rows_of(sorted(rowids))
+        rows += new
+        scores += scored(new)
+        needed, seen = threshold_of(sorted(scores, reverse=True)), theta
+        theta = max(needed, bounds.threshold(MAX_SCORED))
+        if theta >= seen * _JUST_BELOW or len(rows) >= MAX_SCORED:
+            return _kept(rows, scores, needed, seen)
+        rowids = bounds.between(theta, seen, MAX_SCORED - len(rows))
+
+
+def _row_bounds(engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery) -> "RowBounds | None":
+    """What each row that the query finds can score; None where there are filters, or the engine cannot say."""
+    words = None if query.excluded or query.required or query.scope != EVERYWHERE else listed_words(plan)
+    if words is None:
+        return None
+    average_length, tuning = statistics.average_length, plan.tuning
+
+    def saturation(tf: float, length: int) -> float:
+        return tf_saturation(tf, length, average_length, tuning.k1, tuning.b)
+
+    return engine.row_bounds(words, tuning.weights, saturation)
+
+
 def _best_by_engine(engine: Engine, plan: Plan, query: RowQuery, scored: Scoring) -> GeneratedCandidates:
     rows = engine.best_rows(query, plan.tuning.weights, BEST_ROWS)
     return GeneratedCandidates(rows, scored(rows), None, 0)
+
+
+def listed_words(plan: Plan) -> list[ListedWord] | None:
+    """The words of the query by what they are worth; None where one is more than a word: a prefix, or one of a column.
+
+    A defined name is no word of its own in the index: whatever has its first word among its identifiers may define it.
+    """
+    words: dict[str, ListedWord] = {}
+    for term in plan.terms:
+        if term.column or len(term.ids) != 1 or not term.stems:
+            return None
+        stem = term.stems[0]
+        word = words.get(stem, ListedWord(stem, 0.0))
+        if word.value and term.field in (TEXT, PATH):
+            return None
+        if term.field == TEXT:
+            word = word._replace(
+                value=term.value, id=term.ids[0], path_id=next(iter(term.path_ids), None), path_scale=term.path_scale
+            )
+        elif term.field == PATH:
+            word = word._replace(value=term.value, path_id=term.ids[0], path_scale=1.0)
+        else:
+            word = word._replace(name_value=word.name_value + term.value * (plan.tuning.k1 + 1))
+        words[stem] = word
+    return list(words.values())

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.engine import AllOf, AnyOf, Clause, TermClause
-from ctxrank.indexer.fulltext.fts5_engine import index_of
+from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, index_of
+from ctxrank.indexer.fulltext.postings import is_compiled
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.sessions import require_session
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
@@ -60,13 +61,35 @@ def _asked(store: Store, text: str, limit: int = 10) -> SearchResult:
     return search(store, SearchRequest(text, limit, is_plain=True, as_of=_DOCUMENTS * 86_400_000_000))
 
 
+def _nothing(*_: object) -> None:
+    """In place of what was made without a C compiler."""
+
+
+@pytest.fixture(params=["row bounds", "clauses"])
+def selecting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No query scores every row: it is asked by the bound of each row, or by clauses where those cannot be read."""
+    monkeypatch.setattr(candidates, "MAX_ENUMERATED", 0)
+    monkeypatch.setattr(threshold, "FIRST_COST", 20)
+    monkeypatch.setattr(threshold, "FIRST_ROWS", 20)
+    if request.param == "clauses":
+        monkeypatch.setattr(Fts5Engine, "row_bounds", _nothing)
+    elif not is_compiled():
+        pytest.skip("made without a C compiler")
+
+
 _QUERIES = [" ".join(random.Random(seed).sample(_WORDS, 2 + seed % 7)) for seed in range(60)]
 
 
-def test_what_is_exact_is_what_scoring_all_rows_gives(many: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = [[hit.id for hit in _asked(many, query).hits] for query in _QUERIES]
-    monkeypatch.setattr(candidates, "MAX_ENUMERATED", 0)
-    monkeypatch.setattr(threshold, "FIRST_COST", 20)
+@pytest.fixture(scope="module")
+def everything(many: Store) -> list[list[str]]:
+    """What scoring all rows gives."""
+    return [[hit.id for hit in _asked(many, query).hits] for query in _QUERIES]
+
+
+@pytest.mark.usefixtures("selecting")
+def test_what_is_exact_is_what_scoring_all_rows_gives(
+    everything: list[list[str]], many: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(threshold, "MAX_SCORED", 800)
     selected = [_asked(many, query) for query in _QUERIES]
     exact = [
@@ -78,9 +101,8 @@ def test_what_is_exact_is_what_scoring_all_rows_gives(many: Store, monkeypatch: 
     assert len(exact) > len(_QUERIES) / 4 and any(result.is_capped and result.is_exact for result in selected)
 
 
+@pytest.mark.usefixtures("selecting")
 def test_what_is_not_proven_is_not_called_exact(many: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "MAX_ENUMERATED", 0)
-    monkeypatch.setattr(threshold, "FIRST_COST", 20)
     monkeypatch.setattr(threshold, "MAX_SCORED", 30)
     results = [_asked(many, query) for query in _QUERIES]
     assert not all(result.is_exact for result in results) and all(result.hits for result in results)

@@ -1,0 +1,231 @@
+"""Row bounds: which rows hold any of a query's words, each with the most that it can score, from FTS5's own lists.
+
+FTS5 answers which rows match, one by one and without how often they hold each word; asking it for a better half of the
+rows (`ranking/retrieval/candidates/bounds.py`) costs a walk over each list for each alternative. Its lists say more:
+how often a row holds a word, and in which column. So they are read as they are in the table `fts_data`, each once, and
+what each row's counts can add to a score at most comes from the word's impact bounds (impact_bounds.py).
+
+    lock    rows 3 (title 1, body 2), 9 (body 1)         3: 4.1 + 0.0
+    wait    rows 9 (body 2)                              9: 1.9 + 3.5
+
+The format is told in SQLite's `fts5_index.c` and does not change for an index that is there: a list of segments, each
+with pages of terms and their rows, and a hash of the rows that were deleted from it. What is not as expected here is
+left to FTS5, and so is everything where there was no C compiler: there is no twin in Python, since it would read a
+million rows in a second. The rows are the same, the bounds of the clauses are looser.
+"""
+
+import struct
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+
+import apsw
+
+from ctxrank.indexer.engine import FieldWeights, ListedWord
+from ctxrank.indexer.fulltext.impact_bounds import COLUMNS, LEVELS, NONE, WEIGHTS, weights_above
+from ctxrank.indexer.light_typing import NamedTuple, cache
+from ctxrank.indexer.store.facets import id_list
+
+# The steps of a table: of text by half an occurrence, up to the first above the last level; then the same of a path.
+_TEXT_STEPS = int(2 * LEVELS[-1]) + 2
+_PATH_STEPS = int(LEVELS[-1] / WEIGHTS.path) + 2
+_ALWAYS = 1e12  # occurrences that no more can add to
+_STRUCTURE = 10  # the id of the record that lists the segments
+_SECOND_FORMAT = b"\xff\x00\x00\x01"
+_SEGMENT_BITS, _TOMBSTONES = 37, 1 << 16
+_MAIN = b"0"  # what each term begins with
+_MOST_LISTS = 64  # of one segment, as the compiled part has room for
+
+Saturation = Callable[[float, int], float]  # from weighted occurrences and tokens
+
+
+class RowBounds:
+    """Rows, each with the most that it can score: two arrays, of 64-bit integers and of doubles."""
+
+    def __init__(self, rowids: bytes, bounds: bytes) -> None:
+        self.rowids = rowids
+        self.bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) // 8
+
+    def threshold(self, most: int) -> float:
+        """About the lowest bound that at most so many rows are above; the highest of all where more have that."""
+        from ctxrank.indexer.fulltext._postings import threshold  # noqa: PLC0415  as `compiled_lists`
+
+        return threshold(self.bounds, most)
+
+    def between(self, low: float, high: float, most: int) -> list[int]:
+        """The rows with low < bound ≤ high; of more than `most` the last ones, which are the newest."""
+        from ctxrank.indexer.fulltext._postings import between  # noqa: PLC0415  as `compiled_lists`
+
+        return between(self.rowids, self.bounds, low, high, most)
+
+
+class _Segment(NamedTuple):
+    """A part of the index: its pages, and how many pages of deleted rows it has."""
+
+    id: int
+    first: int
+    last: int
+    tombstone_pages: int
+
+
+def row_bounds(
+    connection: apsw.Connection, words: Sequence[ListedWord], weights: FieldWeights, saturation: Saturation
+) -> RowBounds | None:
+    """The rows that hold any of these words in a text column; None where that cannot be read."""
+    compiled = compiled_lists()
+    if compiled is None or not 0 < len(words) <= _MOST_LISTS:
+        return None
+    find_list, merged = compiled
+    try:
+        segments = [
+            (
+                array("q", sorted(_deleted(connection, segment))).tobytes(),
+                [
+                    (place, *found)
+                    for place, word in enumerate(words)
+                    if (found := _list(connection, segment, _MAIN + word.term.encode(), find_list)) is not None
+                ],
+            )
+            for segment in _segments(connection)
+        ]
+        return RowBounds(*merged(segments, impact_tables(connection, words, weights, saturation)))
+    except (IndexError, TypeError, ValueError, struct.error):
+        return None
+
+
+def is_compiled() -> bool:
+    """Whether this installation was made with a C compiler."""
+    return compiled_lists() is not None
+
+
+@cache  # a module that is not there is looked for once
+def compiled_lists() -> tuple[Callable[..., tuple[int, int, bool] | None], Callable[..., tuple[bytes, bytes]]] | None:
+    """What finds a list on a page, and what reads the lists; None where there was no C compiler."""
+    try:
+        from ctxrank.indexer.fulltext._postings import (  # noqa: PLC0415  only where a store is large
+            find_list,
+            row_bounds,
+        )
+    except ImportError:
+        return None
+    return find_list, row_bounds
+
+
+def impact_tables(
+    connection: apsw.Connection, words: Sequence[ListedWord], weights: FieldWeights, saturation: Saturation
+) -> bytes:
+    """For each word what a row can gain by it at most: by its occurrences in text, by those in a path, by a name."""
+    scale = weights_above(weights)
+    ids = [id_ for word in words for id_ in (word.id, word.path_id) if id_ is not None]
+    query = f"SELECT id, {', '.join(COLUMNS)} FROM main.terms WHERE id IN (SELECT value FROM json_each(?))"
+    shortest = {row[0]: row[1:] for row in connection.execute(query, (id_list(ids),))}
+    table = array("d")
+    for word in words:
+        in_text = _impacts(shortest.get(word.id), _TEXT_STEPS, 0.5, scale, saturation)
+        in_path = _impacts(shortest.get(word.path_id), _PATH_STEPS, WEIGHTS.path, scale * word.path_scale, saturation)
+        table.extend(word.value * impact for impact in in_text)
+        table.extend(word.value * impact for impact in in_path)
+        table.append(word.name_value)
+    return table.tobytes()
+
+
+def _impacts(
+    shortest: Sequence[int] | None, steps: int, unit: float, scale: float, saturation: Saturation
+) -> Iterator[float]:
+    """The most that so many occurrences can add, by number; never less for more of them.
+
+    Another column may have some of them, whose word is a term of its own: then the level is a lower one.
+    """
+    highest, level = 0.0, 0
+    yield highest
+    if shortest is None:
+        yield from [highest] * (steps - 1)
+        return
+    for step in range(1, steps):
+        occurrences = step * unit
+        while level < len(LEVELS) and (occurrences > LEVELS[level] or step == steps - 1):
+            if shortest[level] < NONE:
+                highest = max(highest, saturation(LEVELS[level] * scale, shortest[level]))
+            level += 1
+        if shortest[level] < NONE:
+            counted = occurrences * scale if level < len(LEVELS) else _ALWAYS
+            highest = max(highest, saturation(counted, shortest[level]))
+        yield highest
+
+
+def _segments(connection: apsw.Connection) -> list[_Segment]:
+    """The parts of the index, from FTS5's record of its structure."""
+    record = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (_STRUCTURE,)).get
+    is_second = record[4:8] == _SECOND_FORMAT
+    numbers = _varints(record, 8 if is_second else 4)
+    levels = next(numbers)
+    next(numbers)  # segments
+    next(numbers)  # writes
+    segments: list[_Segment] = []
+    for _ in range(levels):
+        next(numbers)  # those that are being merged
+        for _ in range(next(numbers)):
+            id_, first, last = next(numbers), next(numbers), next(numbers)
+            tombstone_pages = [next(numbers) for _ in range(5)][2] if is_second else 0
+            if first:
+                segments.append(_Segment(id_, first, last, tombstone_pages))
+    return segments
+
+
+def _varints(record: bytes, at: int) -> Iterator[int]:
+    """SQLite's varints, as far as they have up to eight bytes. Raises IndexError at the end."""
+    while True:
+        value = 0
+        for _ in range(8):
+            value = value << 7 | record[at] & 0x7F
+            at += 1
+            if not record[at - 1] & 0x80:
+                break
+        yield value
+
+
+def _deleted(connection: apsw.Connection, segment: _Segment) -> Iterator[int]:
+    """The rows that were deleted from a segment: a hash on several pages, whose empty places are 0."""
+    for page in range(segment.tombstone_pages):
+        id_ = (segment.id + _TOMBSTONES << _SEGMENT_BITS) + page
+        block = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (id_,)).get
+        width = 4 if block[0] == 4 else 8
+        count = (len(block) - 8) // width
+        yield from filter(None, struct.unpack_from(f">{count}{'I' if width == 4 else 'Q'}", block, 8))
+
+
+def _list(
+    connection: apsw.Connection,
+    segment: _Segment,
+    term: bytes,
+    find_list: Callable[[bytes, bytes], tuple[int, int, bool] | None],
+) -> tuple[int, int, list[bytes]] | None:
+    """Where the list of a term begins and ends on its first page, and its pages; None for none."""
+    page = connection.execute(
+        "SELECT pgno >> 1 FROM main.fts_idx WHERE segid = ? AND term <= ? ORDER BY term DESC LIMIT 1",
+        (segment.id, term),
+    ).get
+    base = segment.id << _SEGMENT_BITS
+    first = max(page or 0, segment.first)
+    block = connection.execute("SELECT block FROM main.fts_data WHERE id = ?", (base + first,)).get
+    found = find_list(block, term)
+    if found is None:
+        return None
+    start, end, is_last = found
+    pages = [block]
+    if is_last:
+        following = connection.execute(
+            "SELECT block FROM main.fts_data WHERE id BETWEEN ? AND ? ORDER BY id",
+            (base + first + 1, base + segment.last),
+        )
+        for (block,) in following:
+            content = block[2] << 8 | block[3]
+            has_terms = content < len(block)
+            if has_terms and block[content] == 4:  # it begins with a term
+                break
+            pages.append(block)
+            if has_terms:
+                break
+    return start, end, pages

@@ -1,0 +1,180 @@
+"""What FTS5's own lists say is what FTS5 says: which rows hold a word, how often, and what is deleted."""
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import make_store
+
+from ctxrank.indexer.engine import AnyOf, ListedWord, RowQuery, TermClause
+from ctxrank.indexer.fulltext import postings
+from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of, index_of
+from ctxrank.indexer.fulltext.impact_bounds import WEIGHTS
+from ctxrank.indexer.fulltext.postings import RowBounds, is_compiled
+from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.documents import Document, document_id, put, remove
+from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.formulas.bm25 import tf_saturation
+from ctxrank.ranking.retrieval.candidates.scorer import Scorer
+from ctxrank.ranking.retrieval.candidates.threshold import listed_words
+from ctxrank.ranking.retrieval.plan import make_plan
+from ctxrank.ranking.retrieval.query import plain_query
+
+pytestmark = pytest.mark.skipif(not is_compiled(), reason="made without a C compiler")
+
+_COMMON = ["kiwi", "plum", "c1", "größe", "日本語", "parseRequest"]
+_RARE = [f"{first}{second}o" for first in ("ba", "de", "ki", "lo", "mu", "ra") for second in ("lm", "rk", "st", "nd")]
+
+
+def _write(store: Store, chance: random.Random, numbers: range) -> None:
+    with store.write() as change:
+        for number in numbers:
+            words = chance.choices(_COMMON, k=chance.randint(0, 60)) + chance.choices(_RARE, k=chance.randint(1, 9))
+            chance.shuffle(words)
+            title = " ".join(chance.choices(_COMMON + _RARE, k=2)) if number % 3 == 0 else ""
+            path = f"src/{chance.choice(_COMMON)}/{chance.choice(_RARE)}.py" if number % 4 == 0 else ""
+            put(
+                change,
+                Document("strategy", number, title, " ".join(words), path=path, created_at=0, ruleset=RULESET_VERSION),
+            )
+    store.catch_up()
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """An index of several segments, some of whose rows were written again or removed."""
+    store = make_store(tmp_path_factory.mktemp("changed"))
+    chance = random.Random(7)
+    for start in (1, 2001, 2501):
+        _write(store, chance, range(start, start + (2000 if start == 1 else 500)))
+    _write(store, chance, range(100, 160))
+    with store.write() as change:
+        for number in range(300, 420):
+            remove(change, document_id(change.connection, DocumentRef("strategy", number)))
+    store.catch_up()
+    return store
+
+
+def _held(bounds: RowBounds | None) -> dict[int, float]:
+    """All rows with their bounds."""
+    assert bounds is not None
+    rowids = bounds.between(0.0, float("inf"), 1 << 30)
+    assert len(rowids) == len(set(rowids)) == len(bounds)
+    return {rowid: _bound_of(bounds, rowid) for rowid in rowids}
+
+
+def _bound_of(bounds: RowBounds, rowid: int) -> float:
+    at = struct.unpack(f"{len(bounds)}q", bounds.rowids).index(rowid)
+    return float(struct.unpack_from("d", bounds.bounds, 8 * at)[0])
+
+
+def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, float]]:
+    """The bounds of all rows by their lists, and the scores of the rows that FTS5 finds."""
+    with engine.snapshot() as statistics:
+        plan = make_plan(plain_query(text), engine, statistics)
+        words = listed_words(plan)
+        assert words is not None
+        found = engine.row_bounds(
+            words, plan.tuning.weights, lambda tf, length: tf_saturation(tf, length, statistics.average_length)
+        )
+        rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
+        scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
+        return _held(found), {row[0]: score for row, score in zip(rows, scores, strict=True)}
+
+
+@pytest.mark.parametrize(
+    "text", ["kiwi", "c1", "größe", "balmo kiwi plum", "rasto", " ".join(_RARE[:12]), "日本語 plum"]
+)
+def test_each_row_with_a_word_is_found_once_and_scores_no_more_than_its_bound(changed: Store, text: str) -> None:
+    bounds, scores = _bounds(fts5_of(changed), text)
+    assert bounds.keys() == scores.keys()
+    assert all(score <= bounds[rowid] + 1e-9 for rowid, score in scores.items())
+
+
+def test_it_is_the_same_when_all_is_one_segment(changed: Store) -> None:
+    before, _ = _bounds(fts5_of(changed), "kiwi balmo")
+    index_of(changed).connection.execute("INSERT INTO main.fts (fts) VALUES ('optimize')")
+    after, scores = _bounds(fts5_of(changed), "kiwi balmo")
+    assert before == after and after.keys() == scores.keys()
+
+
+def test_a_list_of_many_pages_is_read_to_its_end(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    with store.write() as change:
+        for number in range(1, 3001):
+            body = "kiwi plum " * (400 if number % 500 == 0 else 2)
+            put(change, Document("strategy", number, "", body, created_at=0, ruleset=RULESET_VERSION))
+    store.catch_up()
+    bounds, scores = _bounds(fts5_of(store), "kiwi")
+    assert len(bounds) == 3000 and bounds.keys() == scores.keys()
+
+
+def test_a_definition_may_add_to_whatever_has_its_name_among_the_identifiers(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    with store.write() as change:
+        put(
+            change,
+            Document(
+                "strategy", 1, "", "def parse_request(): pass", path="a.py", created_at=0, ruleset=RULESET_VERSION
+            ),
+        )
+        put(change, Document("strategy", 2, "", "parse_request()", path="b.py", created_at=0, ruleset=RULESET_VERSION))
+    store.catch_up()
+    bounds, scores = _bounds(fts5_of(store), "parse_request")
+    assert bounds.keys() == scores.keys() and all(scores[rowid] <= bounds[rowid] + 1e-9 for rowid in scores)
+
+
+def test_the_rows_of_the_highest_bounds_come_first() -> None:
+    bounds = RowBounds(struct.pack("5q", 1, 2, 3, 4, 5), struct.pack("5d", 4.0, 1.0, 3.0, 2.0, 3.0))
+    theta = bounds.threshold(3)
+    assert 2.0 < theta < 3.0 and sorted(bounds.between(theta, 10.0, 9)) == [1, 3, 5]
+    assert bounds.between(1.5, theta, 9) == [4] and bounds.threshold(5) == 0.0
+    assert bounds.between(0.0, 10.0, 2) == [5, 4], "the last ones are the newest"
+
+
+def test_where_more_rows_are_alike_than_are_wanted_the_threshold_is_their_bound() -> None:
+    bounds = RowBounds(struct.pack("3q", 1, 2, 3), struct.pack("3d", 2.0, 2.0, 2.0))
+    assert bounds.threshold(2) == 2.0 and bounds.between(2.0, 9.0, 9) == []
+
+
+def test_a_page_that_is_not_as_expected_is_left_to_fts5(changed: Store) -> None:
+    """Whatever a page holds, reading it ends with rows or with none; no byte leads outside."""
+    connection = index_of(changed).connection
+    found_pages: Any = connection.execute(
+        "SELECT block FROM main.fts_data WHERE id > 10 ORDER BY id LIMIT 40"
+    ).fetchall()
+    pages: list[bytes] = [page for (page,) in found_pages]
+    words = [ListedWord("kiwi", 1.0)]
+    tables = postings.impact_tables(connection, words, WEIGHTS, lambda tf, length: tf / (tf + length))
+    compiled = postings.compiled_lists()
+    assert compiled is not None
+    find_list, merged = compiled
+    chance = random.Random(11)
+    outcomes = set[str]()
+    for _ in range(4000):
+        page = bytearray(chance.choice(pages))
+        for _ in range(chance.randint(0, 3)):
+            page[chance.choice((0, 1, 2, 3, chance.randrange(len(page))))] = chance.randrange(256)
+        del page[chance.randint(0, 3 * len(page)) :]
+        try:
+            found = find_list(bytes(page), b"0kiwi")
+            start, end, _ = found or (4, len(page), True)
+            following = [bytes(page), chance.choice(pages), bytes(page)]
+            rows, bounds = merged([(b"", [(0, start, end, following)])], tables)
+            assert len(rows) == len(bounds)
+            outcomes.add("rows")
+        except ValueError:
+            outcomes.add("refused")
+    assert outcomes == {"rows", "refused"}
+
+
+def test_a_structure_that_is_not_as_expected_is_left_to_fts5(changed: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def segments(_: object) -> list[object]:
+        raise IndexError
+
+    monkeypatch.setattr(postings, "_segments", segments)
+    words = [ListedWord("kiwi", 1.0, 1)]
+    assert fts5_of(changed).row_bounds(words, WEIGHTS, lambda tf, length: tf / (tf + length)) is None
