@@ -264,7 +264,7 @@ def _wants_prose(request: SearchRequest, query: Query) -> bool:
 def _with_rows_of_name(
     call: _Call, query: Query, filters: Filters, found: Candidates
 ) -> tuple[Candidates, list[frozenset[int]]]:
-    """For a query that is a name, a line of code or names files: also what holds it, and the documents that come first."""
+    """For a name, a line of code or named files: also what holds it as typed, and the documents that come first."""
     from ctxrank.ranking.retrieval.exact_names import (  # noqa: PLC0415  few queries are names
         is_name,
         named_files,
