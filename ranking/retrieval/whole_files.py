@@ -10,8 +10,8 @@ A question in a sentence has words that its answer does not have, and some that 
 passage of code or of a test holds many of them by chance. So where somebody asks how something is done or what it is
 (questions.py), prose is lifted by as much as all of it says about the question.
 
-What users of three programs would ask, 121 questions (MRR at 10, 2026-11): of whole repositories 0.314, with w 0.505;
-of their documentation alone 0.588 and 0.621. Shares from 1 to 2 differ by 0.025. With half of w for files of all kinds
+What users of three programs would ask, 121 questions (MRR at 10, 2026-11): of whole repositories 0.314, with w 0.499;
+of their documentation alone 0.588 and 0.613. Shares from 1 to 2 differ by 0.025. With half of w for files of all kinds
 in all sentences 0.02 more, but the passages of long sources are as many again as all other work of a query.
 """
 
@@ -29,8 +29,8 @@ from ctxrank.ranking.retrieval.rerank import count_with_ties
 
 WHOLE_SHARE = 1.5
 TYPICAL_PASSAGES = 10  # 5 is as good
-# The whole of one or two passages says no more than they do: abstracts of 1 to 3 passages were put in a worse order by it
-# (cranfield, nDCG@10 0.404 for 0.406). With 4 the same.
+# The whole of one or two passages says no more than they do: abstracts were put in a worse order by it (cranfield,
+# nDCG@10 0.404 for 0.406). With 4 the same.
 LEAST_PASSAGES = 3
 ROWS_LOOKED_AT = 100  # their files' wholes are read; with 50 0.01 less, with 300 no more
 _MAX_TIED = 300
