@@ -61,6 +61,7 @@ def test_a_line_of_code_finds_first_what_has_it_as_it_stands(tmp_path: Path) -> 
     with make_store(tmp_path) as store:
         for number in range(1, 9):
             write_file(store, f"other_{number}.py", f"client.get('/users', timeout={number})\n" * 9)
+        write_file(store, "marks.py", "client.get['/users'].timeout[50]\n" * 9)
         lines = "\n".join(f"value_{number} = compute({number})" for number in range(40))
         write_file(store, "meant.py", f"{lines}\n    users = client.get(\n        '/users',  timeout=50)\n{lines}\n")
         index_artifacts(store)
