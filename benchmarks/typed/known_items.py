@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 MOST_OF_A_KIND = 250
 _SEED = 20261122
-_SOURCE = re.compile(r"\.(py|js|ts|go|rs|java|rb|c|h|md|rst|txt|toml|ya?ml)$")
+_SOURCE = re.compile(r"\.(py|[cm]?js|[cm]?ts|go|rs|java|rb|c|h|md|rst|txt|toml|ya?ml)$")
 _MAX_BYTES = 400_000
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _IDENTIFIER = re.compile(r"\b[A-Za-z_][A-Za-z0-9_]{6,}\b")

@@ -1,12 +1,14 @@
-"""A query that is a name and nothing else, and files that a query names: what they name comes first.
+"""A query that is a name or a line of code and nothing else, and files that a query names: what is meant comes first.
 
     SPEC-BILLING-001, single-flight        the linked artifact of that id; what has the name in its title; what holds it
     cmdline.py, scrapy/cmdline.py:42       the file whose path ends so, of it the passage with that line
     scrapy.cmdline, scrapy.cmdline.run     the file with this module's path
     a traceback, a compiler's message      the innermost of the files in it that exist here, then the others
+    client.get("/users", timeout=5)        what has this line as it stands, but for its white space
 
-The parts of a name are common words, so a text that repeats them would come before the one that is meant. Within each
-group the usual order holds, and after all of them whatever else was found.
+The parts of a name are common words, and the words of a call are those of other calls, so a text that repeats them
+would come before the one that is meant. Within each group the usual order holds, and after all of them whatever else
+was found.
 """
 
 import re
@@ -32,6 +34,8 @@ _PLACE = r"(?<![\w./\\@+-])([\w./\\@+-]{1,300}\.[A-Za-z]\w{0,7}):(\d{1,7})(?![\w
 _OF_FOLDER = ("__init__", "index", "mod")
 _MOST_ROWS = 2000  # looked at for one file: a name like __init__.py is many
 _MOST_FILES = 12  # of one query
+_MOST_READ = 200  # rows with the words of a line of code in its order, of which each is looked at
+_MAX_CHARS = 100_000  # of one of them
 
 
 class NamedFile(NamedTuple):
@@ -77,6 +81,34 @@ def with_rows_of_name(
             remaining_upper_bound = None
         groups.append(frozenset(row.owner_id for row in rows))
     return Candidates([*found.rows, *(row for row in rows if row.rowid not in known)], remaining_upper_bound), groups
+
+
+def with_rows_of_line(
+    engine: Engine, statistics: Statistics, plan: Plan, scope: Scope, found: Candidates, line: str
+) -> tuple[Candidates, list[frozenset[int]]]:
+    """All candidates with the rows that hold a line of code as it stands; and their documents, which come first."""
+    if not plan.can_match:
+        return found, []
+    holding = engine.rows(RowQuery(PhraseClause(line, "body"), scope), _MOST_ROWS)
+    scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(holding)
+    rows = sorted(map(Candidate, [row[0] for row in holding], [row[1] for row in holding], scores), key=_best_first)
+    del rows[_MOST_READ:]
+    wanted = " ".join(line.split())
+    texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
+    literal = [row for row in rows if row.rowid in texts and wanted in " ".join(texts[row.rowid][2].split())]
+    known = {row.rowid: row for row in found.rows}
+    bonus = Bonus(wanted, "", max(sum(plan.values), 1.0))
+    for row in literal:
+        own = known.get(row.rowid, row)
+        known[row.rowid] = own._replace(score=own.score + bonus.score, bonuses=(*own.bonuses, bonus))
+    # What was not looked at may belong to those that come first.
+    bound = found.remaining_upper_bound if len(holding) <= _MOST_READ else None
+    rows = list(known.values())
+    return found._replace(rows=rows, remaining_upper_bound=bound), [frozenset(row.owner_id for row in literal)]
+
+
+def _best_first(row: Candidate) -> tuple[float, int]:
+    return -row.score, row.rowid
 
 
 def named_files(query: Query, text: str) -> list[list[NamedFile]]:

@@ -219,9 +219,14 @@ def is_pasted(text: str) -> bool:
 
     Its quotes and minus signs are then its own. `f(self, "x")` is code; `"connection reset" (http)` is not.
     """
-    if "\n" in text.strip() or len(text.split(maxsplit=_TYPED_WORDS)) > _TYPED_WORDS:
-        return True
-    if _CODE_MARKS.isdisjoint(text):
+    text = text.strip()
+    return "\n" in text or len(text.split(maxsplit=_TYPED_WORDS)) > _TYPED_WORDS or is_line_of_code(text)
+
+
+def is_line_of_code(text: str) -> bool:
+    """Whether a text is one line of code, as far as its marks tell."""
+    text = text.strip()
+    if _CODE_MARKS.isdisjoint(text) or "\n" in text:
         return False
     import re  # noqa: PLC0415  start-up: plain words need no pattern
 

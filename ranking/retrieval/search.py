@@ -47,7 +47,14 @@ from ctxrank.ranking.retrieval.hits import (
     make_passage_hit,
 )
 from ctxrank.ranking.retrieval.plan import Plan, make_plan
-from ctxrank.ranking.retrieval.query import Query, is_pasted, parse_query, pasted_query, shown_query
+from ctxrank.ranking.retrieval.query import (
+    Query,
+    is_line_of_code,
+    is_pasted,
+    parse_query,
+    pasted_query,
+    shown_query,
+)
 from ctxrank.ranking.retrieval.rerank import reranked
 from ctxrank.ranking.retrieval.snippets import NOTHING, Snippet, snippet, terms_in
 
@@ -220,7 +227,7 @@ def _ranked_page(call: _Call, query: Query, filters: Filters, limits: FeatureLim
     threshold_of = no_threshold if request.is_by_passage else top_k_threshold(max(limit, least), limits)
     found = find_candidates(engine, statistics, plan, filters.scope, threshold_of=threshold_of)
     first: list[frozenset[int]] = []
-    if not request.is_by_passage and _may_name(request.text, query):
+    if not request.is_by_passage and (_may_name(request.text, query) or _is_line_of_code(request)):
         found, first = _with_rows_of_name(call, query, filters, found)
     rows = reranked(engine, statistics, plan, found).rows
     if request.is_by_passage:
@@ -242,6 +249,10 @@ def _may_name(text: str, query: Query) -> bool:
     return ("-" in text or "." in text) and (len(query.terms) == 1 or ":" in text or ", line " in text)
 
 
+def _is_line_of_code(request: SearchRequest) -> bool:
+    return not request.is_syntax and is_line_of_code(request.text)
+
+
 def _wants_prose(request: SearchRequest, query: Query) -> bool:
     """Whether a sentence was typed that asks for an explanation; what was pasted is a text and no question."""
     if is_pasted(request.text) or not query.is_sentence:
@@ -254,16 +265,20 @@ def _wants_prose(request: SearchRequest, query: Query) -> bool:
 def _with_rows_of_name(
     call: _Call, query: Query, filters: Filters, found: Candidates
 ) -> tuple[Candidates, list[frozenset[int]]]:
-    """For a query that is a name or names files: also what holds it as typed, and the documents that come first."""
+    """For a name, a line of code or named files: also what holds it as typed, and the documents that come first."""
     from ctxrank.ranking.retrieval.exact_names import (  # noqa: PLC0415  few queries are names
         is_name,
         named_files,
         with_rows_of_files,
+        with_rows_of_line,
         with_rows_of_name,
     )
 
     if files := named_files(query, call.request.text):
         return with_rows_of_files(call.engine, call.statistics, call.plan, filters.scope, found, files)
+    if _is_line_of_code(call.request):
+        line = call.request.text.strip()
+        return with_rows_of_line(call.engine, call.statistics, call.plan, filters.scope, found, line)
     if not is_name(query):
         return found, []
     from ctxrank.indexer.links.store import documents_named  # noqa: PLC0415  as above

@@ -35,13 +35,13 @@ def test_recency_fades_and_never_reaches_zero() -> None:
     assert faded == sorted(faded, reverse=True) and faded[-1] > 0
 
 
-def test_beside_a_text_recency_begins_at_three_and_halves_every_ninety_days() -> None:
-    faded = [blended_heuristic(Signals("low", False, False, days)).recency for days in (-3, 0, 45, 90, 180, 900)]
+def test_beside_a_text_recency_begins_at_three_and_halves_every_thirty_days() -> None:
+    faded = [blended_heuristic(Signals("low", False, False, days)).recency for days in (-3, 0, 15, 30, 60, 300)]
     assert faded == pytest.approx([3, 3, 3 / 2**0.5, 1.5, 0.75, 3 / 1024])
 
 
 def test_beside_a_text_the_same_group_counts_half_and_the_rest_as_ever() -> None:
-    assert tuple(blended_heuristic(Signals("high", True, True, 90))) == pytest.approx((12, 1, 1.5, 1.5))
+    assert tuple(blended_heuristic(Signals("high", True, True, 30))) == pytest.approx((12, 1, 1.5, 1.5))
     assert blended_heuristic(Signals("critical", True, True, 0)).total == BLENDED_MAXIMUM == 21.5
 
 

@@ -12,6 +12,7 @@ from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.links.sync import sync_tree
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.retrieval import exact_names
 from ctxrank.ranking.retrieval.exact_names import named_files
 from ctxrank.ranking.retrieval.query import parse_query
 
@@ -54,6 +55,41 @@ def test_what_is_superseded_stays_behind_what_is_current(tmp_path: Path) -> None
         new = save(store, "new.md", "TASK-042\n", summary="New.")
         supersede(store, old.id, new.id)
         assert [hit.path for hit in found(store, "TASK-042").hits] == ["new.md", "old.md"]
+
+
+def test_a_line_of_code_finds_first_what_has_it_as_it_stands(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        for number in range(1, 9):
+            write_file(store, f"other_{number}.py", f"client.get('/users', timeout={number})\n" * 9)
+        write_file(store, "marks.py", "client.get['/users'].timeout[50]\n" * 9)
+        lines = "\n".join(f"value_{number} = compute({number})" for number in range(40))
+        write_file(store, "meant.py", f"{lines}\n    users = client.get(\n        '/users',  timeout=50)\n{lines}\n")
+        index_artifacts(store)
+        for asked in ("client.get( '/users', timeout=50)", " client.get( '/users',\ttimeout=50)\n"):
+            result = found(store, asked)
+            assert [hit.path for hit in result.hits][:1] == ["meant.py"]
+            assert result.hits[0].passages[0].start_line <= 41 <= result.hits[0].passages[0].end_line
+        assert found(store, "client.get( '/users', timeout=70);").hits  # nowhere as it stands: by its words
+        assert not found(store, '([""])').hits
+
+
+def test_a_line_of_code_is_looked_for_where_the_filters_say(tmp_path: Path) -> None:
+    with make_store(tmp_path) as store:
+        write_file(store, "a/one.py", "x = f('a', 1)\n")
+        write_file(store, "b/two.py", "f(1, 'a')\n")
+        index_artifacts(store)
+        assert [hit.path for hit in found(store, "f('a', 1)", path=("b/*",)).hits] == ["b/two.py"]
+
+
+def test_of_very_many_lines_of_code_the_answer_does_not_say_that_it_is_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exact_names, "_MOST_READ", 2)
+    with make_store(tmp_path) as store:
+        for number in range(3):
+            write_file(store, f"{number}.py", f"x = f('a', 1)\ny = {number}\n")
+        index_artifacts(store)
+        assert not found(store, "f('a', 1)").is_exact
 
 
 @pytest.fixture

@@ -55,13 +55,29 @@ def test_what_was_pasted_is_no_question(tree: Store) -> None:
         assert _paths(tree, "How do I delay the start of a job\nby ten minutes?")[0] == "jobs.py"
 
 
-def test_the_explanation_has_the_whole_file_and_its_terms(tree: Store) -> None:
-    with tree:
+def _explained(folder: Path, page: str) -> str:
+    """What explains the hit of a question, in a store of this page and of code."""
+    (folder / "calling.md").write_text(page)
+    (folder / "jobs.py").write_text(_CODE)
+    with create_store(str(folder)) as store:
+        index_artifacts(store)
+        store.catch_up()
         request = SearchRequest("How do I delay the start of a job by ten minutes?", is_explained=True)
-        page = search(tree, request).hits[0].explanation
-        assert page is not None
-        lines = "\n".join(page.lines())
-        assert "the whole file, BM25" in lines and "'seconds'" not in lines and lines.count("'delay'") >= 2
+        hit = search(store, request).hits[0]
+        assert hit.path == "calling.md" and hit.explanation is not None
+        return "\n".join(hit.explanation.lines())
+
+
+def test_the_explanation_has_the_whole_file_and_its_terms(tmp_path: Path) -> None:
+    said = ("A countdown delays the start of a job.", "The start of a job in seconds.", "Ten minutes of delay are 600.")
+    filler = "Other things are written here, each in a sentence of its own.\n" * 20
+    lines = _explained(tmp_path, "".join(f"# On this\n\n{one}\n\n{filler}\n{one}\n\n" for one in said))
+    assert "the whole file, BM25" in lines and "'seconds'" not in lines and lines.count("'delay'") >= 2
+
+
+def test_the_whole_of_a_page_of_one_passage_is_what_its_rows_say(tmp_path: Path) -> None:
+    lines = _explained(tmp_path, _PAGE)
+    assert "the whole of it, BM25" in lines and "the whole file" not in lines
 
 
 def test_a_short_page_of_hits_is_the_beginning_of_a_long_one(tree: Store) -> None:
