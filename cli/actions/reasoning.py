@@ -62,7 +62,8 @@ def save(
         json.dumps([reference for reference in references if reference.strip()]),
     )  # fmt: skip
     with call.open() as store:
-        saved = save_reasoning(store, new, create_session=create_session, mode=load_config(store).redaction_mode)
+        config = load_config(store)
+        saved = save_reasoning(store, new, create_session=create_session, mode=config.redaction_mode, team=config.team)
     return Reply(
         lambda: {
             "id": saved.id, "session_id": saved.session, "group_id": saved.group, "agent": saved.agent,

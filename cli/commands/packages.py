@@ -24,14 +24,20 @@ _PACKAGE_SAVE = Command(
     "ctxrank.cli.actions.packages:save",
     """Save a package and index its FILE (relative to the root); a known file becomes its next version.
 
+    With - for FILE the text comes from stdin and is kept in the store, under --title. An agent or type that the
+    configuration does not know is kept, with a note.
+
     Example: ctxrank package save notes/locks.md --session S --group QUEUE --type research
     --producer investigator --priority high --summary "WAL switch ignores the busy timeout"
     """,
     (
         argument("path", type=Path(), metavar="FILE"),
+        option("--title", help="The title [default: the file's first heading, or its name]."),
         OWNING_SESSION,
         OWNING_GROUP,
-        option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation."),
+        option(
+            "--type", "type_", required=True, help="research, failures, decisions, handoff, investigation, or your own."
+        ),
         option("--producer", required=True, help="The agent that found it."),
         option("--summary", required=True, help="One line that says what is in it; stored whole."),
         option("--priority", default="medium", show_default=True, help="low, medium, high or critical."),

@@ -74,9 +74,11 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
         return material
     primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
     reasoning: list[tuple[IncludedReasoning, ...]] = []
-    if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
+    if memory.wants_reasoning(spawn.config.team.like(spawn.agent), request.iteration, request.include_reasoning):
         is_long = request.reasoning_level == "full"
-        reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long)
+        reasoning = memory.prior_reasoning(
+            primary, spawn.session, spawn.group, spawn.agent, mode, is_long=is_long, team=spawn.config.team
+        )
     project = request.project or spawn.session.project
     errors, failure = _errors(spawn, project)
     strategies = memory.strategies(primary, project, request.lang, request.framework, mode)
@@ -129,10 +131,9 @@ def _skills(spawn: Spawn) -> str:
     from ctxrank.indexer.records.skills_config import skill_levels  # noqa: PLC0415  only on request
     from ctxrank.ranking.context.assembly.skills import checklist  # noqa: PLC0415  only on request
 
-    levels = skill_levels(
-        spawn.store.primary, spawn.agent, session=spawn.session, testing_mode=spawn.request.testing_mode
-    )
-    text = checklist(levels, spawn.agent)
+    agent = spawn.config.team.like(spawn.agent)
+    levels = skill_levels(spawn.store.primary, agent, session=spawn.session, testing_mode=spawn.request.testing_mode)
+    text = checklist(levels, agent)
     return f"{text}\n" if text else ""
 
 

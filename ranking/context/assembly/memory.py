@@ -2,6 +2,7 @@
 
 import apsw
 
+from ctxrank.indexer.agents import NO_TEAM, Team
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -43,13 +44,21 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
-def relevant_agents(agent: str) -> tuple[str, ...] | None:
-    """The agents whose reasoning an agent is given; None is all."""
-    return _RELEVANT_AGENTS.get(agent)
+def relevant_agents(agent: str, team: Team = NO_TEAM) -> tuple[str, ...] | None:
+    """The agents whose reasoning an agent is given, and the roles that are like them; None is all."""
+    relevant = _RELEVANT_AGENTS.get(team.like(agent))
+    return None if relevant is None else team.with_roles(relevant)
 
 
 def prior_reasoning(
-    primary: apsw.Connection, session: Session, group: Group | None, agent: str, mode: RedactionMode, *, is_long: bool
+    primary: apsw.Connection,
+    session: Session,
+    group: Group | None,
+    agent: str,
+    mode: RedactionMode,
+    *,
+    is_long: bool,
+    team: Team = NO_TEAM,
 ) -> list[tuple[IncludedReasoning, ...]]:
     """At most two of each relevant agent and five in all: the most actionable phase first, of one phase the newest.
 
@@ -63,11 +72,11 @@ def prior_reasoning(
     if group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)
-    relevant = relevant_agents(agent)
+    relevant = relevant_agents(agent, team)
     if relevant is not None:
         condition += f" AND agent IN ({', '.join('?' * len(relevant))})"
         values += relevant
-    if agent in _COMPLETIONS_ONLY:
+    if team.like(agent) in _COMPLETIONS_ONLY:
         condition += " AND phase = 'completion'"
     query = f"""
         SELECT id, agent, last_try
