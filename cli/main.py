@@ -40,6 +40,7 @@ COMMANDS = {
     "suggest-links": ("ctxrank.cli.commands.links", "Print a patch that links what search keeps finding."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
+    "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),
     "rebuild": ("ctxrank.cli.commands.index", "Rebuild the index from the store."),
     "completion": ("ctxrank.cli.commands.about", "Print a script that completes commands in a shell."),
     "schema": ("ctxrank.cli.commands.about", "Print every command and answer as JSON (Schema)."),

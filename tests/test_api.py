@@ -15,7 +15,13 @@ from tables import each_row
 import ctxrank
 from ctxrank.ranking import AssembleRequest, SearchRequest
 
-FINDING = {"session": "S", "type": "research", "producer": "investigator", "summary": "A zebra.", "create_session": True}
+FINDING = {
+    "session": "S",
+    "type": "research",
+    "producer": "investigator",
+    "summary": "A zebra.",
+    "create_session": True,
+}
 
 
 @pytest.fixture
@@ -110,7 +116,10 @@ def test_a_text_is_kept_in_the_store(store: ctxrank.Store) -> None:
         (lambda s: ctxrank.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
         (lambda s: ctxrank.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
         (lambda s: ctxrank.match_error(s, "x", limit=None), "limit is int, not NoneType"),
-        (lambda s: ctxrank.assemble(s, session=None, agent="developer"), "AssembleRequest.session is str, not NoneType"),
+        (
+            lambda s: ctxrank.assemble(s, session=None, agent="developer"),
+            "AssembleRequest.session is str, not NoneType",
+        ),
         (lambda s: ctxrank.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
         (lambda _: SearchRequest(cast(Any, None)), "SearchRequest.text is str, not NoneType"),
         (lambda _: AssembleRequest("S", cast(Any, 3)), "AssembleRequest.agent is str, not int"),

@@ -152,7 +152,20 @@ _SESSION_SHOW = Command(
     (argument("name"),),
     answer={"session": _SESSION_FIELDS, "groups": ["string"], "documents": {"*": "integer"}},
 )
-_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW))
+_SESSION_END = Command(
+    "end",
+    "ctxrank.cli.actions.sessions:end_session",
+    """Say that a session is over: lists and blocks show it, and prune may take it when it is old.
+
+    Example: ctxrank session end shop-2026-11
+    """,
+    (
+        argument("name"),
+        option("--status", default="completed", show_default=True, help="completed or failed."),
+    ),
+    answer={"session_id": "string", "status": ("completed", "failed"), "before": "string", "ended_at": "time"},
+)
+_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW, _SESSION_END))
 _GROUP_CREATE = Command(
     "create",
     "ctxrank.cli.actions.sessions:create_group",
@@ -181,6 +194,16 @@ _GROUP_LIST = Command(
     answer={"session_id": "string", **page("groups", _GROUP_OF_SESSION_FIELDS)},
     exits=FOUND,
 )
-_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST))
+_GROUP_STATUS = Command(
+    "status",
+    "ctxrank.cli.actions.sessions:set_status",
+    """Say how far a group is: pending, in_progress, completed, failed, approved_pending_merge or merging.
+
+    Example: ctxrank group status AUTH completed --session shop-2026-11
+    """,
+    (argument("name"), argument("status"), SESSION),
+    answer={"session_id": "string", "group_id": "string", "status": "string", "before": "string"},
+)
+_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST, _GROUP_STATUS))
 
 COMMANDS = by_name(_PACKAGE, _SESSION, _GROUP)

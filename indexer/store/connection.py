@@ -95,6 +95,13 @@ def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
         return
 
 
+def cut_log(connection: apsw.Connection, path: str) -> bool:
+    """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
+    with sqlite_errors(path):
+        row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+    return row is not None and row[0] == 0
+
+
 def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:
     """Refuse a file that ends within a page: SQLite takes the missing rest for zeros, and rows on it for empty ones.
 

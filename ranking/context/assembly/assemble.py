@@ -198,6 +198,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             budget=budget if linked is None else budget._replace(limit=linked.rest),
             available=len(selection.packages),
             failure=material.failure,
+            state=block.state_line(session, group),
         ),
         material,
         level=selection.level,

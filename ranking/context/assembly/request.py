@@ -167,7 +167,8 @@ class Omitted(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
+    """A finished block, its text in `parts`. `used` and all tokens are by `counter`; `state` is its line on how far the
+    session and the group are, '' where they are active and pending.
 
     `skills` is the checklist where it was requested and has room, else ''. `is_complete` says that a larger budget
     would add nothing. `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's
@@ -200,6 +201,7 @@ class Assembly(NamedTuple):
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
+    state: str = ""
 
     @property
     def text(self) -> str:
