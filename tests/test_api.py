@@ -15,7 +15,7 @@ from tables import each_row
 import ctxrank
 from ctxrank.ranking import AssembleRequest, SearchRequest
 
-FINDING = {
+FINDING: dict[str, Any] = {
     "session": "S",
     "type": "research",
     "producer": "investigator",
@@ -64,7 +64,7 @@ def test_the_package_is_a_command(tmp_path: Path) -> None:
 
 def test_what_is_saved_is_found_and_assembled(store: ctxrank.Store) -> None:
     write_file(store, "notes/a.md", "# Stripes\n\nThe zebra has stripes.\n")
-    saved = ctxrank.save_package(store, "notes/a.md", **cast(Any, FINDING), group="G", priority="high")
+    saved = ctxrank.save_package(store, "notes/a.md", **FINDING, group="G", priority="high")
     assert (saved.id, saved.path, saved.version, saved.notes) == (1, "notes/a.md", 1, ())
     thought = ctxrank.save_reasoning(
         store, "Zebras run.", session="S", group="G", agent="developer", phase="completion", references=["notes/a.md"]
@@ -97,30 +97,33 @@ def test_files_are_indexed(store: ctxrank.Store) -> None:
 
 
 def test_a_text_is_kept_in_the_store(store: ctxrank.Store) -> None:
-    saved = ctxrank.save_package(store, text="# Why\n\nThe okapi hides.\n", title="Where it is", **cast(Any, FINDING))
+    saved = ctxrank.save_package(store, text="# Why\n\nThe okapi hides.\n", title="Where it is", **FINDING)
     assert saved.path == "text://where-it-is"
     assert [hit.title for hit in ctxrank.search(store, "okapi").hits] == ["Where it is"]
+
+
+untyped: Any = ctxrank
 
 
 @each_row(
     "wrong, named",
     [
-        (lambda s: ctxrank.search(s, None), "SearchRequest.text is str, not NoneType"),
-        (lambda s: ctxrank.search(s, "x", limit="3"), "SearchRequest.limit is int, not str"),
-        (lambda s: ctxrank.search(s, "x", limit=True), "SearchRequest.limit is int, not bool"),
-        (lambda s: ctxrank.search(s, "x", kind=3), "kind is str or Sequence, not int"),
-        (lambda s: ctxrank.search(s, "x", kind=[3]), "kind is str, not int"),
-        (lambda s: ctxrank.search(s, "x", since=7), "since is str or datetime, not int"),
-        (lambda _: ctxrank.search("store", "x"), "store is Store, not str"),
-        (lambda s: ctxrank.save_package(s, 3, **FINDING), "path is str, not int"),
-        (lambda s: ctxrank.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
-        (lambda s: ctxrank.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
-        (lambda s: ctxrank.match_error(s, "x", limit=None), "limit is int, not NoneType"),
+        (lambda s: untyped.search(s, None), "SearchRequest.text is str, not NoneType"),
+        (lambda s: untyped.search(s, "x", limit="3"), "SearchRequest.limit is int, not str"),
+        (lambda s: untyped.search(s, "x", limit=True), "SearchRequest.limit is int, not bool"),
+        (lambda s: untyped.search(s, "x", kind=3), "kind is str or Sequence, not int"),
+        (lambda s: untyped.search(s, "x", kind=[3]), "kind is str, not int"),
+        (lambda s: untyped.search(s, "x", since=7), "since is str or datetime, not int"),
+        (lambda _: untyped.search("store", "x"), "store is Store, not str"),
+        (lambda s: untyped.save_package(s, 3, **FINDING), "path is str, not int"),
+        (lambda s: untyped.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
+        (lambda s: untyped.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
+        (lambda s: untyped.match_error(s, "x", limit=None), "limit is int, not NoneType"),
         (
-            lambda s: ctxrank.assemble(s, session=None, agent="developer"),
+            lambda s: untyped.assemble(s, session=None, agent="a"),
             "AssembleRequest.session is str, not NoneType",
         ),
-        (lambda s: ctxrank.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
+        (lambda s: untyped.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
         (lambda _: SearchRequest(cast(Any, None)), "SearchRequest.text is str, not NoneType"),
         (lambda _: AssembleRequest("S", cast(Any, 3)), "AssembleRequest.agent is str, not int"),
     ],
@@ -133,17 +136,17 @@ def test_a_wrong_type_is_a_type_error_that_names_it(store: ctxrank.Store, wrong:
 @each_row(
     "wrong, named",
     [
-        (lambda s: ctxrank.search(s, "x", kind="poem"), "'poem' is not a kind"),
-        (lambda s: ctxrank.search(s, "x", limit=-1), "limit is -1"),
-        (lambda s: ctxrank.search(s, "x", plain=True, syntax=True), "exclude each other"),
-        (lambda s: ctxrank.search(s, "x", since="soon"), "'soon'"),
-        (lambda s: ctxrank.save_package(s, **FINDING), "a file or a text"),
-        (lambda s: ctxrank.save_package(s, "a", text="b", **FINDING), "not both"),
-        (lambda s: ctxrank.save_package(s, "absent.md", **FINDING), "no file absent.md"),
-        (lambda s: ctxrank.save_error(s, "", solution="x"), "Nothing was printed"),
-        (lambda s: ctxrank.match_error(s, "x", limit=0), "limit is 0"),
-        (lambda s: ctxrank.assemble(s, session="S", agent="qa", reach="world"), "reach is 'world'"),
-        (lambda s: ctxrank.assemble(s, session="S", agent="qa", reasoning_level="much"), "reasoning_level is 'much'"),
+        (lambda s: untyped.search(s, "x", kind="poem"), "'poem' is not a kind"),
+        (lambda s: untyped.search(s, "x", limit=-1), "limit is -1"),
+        (lambda s: untyped.search(s, "x", plain=True, syntax=True), "exclude each other"),
+        (lambda s: untyped.search(s, "x", since="soon"), "'soon'"),
+        (lambda s: untyped.save_package(s, **FINDING), "a file or a text"),
+        (lambda s: untyped.save_package(s, "a", text="b", **FINDING), "not both"),
+        (lambda s: untyped.save_package(s, "absent.md", **FINDING), "no file absent.md"),
+        (lambda s: untyped.save_error(s, "", solution="x"), "Nothing was printed"),
+        (lambda s: untyped.match_error(s, "x", limit=0), "limit is 0"),
+        (lambda s: untyped.assemble(s, session="S", agent="qa", reach="world"), "reach is 'world'"),
+        (lambda s: untyped.assemble(s, session="S", agent="qa", reasoning_level="much"), "reasoning_level is 'much'"),
     ],
 )
 def test_a_wrong_value_is_an_error_of_ours_that_names_what_is_allowed(

@@ -388,7 +388,8 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
         if not rows and team.like(agent) not in meant:
             raise UsageError(
                 f"Package {package_id} is not designated for {agent}.",
-                f"It is designated for {', '.join(meant) or 'no agent'}.",
+                f"It is designated for {', '.join(meant) or 'no agent'}."
+                + ("" if team.knows(agent) else f" Agents are {', '.join(team.agents)}."),
             )
         if any(row.iteration == iteration and row.consumed_at is not None for row in rows):
             return False

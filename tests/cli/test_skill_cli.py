@@ -105,7 +105,6 @@ def test_outputs_are_listed_with_who_and_where(folder: Path, capsys: pytest.Capt
     [
         (["save-output", "lint-check", "{", "--session", "S", "--create-session"], 2, "is not JSON"),
         (["save-output", "lint-check", "{}", "--session", "nope"], 1, "There is no session 'nope'"),
-        (["save-output", "lint-check", "{}", "--session", "S", "--agent", "tester"], 2, "Agents are developer"),
         (["latest", "lint-check", "--session", "nope"], 1, "There is no session 'nope'"),
         (["outputs", "--session", "nope"], 1, "There is no session 'nope'"),
         (["outputs", "--session", "S"], 1, "No skill has reported in S yet."),

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
-from ctxrank.indexer.care import compaction as care
+from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.opening import create_named_store, create_store
@@ -68,7 +68,7 @@ def optimize(call: Call) -> Reply:
     """Rewrite both files without free pages, and the index with its lists merged."""
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
-        done = care.optimize(store)
+        done = compact(store)
     notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
     if done.index_trouble:
         notes.append(f"the index cannot be used: {done.index_trouble}.")
