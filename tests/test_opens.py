@@ -87,8 +87,6 @@ def is_opening(function: ast.expr) -> bool:
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
     rooms = ("ctxrank", "indexer", "ranking", "cli")
     modules = [path for room in rooms for path in sorted((HOUSE / room).rglob("*.py"))]
-        path for room in ("ctxrank", "indexer", "ranking", "cli") for path in sorted((HOUSE / room).rglob("*.py"))
-    ]
     found = {place for path in modules if path.name != "beneath.py" for place in opens(path)}
     assert found == set(PERMITTED)
 
