@@ -168,11 +168,11 @@ def is_list(value: object) -> "TypeIs[list[object]]":
     return isinstance(value, list)
 
 
-def require_type(value: object, name: str, *types: type) -> None:
-    """Raises TypeError for a value of another type; True and False are no numbers."""
+def require_type(value: object, name: str, *types: type, of: str = "") -> None:
+    """Raises TypeError for a value of another type, by its name and the record that it is `of`; True is no number."""
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         wanted = " or ".join("None" if type_ is type(None) else type_.__name__ for type_ in types)
-        raise TypeError(f"{name} is {wanted}, not {type(value).__name__}")
+        raise TypeError(f"{of}{'.' if of else ''}{name} is {wanted}, not {type(value).__name__}")
 
 
 def is_tuple(value: object) -> "TypeIs[tuple[object, ...]]":

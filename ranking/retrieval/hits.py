@@ -50,15 +50,15 @@ class SearchRequest(NamedTuple):
 
     def check(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a limit below 0."""
-        require_type(self.text, "SearchRequest.text", str)
-        require_type(self.limit, "SearchRequest.limit", int)
+        require_type(self.text, "text", str, of="SearchRequest")
+        require_type(self.limit, "limit", int, of="SearchRequest")
         if self.limit < 0:
             raise UsageError(f"The limit is {self.limit}.", "Give a whole number from 0.")
         for name in ("since", "until", "as_of"):
-            require_type(getattr(self, name), f"SearchRequest.{name}", int, type(None))
+            require_type(getattr(self, name), name, int, type(None), of="SearchRequest")
         for name in ("kinds", "session", "group", "agent", "type", "phase", "priority", "path"):
             value: object = getattr(self, name)
-            require_type(value, f"SearchRequest.{name}", str, tuple, list, type(None))
+            require_type(value, name, str, tuple, list, type(None), of="SearchRequest")
 
 
 class PassageHit(NamedTuple):

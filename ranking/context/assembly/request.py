@@ -53,15 +53,15 @@ class AssembleRequest(NamedTuple):
     def check(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
         for name in ("session", "agent", "task", "reach", "reasoning_level", "testing_mode"):
-            require_type(getattr(self, name), f"AssembleRequest.{name}", str)
+            require_type(getattr(self, name), name, str, of="AssembleRequest")
         for name in ("group", "model", "detail", "project", "lang", "framework", "task_id"):
-            require_type(getattr(self, name), f"AssembleRequest.{name}", str, type(None))
+            require_type(getattr(self, name), name, str, type(None), of="AssembleRequest")
         for name in ("current_tokens", "iteration"):
-            require_type(getattr(self, name), f"AssembleRequest.{name}", int)
+            require_type(getattr(self, name), name, int, of="AssembleRequest")
         for name in ("limit", "budget", "as_of", "delivered_before"):
-            require_type(getattr(self, name), f"AssembleRequest.{name}", int, type(None))
-        require_type(self.include_reasoning, "AssembleRequest.include_reasoning", bool, type(None))
-        require_type(self.error_output, "AssembleRequest.error_output", bytes, type(None))
+            require_type(getattr(self, name), name, int, type(None), of="AssembleRequest")
+        require_type(self.include_reasoning, "include_reasoning", bool, type(None), of="AssembleRequest")
+        require_type(self.error_output, "error_output", bytes, type(None), of="AssembleRequest")
         _require_one_of("reach", self.reach, REACHES)
         _require_one_of("detail", "passage" if self.detail is None else self.detail, DETAILS)
         _require_one_of("reasoning_level", self.reasoning_level, tuple(REASONING_TOKENS))
