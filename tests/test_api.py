@@ -3,7 +3,7 @@
 import inspect
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -103,54 +103,55 @@ def test_a_text_is_kept_in_the_store(store: ctxrank.Store) -> None:
 
 
 untyped: Any = ctxrank
+Call = Callable[[Any], object]
 
 
-@each_row(
-    "wrong, named",
-    [
-        (lambda s: untyped.search(s, None), "SearchRequest.text is str, not NoneType"),
-        (lambda s: untyped.search(s, "x", limit="3"), "SearchRequest.limit is int, not str"),
-        (lambda s: untyped.search(s, "x", limit=True), "SearchRequest.limit is int, not bool"),
-        (lambda s: untyped.search(s, "x", kind=3), "kind is str or Sequence, not int"),
-        (lambda s: untyped.search(s, "x", kind=[3]), "kind is str, not int"),
-        (lambda s: untyped.search(s, "x", since=7), "since is str or datetime, not int"),
-        (lambda _: untyped.search("store", "x"), "store is Store, not str"),
-        (lambda s: untyped.save_package(s, 3, **FINDING), "path is str, not int"),
-        (lambda s: untyped.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
-        (lambda s: untyped.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
-        (lambda s: untyped.match_error(s, "x", limit=None), "limit is int, not NoneType"),
-        (
-            lambda s: untyped.assemble(s, session=None, agent="a"),
-            "AssembleRequest.session is str, not NoneType",
-        ),
-        (lambda s: untyped.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
-        (lambda _: SearchRequest(cast(Any, None)), "SearchRequest.text is str, not NoneType"),
-        (lambda _: AssembleRequest("S", cast(Any, 3)), "AssembleRequest.agent is str, not int"),
-    ],
-)
-def test_a_wrong_type_is_a_type_error_that_names_it(store: ctxrank.Store, wrong: Any, named: str) -> None:
+_WRONG_TYPES: list[tuple[Call, str]] = [
+    (lambda s: untyped.search(s, None), "SearchRequest.text is str, not NoneType"),
+    (lambda s: untyped.search(s, "x", limit="3"), "SearchRequest.limit is int, not str"),
+    (lambda s: untyped.search(s, "x", limit=True), "SearchRequest.limit is int, not bool"),
+    (lambda s: untyped.search(s, "x", kind=3), "kind is str or Sequence, not int"),
+    (lambda s: untyped.search(s, "x", kind=[3]), "kind is str, not int"),
+    (lambda s: untyped.search(s, "x", since=7), "since is str or datetime, not int"),
+    (lambda _: untyped.search("store", "x"), "store is Store, not str"),
+    (lambda s: untyped.save_package(s, 3, **FINDING), "path is str, not int"),
+    (lambda s: untyped.save_package(s, "a", **{**FINDING, "summary": None}), "summary is str, not NoneType"),
+    (lambda s: untyped.save_error(s, None, solution="x"), "failure is str or bytes, not NoneType"),
+    (lambda s: untyped.match_error(s, "x", limit=None), "limit is int, not NoneType"),
+    (
+        lambda s: untyped.assemble(s, session=None, agent="a"),
+        "AssembleRequest.session is str, not NoneType",
+    ),
+    (lambda s: untyped.assemble(s, session="S", agent="qa", budget="9"), "AssembleRequest.budget is int or None"),
+    (lambda _: SearchRequest(cast(Any, None)), "SearchRequest.text is str, not NoneType"),
+    (lambda _: AssembleRequest("S", cast(Any, 3)), "AssembleRequest.agent is str, not int"),
+]
+
+
+@each_row("wrong, named", _WRONG_TYPES)
+def test_a_wrong_type_is_a_type_error_that_names_it(store: ctxrank.Store, wrong: Call, named: str) -> None:
     with pytest.raises(TypeError, match=named):
         wrong(store)
 
 
-@each_row(
-    "wrong, named",
-    [
-        (lambda s: untyped.search(s, "x", kind="poem"), "'poem' is not a kind"),
-        (lambda s: untyped.search(s, "x", limit=-1), "limit is -1"),
-        (lambda s: untyped.search(s, "x", plain=True, syntax=True), "exclude each other"),
-        (lambda s: untyped.search(s, "x", since="soon"), "'soon'"),
-        (lambda s: untyped.save_package(s, **FINDING), "a file or a text"),
-        (lambda s: untyped.save_package(s, "a", text="b", **FINDING), "not both"),
-        (lambda s: untyped.save_package(s, "absent.md", **FINDING), "no file absent.md"),
-        (lambda s: untyped.save_error(s, "", solution="x"), "Nothing was printed"),
-        (lambda s: untyped.match_error(s, "x", limit=0), "limit is 0"),
-        (lambda s: untyped.assemble(s, session="S", agent="qa", reach="world"), "reach is 'world'"),
-        (lambda s: untyped.assemble(s, session="S", agent="qa", reasoning_level="much"), "reasoning_level is 'much'"),
-    ],
-)
+_WRONG_VALUES: list[tuple[Call, str]] = [
+    (lambda s: untyped.search(s, "x", kind="poem"), "'poem' is not a kind"),
+    (lambda s: untyped.search(s, "x", limit=-1), "limit is -1"),
+    (lambda s: untyped.search(s, "x", plain=True, syntax=True), "exclude each other"),
+    (lambda s: untyped.search(s, "x", since="soon"), "'soon'"),
+    (lambda s: untyped.save_package(s, **FINDING), "a file or a text"),
+    (lambda s: untyped.save_package(s, "a", text="b", **FINDING), "not both"),
+    (lambda s: untyped.save_package(s, "absent.md", **FINDING), "no file absent.md"),
+    (lambda s: untyped.save_error(s, "", solution="x"), "Nothing was printed"),
+    (lambda s: untyped.match_error(s, "x", limit=0), "limit is 0"),
+    (lambda s: untyped.assemble(s, session="S", agent="qa", reach="world"), "reach is 'world'"),
+    (lambda s: untyped.assemble(s, session="S", agent="qa", reasoning_level="much"), "reasoning_level is 'much'"),
+]
+
+
+@each_row("wrong, named", _WRONG_VALUES)
 def test_a_wrong_value_is_an_error_of_ours_that_names_what_is_allowed(
-    store: ctxrank.Store, wrong: Any, named: str
+    store: ctxrank.Store, wrong: Call, named: str
 ) -> None:
     with pytest.raises(ctxrank.CtxrankError) as refused:
         wrong(store)
