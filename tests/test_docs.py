@@ -72,7 +72,18 @@ def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/configuration.md", "docs/orchestrator.md", "docs/predecessor.md"])
+_RUN = [page.relative_to(ROOT).as_posix() for page in PAGES if "```console\n" in page.read_text(encoding="utf-8")]
+
+
+def test_a_command_that_is_shown_with_its_output_is_in_a_block_that_is_run() -> None:
+    assert {"README.md", "docs/orchestrator.md", "docs/errors.md", "docs/doctor.md", "docs/purge.md"} <= {*_RUN}
+    for page in (ROOT / "docs").glob("*.md"):
+        blocks = page.read_text(encoding="utf-8").split("```console\n")
+        outside = blocks[0] + "".join(block.partition("\n```\n")[2] for block in blocks[1:])
+        assert not re.search(r"^\$ ", outside, re.MULTILINE), page
+
+
+@pytest.mark.parametrize("page", _RUN)
 def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
     """In an empty folder, one after the other; days, times, scores and the folder are the reader's own. A page's Python
     runs after them in the same folder, and prints the block that follows it.
