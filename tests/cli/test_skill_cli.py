@@ -296,3 +296,12 @@ def test_an_output_of_five_million_characters_is_kept_whole(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(text).encode())))
     assert save("lint-check") == 0
     assert answer(capsys, "latest", "lint-check", "--session", "S")["output"] == text
+
+
+def test_a_role_has_the_skills_of_the_agent_that_it_is_like(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(folder)
+    (folder / ".ctxrank" / "config.yaml").write_text("roles: {coder: {like: developer}}\n", encoding="utf-8")
+    assert run(["skill", "seed"]) == 0
+    one, other = (answer(capsys, "checklist", "--agent", agent) for agent in ("developer", "Coder"))
+    assert (other.pop("agent"), one.pop("agent")) == ("coder", "developer")
+    assert one == other and one["text"]
