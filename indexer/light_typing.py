@@ -13,8 +13,8 @@ annotation and evaluates source text): together more than a bare interpreter's s
         x: int
         y: int = 0
 
-A record with a method `check` runs it when it is made from values that a caller gives: it raises TypeError. `_make` and
-`_replace` do not run it.
+A record with a method `check_fields` runs it when it is made from values that a caller gives: it raises TypeError.
+`_make` and `_replace` do not run it.
 
 `contextmanager` is `contextlib.contextmanager`, for generators that are used in a `with` statement and in no other way.
 `cache` is `functools.cache`, for functions without arguments.
@@ -45,7 +45,7 @@ else:
             defaults = {field: namespace[field] for field in fields if field in namespace}
             for place, field in enumerate(fields):
                 namespace[field] = _tuplegetter(place, "")
-            if "check" in namespace:
+            if "check_fields" in namespace:
                 namespace["__new__"] = _checked_new
             namespace.update(_fields=fields, _field_defaults=defaults, __match_args__=fields, __slots__=())
             return super().__new__(mcs, name, bases, namespace)
@@ -93,7 +93,7 @@ else:
 
     def _checked_new(cls, *values: object, **named: object) -> object:
         record = NamedTuple.__new__(cls, *values, **named)
-        record.check()
+        record.check_fields()
         return record
 
     def _wrong_values(cls: object, values: tuple, named: dict) -> TypeError:

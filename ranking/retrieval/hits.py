@@ -48,7 +48,7 @@ class SearchRequest(NamedTuple):
     has_snippets: bool = True
     is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
 
-    def check(self) -> None:
+    def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a limit below 0."""
         require_type(self.text, "text", str, of="SearchRequest")
         require_type(self.limit, "limit", int, of="SearchRequest")

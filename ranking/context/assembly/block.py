@@ -41,7 +41,7 @@ def state_line(session: Session, group: Group | None) -> str:
     states = [("Session", session.name, session.status)]
     if group is not None:
         states.append(("Group", group.name, group.status))
-    said = [f"{what} {one_line(name)}: {status}." for what, name, status in states if status not in _ORDINARY]
+    said = [f"{what} {one_line(name)}: {one_line(status)}." for what, name, status in states if status not in _ORDINARY]
     return f"{' '.join(said)}\n" if said else ""
 
 
@@ -114,7 +114,7 @@ def package_title(package: IncludedPackage) -> str:
 def package_summary(package: IncludedPackage) -> str:
     """What a package's summary adds: the summary, and where it comes from and why it is here."""
     day = format_day(package.created_at)
-    origin = f"{public_id(PACKAGE, package.id)} · {package.type} by {one_line(package.producer)} · {day}"
+    origin = f"{public_id(PACKAGE, package.id)} · {one_line(package.type)} by {one_line(package.producer)} · {day}"
     return f"> {quoted_line(package.summary)}\n\n{origin} · {one_line(package.reason)}\n"
 
 

@@ -50,7 +50,7 @@ class AssembleRequest(NamedTuple):
     delivered_before: int | None = None
     task_id: str | None = None
 
-    def check(self) -> None:
+    def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
         for name in ("session", "agent", "task", "reach", "reasoning_level", "testing_mode"):
             require_type(getattr(self, name), name, str, of="AssembleRequest")
