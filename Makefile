@@ -8,9 +8,9 @@ PYTHON ?= python3
 VENV := .venv
 WHEEL_VENV := .venv-demo
 BIN := $(VENV)/bin
-SOURCES := $(shell find indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print)
+SOURCES := $(shell find ctxrank indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print)
 # The stamp's name carries the list of module files: a new, renamed or deleted module reinstalls.
-MODULES := $(shell (find indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print | sort; cat pyproject.toml) | cksum | cut -d' ' -f1)
+MODULES := $(shell (find ctxrank indexer ranking cli -name __pycache__ -prune -o -type f ! -name "*.so" -print | sort; cat pyproject.toml) | cksum | cut -d' ' -f1)
 STAMP := $(VENV)/installed-$(MODULES)
 DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
@@ -61,7 +61,7 @@ types: $(DEV_STAMP) ## check the types with mypy and pyright
 	$(BIN)/pyright
 
 contract: $(DEV_STAMP) ## check that the arrows between the folders point one way
-	$(BIN)/lint-imports
+	cd $(VENV) && bin/lint-imports --config ../pyproject.toml
 
 bench: $(WHEEL_STAMP) ## measure, on the built wheel; DATA=folder adds the runs that need real data
 	$(WHEEL_VENV)/bin/python benchmarks/run.py $(if $(DATA),--data "$(DATA)")

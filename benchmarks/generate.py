@@ -12,10 +12,10 @@ from typing import NamedTuple
 from language import Language
 
 from ctxrank.indexer import create_store
-from ctxrank.indexer.agents import AGENTS
+from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.read import FileText, read_text_file
-from ctxrank.indexer.records.packages import PACKAGE_TYPES, NewPackage, insert
+from ctxrank.indexer.records.packages import NewPackage, insert
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store

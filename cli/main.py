@@ -45,6 +45,7 @@ COMMANDS = {
     "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
+    "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),
     "rebuild": ("ctxrank.cli.commands.index", "Rebuild the index from the store."),
     "completion": ("ctxrank.cli.commands.about", "Print a script that completes commands in a shell."),
     "schema": ("ctxrank.cli.commands.about", "Print every command and answer as JSON (Schema)."),

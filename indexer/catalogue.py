@@ -133,7 +133,7 @@ _KINDS = (
         Table(
             "packages",
             (
-                *_ID, session_reference(), group_reference(), reference("artifact_id", "artifacts"), *words("type"),
+                *_ID, session_reference(), group_reference(), reference("artifact_id", "artifacts"), *names("type"),
                 path("path"), *names("producer"), *words("priority", "scope"), line("summary"),
                 elsewhere("title", Meaning.TEXT, "documents.title"), *numbers("size_bytes", "version"),
                 reference("supersedes", "packages"), reference("superseded_by", "packages"), *times("created_at"),

@@ -2,9 +2,9 @@
 
 import os
 
-from ctxrank.indexer.exceptions import CtxrankError, NoStoreError
+from ctxrank.indexer.exceptions import CtxrankError, NoStoreError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, cast
-from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, find_store, trusted_in
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, find_store, trusted_in
 from ctxrank.indexer.store.store import IndexConsumer, Store, make_folder, open_at
 
 if TYPE_CHECKING:
@@ -41,6 +41,21 @@ def create_store(folder: str, *, root: str | None = None, busy_ms: int | None = 
     """
     location = made_location(folder, root)
     return open_at(location, _consumer_of, busy_ms, create=True, announce=_remember)
+
+
+def create_named_store(db: str, *, root: str | None = None) -> Store:
+    """Make the store whose file is `db`, or open it if it is there already; its index lies beside it.
+
+    The folder must be there, but for `.ctxrank` itself. Raises UsageError, DamagedError for another program's file.
+    """
+    path = os.path.abspath(db)
+    folder, name = os.path.split(path)
+    if name == PRIMARY_FILE and os.path.basename(folder) == FOLDER:
+        return create_store(os.path.dirname(folder), root=root)
+    if not os.path.isdir(folder) or os.path.isdir(path):
+        why = "it is a folder" if os.path.isdir(path) else f"there is no folder {folder}"
+        raise UsageError(f"{db} cannot be made: {why}.", "Name a file in a folder that is there.")
+    return open_at(at(path, root), _consumer_of, None, create=True, announce=_remember)
 
 
 def made_location(folder: str, root: str | None = None) -> Location:

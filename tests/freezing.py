@@ -142,6 +142,8 @@ _OF_THE_MACHINE = tuple(
         (r"[\d,]+ MB free; the store takes [\d.]+ MB", "<n> MB free; the store takes <n> MB"),
         (r"[\d.]+ MB not merged yet", "<n> MB not merged yet"),
         (r"(documents, )[\d.]+ MB", r"\1<n> MB"),
+        (r"[\d,]+ → [\d,]+ bytes", "<n> → <n> bytes"),
+        (r'("bytes(_before)?": )\d+', r"\1<n>"),
         (r"(file-system +|\")[\w.]+(: <root>/\.ctxrank)", r"\1<kind>\2"),
         (r"^ctxrank \d+\.[\w.]+$", "ctxrank <version>"),
     )

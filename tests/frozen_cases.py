@@ -206,6 +206,22 @@ PACKAGE = Family(
             f"package save notes/locks.md {S10} --type handoff --producer developer",
             f"package save notes/locks.md {S10} --group global --type handoff --producer developer --summary Wide",
         ),
+        Case(f"package save - {S10} --type runbook --producer code-reviewer --summary Restart", stdin="Restart it."),
+        Case(
+            f"--json package save - --title 'How to restart' {S10} --type runbook --producer code-reviewer"
+            " --summary Restart --consumer sre",
+            stdin="# Restart\n\nStop the okapi, then start it.\n",
+        ),
+        Case(
+            f"package save - --title 'How to restart' {S10} --type handoff --producer developer --summary Again",
+            stdin="Start the okapi.\n",
+        ),
+        Case(f"package save - --title Empty {S10} --type handoff --producer developer --summary None", stdin=""),
+        *once(
+            f"package save notes {S10} --type handoff --producer developer --summary Folder",
+            f"package save notes/locks.md {S10} --type handoff --producer developer --summary ' '",
+        ),
+        *both("search okapi", "package show 21", "package show 22"),
         *both("package supersede 12 --by 17", "package supersede 12 --by 12", "package supersede 12 --by 999"),
         *both("package supersede 1 --by 17", "package supersede 12", "search passkeys -n 3"),
         *both("package consume 2 --agent developer", "package consume 2 --agent developer --iteration 1"),
@@ -463,6 +479,20 @@ SESSION_AND_GROUP = Family(
         ),
         *both(f"group list {S11}", "group list --session plain"),
         *in_all_formats(f"assemble {S11} --agent developer --group DEPLOY {AS_OF}"),
+        *once(
+            "group status FRANCE merging --session shop-2026-12",
+            f"--json group status DEPLOY in_progress {S11}",
+            f"group status DEPLOY sleeping {S11}",
+            f"group status NOWHERE completed {S11}",
+            "group status FRANCE",
+            "session end plain",
+            "--json session end shop-2026-11 --status failed",
+            "session end plain --status completed",
+            "session end plain --status paused",
+            "session end nope",
+        ),
+        *both("session list", "session show plain", f"group list {S11}"),
+        *in_all_formats(f"assemble {S11} --agent developer --group DEPLOY {AS_OF}"),
     ],
 )
 
@@ -662,6 +692,7 @@ CARE = Family(
         Case("search retry -n 1", files={".ctxrank/index.db": None}),
         Case("status", files={".ctxrank/index.db": "not an index"}),
         Case("--json rebuild"),
+        *both("doctor --repair --plan", "doctor --repair --magic", "optimize"),
         Case("session create late", locked=".ctxrank/ctxrank.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
         Case("--json session create late", locked=".ctxrank/ctxrank.db", env={"CTXRANK_BUSY_TIMEOUT_MS": "20"}),
         Case(f"{DEVELOPER} {AS_OF}", locked=".ctxrank/ctxrank.db"),

@@ -62,7 +62,7 @@ def test_links_inside_the_repository_lead_somewhere(page: Path) -> None:
 @each_row("page", [page for page in PAGES if page.parent in (ROOT, ROOT / "docs")])
 def test_the_files_that_a_page_names_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    for name in set(re.findall(r"`((?:indexer|ranking|cli|tests|benchmarks)/[\w./-]+)(?:::\w+)?`", text)):
+    for name in set(re.findall(r"`((?:ctxrank|indexer|ranking|cli|tests|benchmarks)/[\w./-]+)(?:::\w+)?`", text)):
         assert (ROOT / name).exists(), name
 
 
@@ -72,9 +72,22 @@ def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/agents.md", "docs/orchestrator.md", "docs/predecessor.md"])
+_RUN = [page.relative_to(ROOT).as_posix() for page in PAGES if "```console\n" in page.read_text(encoding="utf-8")]
+
+
+def test_a_command_that_is_shown_with_its_output_is_in_a_block_that_is_run() -> None:
+    assert {"README.md", "docs/orchestrator.md", "docs/errors.md", "docs/doctor.md", "docs/purge.md"} <= {*_RUN}
+    for page in (ROOT / "docs").glob("*.md"):
+        blocks = page.read_text(encoding="utf-8").split("```console\n")
+        outside = blocks[0] + "".join(block.partition("\n```\n")[2] for block in blocks[1:])
+        assert not re.search(r"^\$ ", outside, re.MULTILINE), page
+
+
+@pytest.mark.parametrize("page", _RUN)
 def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
-    """In an empty folder, one after the other; days, times, scores and the folder are the reader's own."""
+    """In an empty folder, one after the other; days, times, scores and the folder are the reader's own. A page's Python
+    runs after them in the same folder, and prints the block that follows it.
+    """
     text = (ROOT / page).read_text(encoding="utf-8")
     script = "".join(part.split("\n```\n")[0] + "\n" for part in text.split("```console\n")[1:])
     entry = tmp_path / "bin" / "ctxrank"
@@ -92,6 +105,12 @@ def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) ->
         assert done.returncode == 0, done.stderr
         wanted = wanted.replace("/home/me/shop", str(folder)).rstrip("\n")
         assert _without_days(done.stdout).startswith(_without_days(wanted))
+    for part in text.split("```python\n")[1:]:
+        code, _, rest = part.partition("\n```\n")
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.stdout == rest.split("```text\n")[1].split("```")[0], done.stderr
 
 
 def _without_days(text: str) -> str:

@@ -10,7 +10,7 @@ import ctxrank.ranking
 from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("indexer", "ranking", "cli")
+FOLDERS = ("ctxrank", "indexer", "ranking", "cli")
 
 
 def _project() -> dict[str, dict[str, dict[str, object]]]:
@@ -23,7 +23,8 @@ def test_every_folder_of_the_house_is_shipped() -> None:
     shipped = _project()["tool"]["setuptools"]["packages"]
     homes = {path.parent.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")}
     assert is_list(shipped)
-    assert sorted(map(str, shipped)) == sorted(f"ctxrank.{'.'.join(home.parts)}" for home in homes)
+    named = {".".join(home.parts).removeprefix("ctxrank") for home in homes}
+    assert sorted(map(str, shipped)) == sorted(f"ctxrank.{name}".rstrip(".") for name in named)
 
 
 def test_everything_beside_the_modules_is_package_data() -> None:

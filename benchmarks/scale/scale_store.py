@@ -18,8 +18,8 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from language import Language
 
 from ctxrank.indexer import create_store, open_store
-from ctxrank.indexer.agents import AGENTS
-from ctxrank.indexer.records.packages import PACKAGE_TYPES, NewPackage, insert
+from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
+from ctxrank.indexer.records.packages import NewPackage, insert
 from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.store import Store
 

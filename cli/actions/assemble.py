@@ -103,6 +103,7 @@ def _as_json(result: "Assembly") -> dict[str, object]:
         "receipt": result.receipt,
         "shared_prefix_tokens": result.shared_prefix_tokens,
         "agent": result.agent,
+        "state": result.state.strip() or None,
         "zone": result.usage.zone.value,
         "usage_pct": round(result.usage.percent, 1),
         "model": result.model,

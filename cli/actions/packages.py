@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
+from ctxrank.cli.actions.given import given_text
 from ctxrank.cli.call import Call, Reply, list_reply, shown
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import UsageError
@@ -19,6 +20,7 @@ from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, own_ref, public_id
 def save(
     call: Call,
     path: str,
+    title: str | None,
     session: str,
     group: str | None,
     type_: str,
@@ -29,11 +31,19 @@ def save(
     consumers: tuple[str, ...],
     create_session: bool,
 ) -> Reply:
-    """Save a package, with the passages of its file."""
-    new = NewPackage(session, group, type_, path, producer, summary, priority, scope, consumers)
+    """Save a package, with the passages of its file or of the text on stdin."""
+    new = NewPackage(session, group, type_, path, producer, summary, priority, scope, consumers, title=title or "")
+    text = given_text(call.note, path) if path == "-" else None
     with call.open() as store:
-        mode = load_config(store).redaction_mode
-        saved = records.save_package(store, new, create_session=create_session, mode=mode)
+        config = load_config(store)
+        if text is None:
+            saved = records.save_package(
+                store, new, create_session=create_session, mode=config.redaction_mode, team=config.team, needs_file=True
+            )
+        else:
+            saved = records.save_text(
+                store, new, text, create_session=create_session, mode=config.redaction_mode, team=config.team
+            )
     replaced = f", replaces {public_id(PACKAGE, saved.supersedes)}" if saved.supersedes else ""
     return Reply(
         lambda: {
@@ -101,7 +111,7 @@ def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
     """Record that an agent has taken a package."""
     with call.open() as store:
         number = package_number(store.primary, package_id)
-        is_new = records.consume(store, number, agent, iteration)
+        is_new = records.consume(store, number, agent, iteration, team=load_config(store).team)
     done = "consumed" if is_new else "was consumed before"
     return Reply(
         lambda: {"package": number, "agent": agent, "iteration": iteration, "recorded": is_new},

@@ -6,7 +6,7 @@ from shlex import quote
 
 from ctxrank.cli.actions.given import given_text, note_unknown_group
 from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 from ctxrank.indexer.records.events import REASONING_HANDOFF, Event, list_events
@@ -62,7 +62,8 @@ def save(
         json.dumps([reference for reference in references if reference.strip()]),
     )  # fmt: skip
     with call.open() as store:
-        saved = save_reasoning(store, new, create_session=create_session, mode=load_config(store).redaction_mode)
+        config = load_config(store)
+        saved = save_reasoning(store, new, create_session=create_session, mode=config.redaction_mode, team=config.team)
     return Reply(
         lambda: {
             "id": saved.id, "session_id": saved.session, "group_id": saved.group, "agent": saved.agent,
@@ -79,7 +80,8 @@ def get(
 ) -> Reply:
     """Read a page of entries, the newest first."""
     with call.open() as store:
-        owner = find_session(store.primary, session)
+        owner, team = find_session(store.primary, session), load_config(store).team
+        agent = None if agent is None else fold_agent(agent, team)
         found = list_reasoning(
             store.primary, session, group=group, agent=agent,
             phase=None if phase is None else normalise_phase(phase), limit=limit,
@@ -90,7 +92,7 @@ def get(
         found,
         lambda: {"reasoning": [_entry_json(entry) for entry in found]},
         (line for entry in found for line in _entry_lines(call, entry, is_full=is_full)),
-        notes=() if found else ("no reasoning.", *_unknown_agent(agent)),
+        notes=() if found else ("no reasoning.", *_unknown_agent(agent, team)),
     )
 
 
@@ -112,7 +114,8 @@ def timeline(call: Call, session: str, group: str | None, is_full: bool) -> Repl
 def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
     """Compare the phases that are saved with the mandatory ones."""
     with call.open() as store:
-        owner = find_session(store.primary, session)
+        owner, team = find_session(store.primary, session), load_config(store).team
+        agent = fold_agent(agent, team)
         result = check_phases(store.primary, session, group, agent)
         note_unknown_group(call, store, owner, group)
     notes = [f"save it with: {_save_call(session, group, agent, phase)}" for phase in result.missing]
@@ -124,13 +127,13 @@ def check(call: Call, session: str, group: str | None, agent: str) -> Reply:
         _check_lines(result, agent),
         outcome="matched" if result.is_complete else "no_match",
         exit_code=0 if result.is_complete else 1,
-        notes=(*notes, *(_unknown_agent(agent) if result.missing else ())),
+        notes=(*notes, *(_unknown_agent(agent, team) if result.missing else ())),
     )  # fmt: skip
 
 
 def _check_lines(result: PhaseCheck, agent: str) -> Iterator[str]:
     if result.is_complete:
-        yield f"complete: {fold_agent(agent)} has saved {', '.join(result.all_documented)}"
+        yield f"complete: {agent} has saved {', '.join(result.all_documented)}"
         return
     yield f"missing: {', '.join(result.missing)}"
     yield f"saved: {', '.join(result.all_documented) or 'nothing'}"
@@ -149,11 +152,11 @@ def handoffs(call: Call, session: str, limit: int) -> Reply:
     )
 
 
-def _unknown_agent(agent: str | None) -> tuple[str, ...]:
+def _unknown_agent(agent: str | None, team: Team) -> tuple[str, ...]:
     """A note on an agent that we do not know."""
-    if agent is None or fold_agent(agent) in AGENTS:
+    if agent is None or team.knows(agent):
         return ()
-    return (f"'{agent}' is not an agent we know; agents are {', '.join(AGENTS)}.",)
+    return (f"'{agent}' is not an agent we know; agents are {', '.join(team.agents)}.",)
 
 
 def _save_call(session: str, group: str | None, agent: str, phase: str) -> str:

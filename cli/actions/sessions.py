@@ -48,7 +48,8 @@ def list_sessions(call: Call, limit: int) -> Reply:
 
 
 def _session_line(call: Call, session: Session) -> str:
-    about = shown(f"{session.project} · {session.status} · {format_day(session.created_at)}")
+    ended = "" if session.ended_at is None else f" to {format_day(session.ended_at)}"
+    about = shown(f"{session.project} · {session.status} · {format_day(session.created_at)}{ended}")
     return f"{call.bold(shown(session.name))} · {about}"
 
 
@@ -56,21 +57,25 @@ def show_session(call: Call, name: str) -> Reply:
     """Read one session and count what it holds."""
     with call.open() as store:
         session = find_session(store.primary, name)
-        groups = [group.name for group in records.list_groups(store.primary, session.id)]
+        groups = list(records.list_groups(store.primary, session.id))
         query = "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind"
         counts = read_map(store.primary, query, (session.id,), str, int)
     return Reply(
-        lambda: {"session": _session_json(session), "groups": groups, "documents": counts},
+        lambda: {
+            "session": _session_json(session), "groups": [group.name for group in groups], "documents": counts,
+        },
         _session_lines(call, session, groups, counts),
-    )
+    )  # fmt: skip
 
 
-def _session_lines(call: Call, session: Session, groups: list[str], counts: dict[str, int]) -> Iterator[str]:
+def _session_lines(call: Call, session: Session, groups: list[Group], counts: dict[str, int]) -> Iterator[str]:
     yield f"{call.bold(shown(session.name))} · {shown(session.project)} · {session.mode} · {session.status}"
-    yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}"
+    ended = "" if session.ended_at is None else f", ended {format_us(session.ended_at)}"
+    yield f"   since {format_us(session.created_at)}, branch {shown(session.initial_branch)}{ended}"
     if session.requirements:
         yield f"   {shown(session.requirements)}"
-    yield f"   groups: {shown(', '.join(groups)) or 'none'}"
+    named = ", ".join(f"{group.name} ({group.status})" for group in groups)
+    yield f"   groups: {shown(named) or 'none'}"
     yield f"   holds: {shown(', '.join(f'{count} {kind}' for kind, count in counts.items())) or 'nothing'}"
 
 
@@ -80,6 +85,23 @@ def _session_json(session: Session) -> dict[str, object]:
     value["created_at"] = format_us(session.created_at)
     value["ended_at"] = None if session.ended_at is None else format_us(session.ended_at)
     return value
+
+
+def end_session(call: Call, name: str, status: str) -> Reply:
+    """Say that a session is over."""
+    with call.open() as store:
+        with store.write() as change:
+            before = records.end_session(change, name, status.strip().lower())
+        session = find_session(store.primary, name)
+    ended_at = format_us(session.ended_at or 0)
+    is_change = before.status != session.status
+    done = f"{shown(name)} is {session.status}" if is_change else f"{shown(name)} was {session.status} before"
+    return Reply(
+        lambda: {
+            "session_id": name, "status": session.status, "before": before.status, "ended_at": ended_at,
+        },
+        [f"{done}; it ended {ended_at}"],
+    )  # fmt: skip
 
 
 def create_group(
@@ -105,6 +127,17 @@ def create_group(
     return Reply(
         lambda: {"id": group_id, "session_id": session, "group_id": name},
         [f"Made group {shown(name)} in {shown(session)}"],
+    )
+
+
+def set_status(call: Call, name: str, status: str, session: str) -> Reply:
+    """Say how far a group is."""
+    wanted = status.strip().lower()
+    with call.open() as store, store.write() as change:
+        before = records.set_group_status(change, session, name, wanted)
+    return Reply(
+        lambda: {"session_id": session, "group_id": name, "status": wanted, "before": before.status},
+        [f"{shown(name)} of {shown(session)}: {before.status} → {wanted}"],
     )
 
 

@@ -30,9 +30,10 @@ def save_output(
     """Save what a skill reported."""
     text = from_stdin(call) if output is None or output == "-" else readable(output, call.note)
     with call.open() as store:
+        config = load_config(store)
         saved = save_skill_output(
             store, session, skill, text, agent=agent, group=group, create_session=create_session,
-            mode=load_config(store).redaction_mode,
+            mode=config.redaction_mode, team=config.team,
         )  # fmt: skip
     return Reply(
         lambda: {
@@ -40,7 +41,7 @@ def save_output(
             "redacted": saved.is_redacted,
         },
         [f"Saved {public_id('skill', saved.id)}, iteration {saved.iteration} of {shown(saved.skill)}"],
-        notes=("the output was redacted.",) if saved.is_redacted else (),
+        notes=tuple(filter(None, ("the output was redacted." if saved.is_redacted else "", saved.note))),
     )  # fmt: skip
 
 

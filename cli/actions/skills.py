@@ -19,6 +19,7 @@ from ctxrank.indexer.records.skills_config import (
     seed_skills,
     skill_levels,
 )
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.config_file import read_config_file
 from ctxrank.indexer.store.connection import Page
 from ctxrank.indexer.store.store import Store
@@ -58,16 +59,17 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
     """Make the section of an agent's block that names its skills."""
     with call.open() as store:
         owner = _session(store, session)
-        levels = skill_levels(store.primary, agent, session=owner, testing_mode=testing_mode)
-        text = checklist_of(levels, agent)
+        agent, like = _agent_and_like(store, agent)
+        levels = skill_levels(store.primary, like, session=owner, testing_mode=testing_mode)
+        text = checklist_of(levels, like)
         note = ""
         if not text and (levels.mandatory or levels.optional):
-            note = f"{fold_agent(agent)} gets no checklist: it passes work on."
+            note = f"{agent} gets no checklist: it passes work on."
         elif not text:
-            note = _why_empty(store, agent, owner, "mandatory or optional")
+            note = _why_empty(store, like, owner, "mandatory or optional")
     return Reply(
         lambda: {
-            "agent": fold_agent(agent), "mandatory": list(levels.mandatory), "optional": list(levels.optional),
+            "agent": agent, "mandatory": list(levels.mandatory), "optional": list(levels.optional),
             "disabled": list(levels.disabled), "text": text,
         },
         [text] if text else [],
@@ -92,14 +94,14 @@ def evidence(
     since_us = parse_time(since, now=now) // SECOND_US * SECOND_US
     if since_us >= now:
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
-    agent = fold_agent(agent)
     with call.open() as store:
         owner = find_session(store.primary, session)
-        mandatory = skill_levels(store.primary, agent, session=owner, testing_mode=testing_mode).mandatory
+        agent, like = _agent_and_like(store, agent)
+        mandatory = skill_levels(store.primary, like, session=owner, testing_mode=testing_mode).mandatory
         checked = check_evidence(
             store.primary, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
         )
-        reason = "" if skills or mandatory else _why_empty(store, agent, owner, "mandatory")
+        reason = "" if skills or mandatory else _why_empty(store, like, owner, "mandatory")
         notes = list(_unknown_skills(store, owner, checked.missing)) if skills else []
     payload: dict[str, object] = {
         "agent": agent, "complete": checked.is_complete, "missing": list(checked.missing),
@@ -132,19 +134,27 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
         owner = _session(store, session)
-        levels = skill_levels(store.primary, agent, session=owner)
+        agent, like = _agent_and_like(store, agent)
+        levels = skill_levels(store.primary, like, session=owner)
         found = suggest_skills(text, levels)
         note = ""
         if not levels.optional:
-            note = _why_empty(store, agent, owner, "optional")
+            note = _why_empty(store, like, owner, "optional")
         elif not found:
             note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
     return list_reply(
         Page(found, len(found)),
-        lambda: {"agent": fold_agent(agent), "suggestions": [suggestion._asdict() for suggestion in found]},
+        lambda: {"agent": agent, "suggestions": [suggestion._asdict() for suggestion in found]},
         (f"{call.bold(suggestion.skill)}: {suggestion.reason}" for suggestion in found),
         notes=(note,) if note else (),
     )
+
+
+def _agent_and_like(store: Store, text: str) -> tuple[str, str]:
+    """The name of an agent or a role, and the agent whose skills it has."""
+    team = load_config(store).team
+    agent = fold_agent(text, team)
+    return agent, team.like(agent)
 
 
 def _session(store: Store, name: str | None) -> Session | None:

@@ -91,7 +91,7 @@ def keep_text(
             speaker.session.name, speaker.group, speaker.role, phase, content, unconfirmed_name(speaker.agent_name),
             references=references, created_at=created_at,
         )  # fmt: skip
-        save_reasoning(store, new, create_session=True, mode=mode, check_agent=False)
+        save_reasoning(store, new, create_session=True, mode=mode, notes_agent=False)
         kept += 1
     return kept
 

@@ -51,7 +51,7 @@ class HookCall(NamedTuple):
 
     def role_of(self, agent_type: str) -> str:
         """The role of a runner's agent."""
-        return role_of(self.settings, agent_type)
+        return role_of(self.config, self.settings, agent_type)
 
     def group_id(self, change: Change, session_id: int) -> int | None:
         """The group's row, made if it is new; None where the branch's name cannot be a group's."""
@@ -69,12 +69,12 @@ class HookCall(NamedTuple):
             note_injection(change, session.id, self.group_id(change, session.id), injection, text)
 
 
-def role_of(settings: HookSettings, agent_type: str) -> str:
+def role_of(config: Config, settings: HookSettings, agent_type: str) -> str:
     """The role of a runner's agent; a type that no configuration names is a role's own name, or a developer."""
-    from ctxrank.indexer.agents import AGENTS, fold_agent  # noqa: PLC0415  most events name no agent
+    from ctxrank.indexer.agents import fold_agent  # noqa: PLC0415  most events name no agent
 
     role = fold_agent(settings.roles.get(agent_type, agent_type))
-    return role if role in AGENTS or agent_type in settings.roles else "developer"
+    return role if config.team.knows(role) or agent_type in settings.roles else "developer"
 
 
 def is_main_branch(branch: str) -> bool:

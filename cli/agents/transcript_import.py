@@ -40,8 +40,7 @@ from ctxrank.indexer.records.sessions import (
     require_group,
 )
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
-from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.hook_settings import HookSettings, hook_settings
 from ctxrank.indexer.store.store import Change, Store
@@ -99,7 +98,7 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
             )
         top = os.path.realpath(store.location.root)
         place = folder or _default_folder(top)
-        importer = _Importer(store, config.redaction_mode, settings, top, oldest)
+        importer = _Importer(store, config, settings, top, oldest)
         for path in _files(place):
             importer.bring(path, is_dry_run=dry_run)
         if not dry_run:
@@ -125,7 +124,7 @@ def on_session_end(call: HookCall) -> None:
     if call.event.runner == CLAUDE_CODE and os.path.isfile(path):
         gc.enable()
         top, oldest = os.path.realpath(call.store.location.root), now_us() - UNCONFIRMED_DAYS * DAY_US
-        importer = _Importer(call.store, call.config.redaction_mode, call.settings, top, oldest)
+        importer = _Importer(call.store, call.config, call.settings, top, oldest)
         importer.bring(path, is_dry_run=False)
         importer.learn_fixes()
     prune_unconfirmed(call.store)
@@ -191,9 +190,10 @@ def _files(place: str) -> list[str]:
 class _Importer:
     """One import: what all its files share, and what it counts."""
 
-    def __init__(self, store: Store, mode: RedactionMode, settings: HookSettings, top: str, oldest: int) -> None:
+    def __init__(self, store: Store, config: Config, settings: HookSettings, top: str, oldest: int) -> None:
         self._store = store
-        self._mode = mode
+        self._config = config
+        self._mode = config.redaction_mode
         self._settings = settings
         self._top = top
         self._oldest = oldest
@@ -337,7 +337,7 @@ class _Importer:
     def _keep_message(self, message: Message) -> None:
         speaker = Speaker(
             self._session(message.where), self._group(message.where),
-            role_of(self._settings, message.where.agent or "main"), TRANSCRIPT,
+            role_of(self._config, self._settings, message.where.agent or "main"), TRANSCRIPT,
         )  # fmt: skip
         files = [name for name in message.files if not name.startswith("..")]
         self.counts["entries"] += keep_text(

@@ -96,6 +96,7 @@ _ASSEMBLE = Command(
         "receipt": "integer?",
         "shared_prefix_tokens": "integer?",
         "agent": "string",
+        "state": "string?",
         "zone": ("Normal", "Soft_Warning", "Conservative", "Wrap-up", "Emergency"),
         "usage_pct": "number",
         "model": "string",

@@ -24,14 +24,20 @@ _PACKAGE_SAVE = Command(
     "ctxrank.cli.actions.packages:save",
     """Save a package and index its FILE (relative to the root); a known file becomes its next version.
 
+    With - for FILE the text comes from stdin and is kept in the store, under --title. An agent or type that the
+    configuration does not know is kept, with a note.
+
     Example: ctxrank package save notes/locks.md --session S --group QUEUE --type research
     --producer investigator --priority high --summary "WAL switch ignores the busy timeout"
     """,
     (
         argument("path", type=Path(), metavar="FILE"),
+        option("--title", help="The title [default: the file's first heading, or its name]."),
         OWNING_SESSION,
         OWNING_GROUP,
-        option("--type", "type_", required=True, help="research, failures, decisions, handoff or investigation."),
+        option(
+            "--type", "type_", required=True, help="research, failures, decisions, handoff, investigation, or your own."
+        ),
         option("--producer", required=True, help="The agent that found it."),
         option("--summary", required=True, help="One line that says what is in it; stored whole."),
         option("--priority", default="medium", show_default=True, help="low, medium, high or critical."),
@@ -146,7 +152,20 @@ _SESSION_SHOW = Command(
     (argument("name"),),
     answer={"session": _SESSION_FIELDS, "groups": ["string"], "documents": {"*": "integer"}},
 )
-_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW))
+_SESSION_END = Command(
+    "end",
+    "ctxrank.cli.actions.sessions:end_session",
+    """Say that a session is over: lists and blocks show it, and prune may take it when it is old.
+
+    Example: ctxrank session end shop-2026-11
+    """,
+    (
+        argument("name"),
+        option("--status", default="completed", show_default=True, help="completed or failed."),
+    ),
+    answer={"session_id": "string", "status": ("completed", "failed"), "before": "string", "ended_at": "time"},
+)
+_SESSION = Group("session", "Sessions of a team.", (_SESSION_CREATE, _SESSION_LIST, _SESSION_SHOW, _SESSION_END))
 _GROUP_CREATE = Command(
     "create",
     "ctxrank.cli.actions.sessions:create_group",
@@ -175,6 +194,16 @@ _GROUP_LIST = Command(
     answer={"session_id": "string", **page("groups", _GROUP_OF_SESSION_FIELDS)},
     exits=FOUND,
 )
-_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST))
+_GROUP_STATUS = Command(
+    "status",
+    "ctxrank.cli.actions.sessions:set_status",
+    """Say how far a group is: pending, in_progress, completed, failed, approved_pending_merge or merging.
+
+    Example: ctxrank group status AUTH completed --session shop-2026-11
+    """,
+    (argument("name"), argument("status"), SESSION),
+    answer={"session_id": "string", "group_id": "string", "status": "string", "before": "string"},
+)
+_GROUP = Group("group", "Task groups of a session.", (_GROUP_CREATE, _GROUP_LIST, _GROUP_STATUS))
 
 COMMANDS = by_name(_PACKAGE, _SESSION, _GROUP)

@@ -1,4 +1,4 @@
-"""`ctxrank init`, `trust`, `status`, `doctor` and `prune`: a store, how it is, and what is old."""
+"""`ctxrank init`, `trust`, `status`, `doctor`, `optimize` and `prune`: a store, how it is, and what is old."""
 
 from ctxrank.cli.declare import ENGINE, Command, OneOf, Path, Real, Whole, argument, by_name, option
 
@@ -22,11 +22,11 @@ _REPAIR_FIELDS = {
 _INIT = Command(
     "init",
     "ctxrank.cli.actions.upkeep.stores:init",
-    """Make a store in DIR/.ctxrank (default: here); an existing one is left as it is.
+    """Make a store in DIR/.ctxrank (default: here), or at --db FILE; an existing one is left as it is.
 
     Example: ctxrank init
     """,
-    (argument("folder", type=Path(is_folder=True), default=".", metavar="[DIR]"),),
+    (argument("folder", type=Path(is_folder=True), required=False, metavar="[DIR]"),),
     answer={"store": "string", "created": "boolean", "trusted": "boolean"},
 )
 _TRUST = Command(
@@ -88,9 +88,10 @@ _DOCTOR = Command(
         option("--seconds", type=Real(0.5, 600), default=5.0, show_default=True, help="How long --stress runs."),
         option(
             "--repair",
-            type=OneOf(("plan", "dry-run", "apply")),
+            type=OneOf(("plan", "dry-run", "apply", "--plan", "--dry-run", "--apply")),
             metavar="HOW",
-            help="plan: say what would be done; dry-run: try it on a copy; apply: do it, with a copy kept.",
+            help="plan: say what would be done; dry-run: try it on a copy; apply: do it, with a copy kept. With or"
+            " without two dashes.",
         ),
     ),
     answer={
@@ -100,6 +101,26 @@ _DOCTOR = Command(
         "repair?": _REPAIR_FIELDS,
     },
     exits={0: "sound, perhaps with warnings", 5: "something failed, or records were lost", 7: "a file was locked"},
+)
+_OPTIMIZE = Command(
+    "optimize",
+    "ctxrank.cli.actions.upkeep.stores:optimize",
+    """Make the store's files as small and as fast as they can be; what is found stays the same.
+
+    The index takes in what it is missing and its lists are merged; both files are rewritten without free pages, and
+    their logs are cut. Worth it after a large import or prune; never needed. It takes as much free space as the larger
+    file, and writers wait for it.
+
+    Example: ctxrank optimize
+    """,
+    answer={
+        "engine": ENGINE,
+        "files": [{"file": "string", "bytes_before": "integer", "bytes": "integer"}],
+        "complete": "boolean",
+        "stale": "integer",
+        "reason": "string?",
+    },
+    exits={0: "done", 6: "the index cannot be used, or there is no room"},
 )
 _PRUNE = Command(
     "prune",
@@ -123,4 +144,4 @@ _PRUNE = Command(
     answer={"deleted": {"*": "integer"}, "total": "integer", "dry_run": "boolean"},
 )
 
-COMMANDS = by_name(_INIT, _TRUST, _STATUS, _DOCTOR, _PRUNE)
+COMMANDS = by_name(_INIT, _TRUST, _STATUS, _DOCTOR, _OPTIMIZE, _PRUNE)

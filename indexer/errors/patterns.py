@@ -39,9 +39,7 @@ class ErrorPattern(NamedTuple):
     created_at: int
     context_hints: str = "[]"
     stack_pattern: str = "[]"
-    confidence: float = (
-        0.5  # moves in steps: record_outcome; what is shown is ranking/errors/confidence.py
-    )
+    confidence: float = 0.5  # moves in steps: record_outcome; what is shown is ranking/errors/confidence.py
     occurrences: int = 1
     lang: str | None = None
     ttl_days: int = 90

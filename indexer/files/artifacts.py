@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_map, read_row, read_rows, read_value, require_value
-from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE
+from ctxrank.indexer.store.freshness import ELSEWHERE, PACKAGES_ELSEWHERE, TEXT_PATH
 from ctxrank.indexer.store.store import Change
 from ctxrank.indexer.text.passages import Passage, split_passages
 
@@ -143,8 +143,8 @@ def packaged_ids(connection: apsw.Connection) -> set[int]:
     return set(read_column(connection, query, (), int))
 
 
-# What another store exported has its own text, and its file is not this machine's.
-_FILE_IS_HERE = f"id NOT IN ({PACKAGES_ELSEWHERE})"
+# What another store exported, or was saved without a file, has its own text: its file is not this machine's.
+_FILE_IS_HERE = f"path NOT LIKE '{TEXT_PATH}%' AND id NOT IN ({PACKAGES_ELSEWHERE})"
 
 
 def awaited_paths(connection: apsw.Connection) -> set[str]:

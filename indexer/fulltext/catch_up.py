@@ -128,6 +128,22 @@ def apply_batch(index: index_file.Index, batch: ChangeBatch) -> None:
         IndexUpdater(index).apply(batch)
 
 
+def merge_segments(connection: apsw.Connection) -> None:
+    """Leave one segment of each FTS5 table: a query then reads one list a term, not one for each segment.
+
+    In steps, so that others may write in between, and the pages of what is merged are used again.
+    """
+    for table in ("fts", "term_trigrams"):
+        pages = -_MERGED_AT_ONCE_PAGES  # below 0 it takes all segments, above it goes on with what has begun
+        changes = 2
+        while changes >= 2:  # FTS5 counts the statement itself
+            with immediate(connection):
+                before = connection.total_changes()
+                connection.execute(f"INSERT INTO main.{table} ({table}, rank) VALUES ('merge', ?)", (pages,))
+                changes = connection.total_changes() - before
+            pages = _MERGED_AT_ONCE_PAGES
+
+
 class IndexUpdater:
     """One run: keeps the ids of terms it has seen, so that a rebuild looks each up once."""
 
@@ -154,25 +170,10 @@ class IndexUpdater:
                 is_done = self._apply_next(size)
             if is_done:
                 if is_enough is None and self._applied >= _MERGED_AFTER_DOCUMENTS:
-                    self._merge()
+                    merge_segments(self._connection)
                 return 0
             if is_enough is not None and is_enough():
                 return changes_after(self._connection, self._index.state().applied_seq, PRIMARY)
-
-    def _merge(self) -> None:
-        """Leave one segment behind a long run: a query then reads one list a term, not one for each of them.
-
-        In steps, so that others may write in between, and the pages of what is merged are used again.
-        """
-        for table in ("fts", "term_trigrams"):
-            pages = -_MERGED_AT_ONCE_PAGES  # below 0 it takes all segments, above it goes on with what has begun
-            changes = 2
-            while changes >= 2:  # FTS5 counts the statement itself
-                with immediate(self._connection):
-                    before = self._connection.total_changes()
-                    self._connection.execute(f"INSERT INTO main.{table} ({table}, rank) VALUES ('merge', ?)", (pages,))
-                    changes = self._connection.total_changes() - before
-                pages = _MERGED_AT_ONCE_PAGES
 
     def _apply_next(self, size: int) -> bool:
         """Apply the next changes; true when there were no more. Runs inside the write transaction."""

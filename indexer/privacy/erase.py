@@ -17,7 +17,7 @@ import apsw
 
 from ctxrank.indexer.exceptions import CtxrankError, LockedError
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
-from ctxrank.indexer.store.connection import keep_temporary_files_beside, read_column, sqlite_errors
+from ctxrank.indexer.store.connection import cut_log, keep_temporary_files_beside, read_column, sqlite_errors
 from ctxrank.indexer.store.location import BACKUPS
 from ctxrank.indexer.store.store import Change, Store
 
@@ -101,7 +101,7 @@ def erase(store: Store) -> bool:
             keep_temporary_files_beside(store.primary, store.location.primary)
             store.primary.execute("VACUUM")
         # Both, also where the first is kept: the less there is left, the better.
-        is_erased = all([_cut_log(store.primary, store.location.primary), _rebuild_index(store)])
+        is_erased = all([cut_log(store.primary, store.location.primary), _rebuild_index(store)])
     except LockedError:
         return False
     if is_erased and not backups_of(store):
@@ -145,16 +145,9 @@ def _rebuild_index(store: Store) -> bool:
             # One that could not be read for a moment may be the old one: emptied, it is of another generation.
             if index.state().generation != before:
                 index.connection.execute("VACUUM main")
-                return _cut_log(index.connection, index.path)
+                return cut_log(index.connection, index.path)
     fts5_of(store).close()
     for suffix in ("", "-wal", "-shm"):  # derived, and made when it is next needed
         with contextlib.suppress(FileNotFoundError):
             os.unlink(store.location.index_file + suffix)
     return True
-
-
-def _cut_log(connection: apsw.Connection, path: str) -> bool:
-    """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
-    with sqlite_errors(path):
-        row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
-    return row is not None and row[0] == 0

@@ -4,7 +4,7 @@ import os
 
 import apsw
 
-from ctxrank.indexer.agents import normalise_agent
+from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent, saved_type
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files import artifacts
@@ -13,15 +13,17 @@ from ctxrank.indexer.files.read import FileText, read_text_file
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group, require_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode, redact, secret_values
+from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
+from ctxrank.indexer.store.freshness import TEXT_PATH
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
-PACKAGE_TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 PRIORITIES = ("low", "medium", "high", "critical")
 SCOPES = ("group", "global")
+_MAX_SLUG_CHARS = 100
 
 # Who takes what, where a package does not say: the integration matrix of the package system's review.
 _DEVELOPERS = ("developer", "senior_software_engineer")
@@ -35,7 +37,10 @@ DEFAULT_CONSUMERS = {
 
 
 class NewPackage(NamedTuple):
-    """What a package is saved from; empty `consumers` means those of its type, a `created_at` of None now."""
+    """What a package is saved from; empty `consumers` means those of its type, a `created_at` of None now.
+
+    A `title` of '' is the first heading of the file, or its name.
+    """
 
     session: str
     group: str | None
@@ -47,6 +52,7 @@ class NewPackage(NamedTuple):
     scope: str | None = None
     consumers: tuple[str, ...] = ()
     created_at: int | None = None
+    title: str = ""
 
 
 class SavedPackage(NamedTuple):
@@ -94,33 +100,90 @@ class Consumer(NamedTuple):
 
 
 def save_package(
-    store: Store, new: NewPackage, *, create_session: bool = False, mode: RedactionMode = RedactionMode.PATTERN_ONLY
+    store: Store,
+    new: NewPackage,
+    *,
+    create_session: bool = False,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    team: Team = NO_TEAM,
+    needs_file: bool = False,
 ) -> SavedPackage:
     """Save a package and index its file at once; a path that the session knows becomes its next version.
 
+    An agent or type that is not known is kept, with a note. Where it `needs_file`, one that is not there or has no
+    text is refused; else it is a note.
     Raises UsageError (which names what is allowed), NotFoundError for an unknown session, LockedError.
     """
-    checked = _checked(new)
+    checked, notes = _checked(new, team, mode)
     path = contained_path(store.location.root, new.path)
     shown = without_secret(path, mode)
     if shown != path:
         raise UsageError(f"The name of the file '{shown}' holds a secret.", "Rename the file.")
     read = read_text_file(store.location.root, path)
-    known = secret_values(checked.summary, mode)
-    prepared = artifacts.prepare(path, read, mode, known=known) if isinstance(read, FileText) else None
-    notes: list[str] = []
     if not isinstance(read, FileText):
-        notes.append(_why_not_indexed(store, path, read.reason))
-    summary = redact(checked.summary, mode, secret_values(read.text, mode) if isinstance(read, FileText) else known)
+        why = _why_not_indexed(store, path, read.reason)
+        if needs_file:
+            raise UsageError(
+                f"{why} Nothing was saved.", "Name a file with text, or give the text: package save - --title TITLE."
+            )
+        notes.append(f"{why} Only its summary can be found. 'ctxrank index' brings it in once it is there.")
+    return _save(
+        store, checked._replace(path=path), read if isinstance(read, FileText) else None, create_session, mode, notes
+    )
+
+
+def save_text(
+    store: Store,
+    new: NewPackage,
+    text: str,
+    *,
+    create_session: bool = False,
+    mode: RedactionMode = RedactionMode.PATTERN_ONLY,
+    team: Team = NO_TEAM,
+) -> SavedPackage:
+    """Save a package whose text is kept in the store and in no file: its path is made of its title, and the same title
+    becomes the next version. `new.path` is not read.
+
+    Raises UsageError, NotFoundError, LockedError as `save_package`, and UsageError without a text or a title.
+    """
+    checked, notes = _checked(new, team, mode)
+    title = one_line(redact(new.title, mode, secret_values(text, mode)).text).strip()
+    if not title:
+        raise UsageError("A text needs a title.", "Give --title TITLE.")
+    if not text.strip():
+        raise UsageError("There is no text.", "Pipe it in: ctxrank package save - --title TITLE … < notes.md")
+    data = text.encode("utf-8", "replace")
+    file = FileText(text.replace("\r\n", "\n"), "", len(data), 0, 0, "utf-8", now_us())
+    path = text_path(title)
+    return _save(store, checked._replace(path=path, title=title), file, create_session, mode, notes)
+
+
+def text_path(title: str) -> str:
+    """What a package has for a path whose text is in the store; no path below a root has two slashes in a row."""
+    words = "".join(char if char.isalnum() else " " for char in title.lower()).split()
+    return TEXT_PATH + ("-".join(words) or "untitled")[:_MAX_SLUG_CHARS]
+
+
+def _save(
+    store: Store, new: NewPackage, read: FileText | None, create_session: bool, mode: RedactionMode, notes: list[str]
+) -> SavedPackage:
+    """Redact, write and make findable what was checked; without a file there is only the summary."""
+    known = secret_values(new.summary, mode)
+    is_text = new.path.startswith(TEXT_PATH)
+    prepared = None
+    if read is not None:
+        prepared = artifacts.prepare(f"{new.path}.md" if is_text else new.path, read, mode, known=known)
+        prepared = prepared._replace(path=new.path, title=new.title or prepared.title)
+    summary = redact(new.summary, mode, secret_values(read.text, mode) if read is not None else known)
     if summary.rules:
         notes.append(f"The summary was redacted ({', '.join(summary.rules)}).")
     with store.write() as change:
         session = require_session(change, new.session, create=create_session)
         saved = insert(
             change,
-            checked._replace(summary=one_line(summary.text), path=path),
+            new._replace(summary=one_line(summary.text)),
             session.id,
-            root=artifacts.root_id(change, store.location.root, store.location.project),
+            root=None if is_text else artifacts.root_id(change, store.location.root, store.location.project),
             prepared=prepared,
         )
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
@@ -128,19 +191,21 @@ def save_package(
 
 
 def _why_not_indexed(store: Store, path: str, reason: str) -> str:
-    if os.path.lexists(os.path.join(store.location.root, path)):
+    full = os.path.join(store.location.root, path)
+    if os.path.isdir(full):
+        return f"{path} is a folder."
+    if os.path.lexists(full):
         return f"{path} is not indexed: {reason}."
-    return (
-        f"There is no file {path} below {store.location.root}: only its summary can be found. "
-        "'ctxrank index' brings it in once it is there."
-    )
+    return f"There is no file {path} below {store.location.root}."
 
 
-def _checked(new: NewPackage) -> NewPackage:
-    """The same package with its values normalised. Raises UsageError for the first bad one."""
-    type_ = new.type.strip().lower()
-    if type_ not in PACKAGE_TYPES:
-        raise UsageError(f"'{new.type}' is not a package type.", f"Types are {', '.join(PACKAGE_TYPES)}.")
+def _checked(new: NewPackage, team: Team, mode: RedactionMode) -> tuple[NewPackage, list[str]]:
+    """The same package with its values normalised, and notes on names that are not known. Raises UsageError for the
+    first bad value.
+    """
+    texts = IncomingTexts(mode)
+    type_, like, note = saved_type(texts.line(new.type), team)
+    notes = [note]
     priority = new.priority.strip().lower()
     if priority not in PRIORITIES:
         raise UsageError(f"'{new.priority}' is not a priority.", f"Priorities are {', '.join(PRIORITIES)}.")
@@ -149,14 +214,23 @@ def _checked(new: NewPackage) -> NewPackage:
         raise UsageError(f"'{new.scope}' is not a scope.", f"Scopes are {', '.join(SCOPES)}.")
     if scope == "group" and is_session_wide(new.group):
         raise UsageError("A package of scope 'group' needs a group.", "Give --group, or --scope global.")
-    consumers = tuple(dict.fromkeys(normalise_agent(agent) for agent in new.consumers))
-    return new._replace(
+    if not one_line(new.summary).strip():
+        raise UsageError("The summary is empty.", "Say in one line what was found.")
+    agents: list[str] = []
+    for given in (new.producer, *new.consumers):
+        agent, note = saved_agent(texts.line(given), team)
+        agents.append(agent)
+        notes.append(note)
+    own = team.types.get(type_)
+    own_consumers = () if own is None else tuple(fold_agent(agent, team) for agent in own.consumers)
+    checked = new._replace(
         type=type_,
         priority=priority,
         scope=scope,
-        producer=normalise_agent(new.producer),
-        consumers=consumers or DEFAULT_CONSUMERS[type_],
+        producer=agents[0],
+        consumers=tuple(dict.fromkeys(agents[1:])) or own_consumers or DEFAULT_CONSUMERS[like],
     )
+    return checked, list(dict.fromkeys(filter(None, notes)))
 
 
 @atomic
@@ -172,7 +246,7 @@ def insert(
 ) -> SavedPackage:
     """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
 
-    Without a `root` its file is another machine's, and no file here is its, whatever its path.
+    Without a `root` no file here is its, whatever its path: its text is in the store alone, or is another machine's.
 
     Raises UsageError for a path that was purged.
     """
@@ -184,8 +258,7 @@ def insert(
     previous = _current_at(connection, session_id, group_id, new.path) if supersede_same_path else None
     known = artifacts.artifact_at(connection, root, new.path) if root is not None else None
     artifact_id = known.id if known is not None else None
-    if prepared is not None:
-        assert root is not None, "a file that was read has a root"
+    if prepared is not None and root is not None:
         artifact_id = artifacts.record(change, root, prepared)
     created_at = now_us() if new.created_at is None else new.created_at
     version = 1 if previous is None else previous.version + 1
@@ -218,13 +291,14 @@ def insert(
             type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION, source=new.path,
         ),
     )  # fmt: skip
-    if artifact_id is not None and prepared is not None:
-        artifacts.release(change, artifact_id)
+    if prepared is not None:
+        if artifact_id is not None:
+            artifacts.release(change, artifact_id)
         owner = artifacts.Owner(
             document_id, session_id, group_id or 0, new.producer, new.type, new.priority, created_at
         )
         artifacts.put_passages(change, owner, prepared)
-        if known is not None and known.sha256 != prepared.file.sha256:
+        if artifact_id is not None and known is not None and known.sha256 != prepared.file.sha256:
             # The artifact's row now says that these bytes are indexed: so they are for its other owners too.
             artifacts.refresh_owners(change, artifact_id, prepared)
     return SavedPackage(
@@ -293,13 +367,14 @@ def link_versions(change: Change, old_id: int, new_id: int) -> None:
     mark_superseded(change, old_id, new_id)
 
 
-def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bool:
+def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, team: Team = NO_TEAM) -> bool:
     """Record that an agent has taken a package at an iteration; False if it had done so before.
 
-    Any pending designation of the agent serves, whatever its iteration. Raises NotFoundError, and
+    Any pending designation of the agent serves, whatever its iteration; a role also takes what is designated for the
+    agent that it is like, whose own designation stays pending. Raises NotFoundError, and
     UsageError if the package is not meant for the agent.
     """
-    agent = normalise_agent(agent)
+    agent = fold_agent(agent, team)
     with store.write() as change:
         get_package(change.connection, package_id)
         rows = [
@@ -309,11 +384,12 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0) -> bo
                 (package_id, agent),
             )
         ]
-        if not rows:
-            meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
+        meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
+        if not rows and team.like(agent) not in meant:
             raise UsageError(
                 f"Package {package_id} is not designated for {agent}.",
-                f"It is designated for {', '.join(meant) or 'no agent'}.",
+                f"It is designated for {', '.join(meant) or 'no agent'}."
+                + ("" if team.knows(agent) else f" Agents are {', '.join(team.agents)}."),
             )
         if any(row.iteration == iteration and row.consumed_at is not None for row in rows):
             return False

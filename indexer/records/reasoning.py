@@ -6,7 +6,7 @@ check_phases(store.primary, "shop-2026-11", "AUTH", "developer").missing      ("
 
 import apsw
 
-from ctxrank.indexer.agents import fold_agent, normalise_agent
+from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
@@ -110,14 +110,15 @@ def save_reasoning(
     *,
     create_session: bool = False,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    check_agent: bool = True,
+    team: Team = NO_TEAM,
+    notes_agent: bool = True,
 ) -> SavedReasoning:
     """Save an entry, whole but for its secrets, and make it findable; a new group is made on the way.
 
-    Without `check_agent` any agent's name will do. Raises UsageError (which names what is allowed),
-    NotFoundError for an unknown session, LockedError.
+    An agent that is not known is kept; where it `notes_agent`, with a note. Raises UsageError (which names what is
+    allowed), NotFoundError for an unknown session, LockedError.
     """
-    checked = _checked(new, check_agent=check_agent)
+    checked = _checked(new, team)
     plain, clean = (_stored_texts(checked, rules) for rules in (RedactionMode.OFF, mode))
     notes = _what_was_redacted(plain, clean, mode)
     created_at = now_us() if new.created_at is None else new.created_at
@@ -133,8 +134,9 @@ def save_reasoning(
         number = insert(change, entry)
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
     return SavedReasoning(
-        number, session.name, clean.group, clean.agent, clean.phase, created_at, entry.is_redacted, notes
-    )
+        number, session.name, clean.group, clean.agent, clean.phase, created_at, entry.is_redacted,
+        (*notes, *filter(None, [saved_agent(clean.agent, team)[1] if notes_agent else ""])),
+    )  # fmt: skip
 
 
 def normalise_phase(text: str) -> str:
@@ -145,9 +147,9 @@ def normalise_phase(text: str) -> str:
     return phase
 
 
-def _checked(new: NewReasoning, *, check_agent: bool) -> NewReasoning:
+def _checked(new: NewReasoning, team: Team) -> NewReasoning:
     """The same entry with its values normalised. Raises UsageError for the first bad one."""
-    agent = normalise_agent(new.agent) if check_agent else fold_agent(new.agent)
+    agent = fold_agent(new.agent, team)
     if not agent:
         raise UsageError("Reasoning needs an agent.", "Name the one who thought it, such as developer.")
     phase = normalise_phase(new.phase)

@@ -12,6 +12,7 @@ from ctxrank.indexer.text.lines import is_one_line
 
 MODES = ("simple", "parallel")
 SESSION_STATUSES = ("active", "completed", "failed")
+ENDS = ("completed", "failed")
 GROUP_STATUSES = ("pending", "in_progress", "completed", "failed", "approved_pending_merge", "merging")
 # The project of what names none. What is saved under it belongs to every project of the store.
 DEFAULT_PROJECT = "default"
@@ -157,6 +158,35 @@ def _refuse_secret(change: Change, name: str, whose: str) -> None:
         rules = redact(name, mode).rules
         if rules:
             raise UsageError(f"{whose.capitalize()} name looks like a secret ({', '.join(rules)}).", "Choose another.")
+
+
+def end_session(change: Change, name: str, status: str = "completed") -> Session:
+    """Say that a session is over, and how; returns it as it was before. Saying it again changes nothing but the status.
+
+    Raises NotFoundError, UsageError for a status that is no end.
+    """
+    if status not in ENDS:
+        raise UsageError(f"'{status}' is no way in which a session ends.", f"It is {' or '.join(ENDS)}.")
+    session = find_session(change.connection, name)
+    change.connection.execute(
+        "UPDATE sessions SET status = ?, ended_at = coalesce(ended_at, ?) WHERE id = ?", (status, now_us(), session.id)
+    )
+    return session
+
+
+def set_group_status(change: Change, session: str, name: str, status: str) -> Group:
+    """Say how far a group is; returns it as it was before. Raises NotFoundError, UsageError for a bad status."""
+    if status not in GROUP_STATUSES:
+        raise UsageError(f"'{status}' is not a group's status.", f"Statuses are {', '.join(GROUP_STATUSES)}.")
+    owner = find_session(change.connection, session)
+    group = find_group(change.connection, owner.id, name)
+    if group is None:
+        known = ", ".join(one.name for one in list_groups(change.connection, owner.id)) or "none"
+        raise NotFoundError(
+            f"There is no group '{name}' in {session}; it has {known}.", "'ctxrank group create' makes one."
+        )
+    update_group(change, group.id, status=status)
+    return group
 
 
 def require_session(change: Change, name: str, *, create: bool) -> Session:

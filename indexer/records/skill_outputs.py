@@ -7,7 +7,7 @@ latest_skill_output(store.primary, "shop-2026-10", "lint-check")   the last of t
 
 import apsw
 
-from ctxrank.indexer.agents import fold_agent, normalise_agent
+from ctxrank.indexer.agents import NO_TEAM, Team, fold_agent, saved_agent
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
@@ -44,6 +44,7 @@ class SavedSkillOutput(NamedTuple):
     skill: str
     iteration: int
     is_redacted: bool
+    note: str = ""  # on an agent that is not known
 
 
 class StoredSkillOutput(NamedTuple):
@@ -69,12 +70,12 @@ def save_skill_output(
     group: str | None = None,
     create_session: bool = False,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
-    check_agent: bool = True,
+    team: Team = NO_TEAM,
 ) -> SavedSkillOutput:
     """Save what a skill reported: any JSON value, redacted; returns which invocation it was.
 
-    `agent` '' is no particular agent; without `check_agent` an agent that we do not know is taken as it is.
-    Raises UsageError (no JSON, a bad name, an unknown agent), NotFoundError for an unknown session, LockedError.
+    `agent` '' is no particular agent; one that is not known is kept, with a note.
+    Raises UsageError (no JSON, a bad name), NotFoundError for an unknown session, LockedError.
     """
     from ctxrank.indexer.redaction.incoming_texts import IncomingTexts  # noqa: PLC0415  start-up: writing only
 
@@ -84,7 +85,7 @@ def save_skill_output(
     clean = texts.json(value, empty="null")
     # Half a character pair is no secret, and is replaced in any mode.
     is_redacted = clean != IncomingTexts(RedactionMode.OFF).json(value, empty="null")
-    agent = normalise_agent(agent) if check_agent and agent.strip() else texts.agent(agent)
+    agent, note = saved_agent(texts.word(agent), team) if agent.strip() else ("", "")
     with store.write() as change:
         owner = require_session(change, session, create=create_session)
         group_id = None
@@ -99,7 +100,7 @@ def save_skill_output(
         iteration = require_value(change.connection, query, (owner.id, skill, agent, group_id), int)
         number = insert(change, SkillOutput(owner.id, group_id, agent, skill, iteration, clean, now_us()))
     store.catch_up(CATCH_UP_AFTER_WRITE_MS)
-    return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted)
+    return SavedSkillOutput(number, owner.name, skill, iteration, is_redacted, note)
 
 
 def skill_name(text: str) -> str:

@@ -21,6 +21,7 @@ from ctxrank.indexer.store.connection import wait_for_locks
 from ctxrank.indexer.store.store import Store
 
 if TYPE_CHECKING:
+    from ctxrank.indexer.agents import PackageType, Role, Team
     from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
 
 # A configuration file of another program's, below the root.
@@ -51,6 +52,8 @@ RANKING_RANGES: Mapping[str, tuple[float, float]] = {
 TTL_KINDS = ("package", "reasoning", "error", "strategy", "skill", "event")
 NEVER = "never"
 KEPT_FOR_EVER: Mapping[str, int] = {}
+NO_ROLES: "Mapping[str, Role]" = {}
+NO_TYPES: "Mapping[str, PackageType]" = {}
 UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 UNSET: Mapping[str, object] = {}
 # A file that was written less than this ago may change again without a change of its mtime.
@@ -65,6 +68,8 @@ _KNOWN_KEYS = (
     "redaction",
     "ranking",
     "hooks",
+    "roles",
+    "types",
 )
 _ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -83,7 +88,16 @@ class Config(NamedTuple):
     ttl_us: Mapping[str, int] = KEPT_FOR_EVER
     ranking: Mapping[str, float] = UNTUNED
     hooks: Mapping[str, object] = UNSET  # as hook_settings.py checked them
+    roles: "Mapping[str, Role]" = NO_ROLES
+    types: "Mapping[str, PackageType]" = NO_TYPES
     notes: tuple[str, ...] = ()
+
+    @property
+    def team(self) -> "Team":
+        """The team's own words, for what knows agents and types: a search does not load them."""
+        from ctxrank.indexer.agents import Team  # noqa: PLC0415  start-up: see above
+
+        return Team(self.roles, self.types)
 
 
 def load_config(store: Store) -> Config:
@@ -104,6 +118,10 @@ def load_config(store: Store) -> Config:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
         config = config._replace(redaction_mode=covering, notes=(*config.notes, note))
     config = _merged(config, _environment(), "the environment")
+    if "types" in user or "types" in project:
+        from ctxrank.indexer.store.team import check_consumers  # noqa: PLC0415  start-up: few teams have types
+
+        check_consumers(config.team)
     if "redaction" in user or "redaction" in project:
         config = _with_rules(config, user.get("redaction"), user_path, project.get("redaction"), project_path)
     secrets = _blocked_secrets(store)
@@ -181,6 +199,12 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
             )
 
             config = config._replace(hooks=merged_hooks(config.hooks, checked_hooks(value, source)))
+        elif key in ("roles", "types"):
+            from ctxrank.indexer.store.team import with_roles, with_types  # noqa: PLC0415  start-up: few teams have any
+
+            with_words = with_roles if key == "roles" else with_types
+            team = with_words(config.team, value, source)
+            config = config._replace(roles=team.roles, types=team.types)
         else:
             note = f"{source}: '{key}' is not a setting and is ignored; settings are {', '.join(_KNOWN_KEYS)}."
             config = config._replace(notes=(*config.notes, note))

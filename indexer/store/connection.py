@@ -28,7 +28,7 @@ else:
 # What can be bound to a statement.
 Values = Sequence[str | int | float | bytes | None] | Mapping[str, str | int | float | bytes | None]
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 APPLICATION_ID = 0x63747872  # "ctxr": distinguishes our file from any other SQLite database
 BUSY_TIMEOUT_MS = 30_000
 _WAL_RETRY_S = 0.02
@@ -93,6 +93,13 @@ def keep_temporary_files_beside(connection: apsw.Connection, path: str) -> None:
         connection.pragma("temp_store_directory", os.path.dirname(path))
     except apsw.SQLError:  # a folder that cannot be written
         return
+
+
+def cut_log(connection: apsw.Connection, path: str) -> bool:
+    """Merge the log into the file and cut it; a reader in the way shows in the answer, not as an error."""
+    with sqlite_errors(path):
+        row = connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
+    return row is not None and row[0] == 0
 
 
 def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:

@@ -15,6 +15,8 @@ PACKAGES_ELSEWHERE = f"""
        AND kind = 'package'
        AND target_id NOT IN (SELECT target_id FROM imported_rows WHERE kind = '{JOINED}')
 """
+# How the path begins of a package whose text is kept in the store, and in no file.
+TEXT_PATH = "text://"
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
 
@@ -23,15 +25,17 @@ def file_state(
     store: Store, artifact_id: int | None, package_id: int | None = None, folders: dict[str, str | None] | None = None
 ) -> str:
     """Whether an artifact on disk is what was indexed: current, changed, missing; elsewhere for what another store
-    exported, of which no file here is looked at; '' where there is none, or none that may be looked at.
+    exported, of which no file here is looked at; '' where there is none (a package of a text), or none that may be
+    looked at.
 
     A file that was rewritten with the same bytes counts as current: what differs by stat is hashed. `folders` keeps
     where the roots are (None: not to be read) for further files of one answer; looking costs as much as ten files.
     """
     if artifact_id is None:
-        if package_id is None:
+        if package_id is None or not is_elsewhere(store.primary, package_id):
             return ""
-        return "elsewhere" if is_elsewhere(store.primary, package_id) else ""
+        path: str = store.primary.execute("SELECT path FROM packages WHERE id = ?", (package_id,)).get
+        return "" if path.startswith(TEXT_PATH) else "elsewhere"
     row = store.primary.execute(
         """
         SELECT r.path, a.path, a.size_bytes, a.mtime_ns, a.inode, a.sha256, a.reason

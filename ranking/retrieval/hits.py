@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection
 
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store.connection import DAMAGED_STEP
 from ctxrank.indexer.store.freshness import file_state
@@ -46,6 +47,18 @@ class SearchRequest(NamedTuple):
     is_syntax: bool = False  # all of it is a query, also where it looks pasted, and it is never asked as plain words
     has_snippets: bool = True
     is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
+
+    def check_fields(self) -> None:
+        """Raises TypeError for a value of another type, UsageError for a limit below 0."""
+        require_type(self.text, "text", str, of="SearchRequest")
+        require_type(self.limit, "limit", int, of="SearchRequest")
+        if self.limit < 0:
+            raise UsageError(f"The limit is {self.limit}.", "Give a whole number from 0.")
+        for name in ("since", "until", "as_of"):
+            require_type(getattr(self, name), name, int, type(None), of="SearchRequest")
+        for name in ("kinds", "session", "group", "agent", "type", "phase", "priority", "path"):
+            value: object = getattr(self, name)
+            require_type(value, name, str, tuple, list, type(None), of="SearchRequest")
 
 
 class PassageHit(NamedTuple):

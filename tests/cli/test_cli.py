@@ -263,6 +263,25 @@ def test_init_makes_a_private_store_once(
     assert sorted(os.listdir(".ctxrank")) == [".gitignore", "ctxrank.db"]
 
 
+@pytest.mark.parametrize("way", ["--db", "CTXRANK_DB"])
+def test_init_makes_the_store_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], way: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    named: list[str] = ["--db", "deep/notes.db"] if way == "--db" else []
+    if not named:
+        monkeypatch.setenv(way, "deep/notes.db")
+    assert run(["init", *named]) == 2 and "there is no folder" in capsys.readouterr().err
+    (tmp_path / "deep").mkdir()
+    assert run(["init", *named]) == 0 and run(["init", *named]) == 0
+    assert capsys.readouterr().out == (
+        f"Made a store at {tmp_path}/deep/notes.db\nThere is already a store at {tmp_path}/deep/notes.db\n"
+    )
+    assert os.listdir("deep") == ["notes.db"] and not (tmp_path / ".ctxrank").exists()
+    assert run(["session", "create", "S", *named]) == 0
+    assert run(["init", "deep", "--db", "x.db"]) == 2
+
+
 def test_index_says_what_it_did(own_shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (own_shop / "artifacts" / "new.md").write_text("# Quokka\n")
     assert run(["index", "--dry-run", "artifacts"]) == 0

@@ -103,7 +103,6 @@ _LISTS = {
     "sessions.status": "UPDATE sessions SET status = ?",
     "groups.status": "UPDATE groups SET status = ?",
     "artifacts.state": "UPDATE artifacts SET state = ?",
-    "packages.type": "UPDATE packages SET type = ?",
     "packages.priority": "UPDATE packages SET priority = ?",
     "packages.scope": "UPDATE packages SET scope = ?",
     "reasoning.phase": (

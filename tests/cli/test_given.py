@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("assemble --session s --agent developer --task -", 0, ""),
         ("assemble --session s --agent developer --task-file zeros", 0, ""),
         ("assemble --session s --agent developer --error-file zeros", 0, ""),
-        ("package save zeros --session s --type research --producer developer --summary x", 0, ""),
+        ("package save zeros --session s --type research --producer developer --summary x", 2, "larger than 16 MiB"),
         ("bazinga save-reasoning s g developer approach --content-file zeros", 1, "zeros holds more than"),
         ("bazinga save-event s t --payload-file zeros", 1, "zeros holds more than"),
         ("skill seed zeros", 2, "larger than 256 KiB"),

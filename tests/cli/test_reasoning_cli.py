@@ -75,7 +75,7 @@ def test_bytes_that_are_no_text_do_not_stop_a_save(folder: Path, monkeypatch: py
         (["--phase", "risks", "text", "--content-file", "x"], "more than once"),
         (["--phase", "risks", "--content-file", "absent.md"], "absent.md cannot be read: No such file"),
         (["--phase", "risks", "--confidence", "85", "text"], "Confidences are high"),
-        (["--phase", "risks", "--agent", "intern", "text"], "Agents are developer"),
+        (["--phase", "risks", "--agent", " ", "text"], "Reasoning needs an agent"),
     ],
 )
 def test_wrong_use_is_2_and_says_what_is_allowed(

@@ -105,7 +105,6 @@ def test_outputs_are_listed_with_who_and_where(folder: Path, capsys: pytest.Capt
     [
         (["save-output", "lint-check", "{", "--session", "S", "--create-session"], 2, "is not JSON"),
         (["save-output", "lint-check", "{}", "--session", "nope"], 1, "There is no session 'nope'"),
-        (["save-output", "lint-check", "{}", "--session", "S", "--agent", "tester"], 2, "Agents are developer"),
         (["latest", "lint-check", "--session", "nope"], 1, "There is no session 'nope'"),
         (["outputs", "--session", "nope"], 1, "There is no session 'nope'"),
         (["outputs", "--session", "S"], 1, "No skill has reported in S yet."),
@@ -297,3 +296,12 @@ def test_an_output_of_five_million_characters_is_kept_whole(
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(text).encode())))
     assert save("lint-check") == 0
     assert answer(capsys, "latest", "lint-check", "--session", "S")["output"] == text
+
+
+def test_a_role_has_the_skills_of_the_agent_that_it_is_like(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure(folder)
+    (folder / ".ctxrank" / "config.yaml").write_text("roles: {coder: {like: developer}}\n", encoding="utf-8")
+    assert run(["skill", "seed"]) == 0
+    one, other = (answer(capsys, "checklist", "--agent", agent) for agent in ("developer", "Coder"))
+    assert (other.pop("agent"), one.pop("agent")) == ("coder", "developer")
+    assert one == other and one["text"]

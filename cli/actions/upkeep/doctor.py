@@ -44,6 +44,7 @@ class _Diagnosis(NamedTuple):
 def doctor(call: Call, deep: bool, stress: int | None, seconds: float, repair: str | None) -> Reply:
     """Examine the store, and repair it where that is asked for."""
     gc.enable()  # this may take a while: see cli/entry.py
+    repair = repair.removeprefix("--") if repair else None
     location = find_store(call.db, call.root)
     findings = list(examine(location, is_deep=deep))
     crowd = _stressed(location, stress, seconds) if stress else None

@@ -1,30 +1,40 @@
-"""`ctxrank init` and `status`: a store made, and looked at."""
+"""`ctxrank init`, `status` and `optimize`: a store made, looked at, and made compact."""
 
+import gc
 import os
 from collections.abc import Iterator
 
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.opening import create_store
+from ctxrank.indexer.opening import create_named_store, create_store
 from ctxrank.indexer.store.known_stores import remember
+from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.trust import identity_of, is_known
 
 
-def init(call: Call, folder: str) -> Reply:
-    """Make a store where there is none."""
-    if not os.path.isdir(folder):
+def init(call: Call, folder: str | None) -> Reply:
+    """Make a store where there is none: in a folder, or at the file that is named as for every other command."""
+    named = call.db or (os.environ.get("CTXRANK_DB") if folder is None else None)
+    if named and folder is not None:
+        raise UsageError("--db and DIR both say where the store is to be.", "Give one of them.")
+    primary = named or os.path.join(folder or ".", FOLDER, PRIMARY_FILE)
+    if not named and not os.path.isdir(folder or "."):
         raise UsageError(f"There is no folder {folder}.", "Make it first, or name another.")
-    is_new = not os.path.exists(os.path.join(folder, ".ctxrank", "ctxrank.db"))
-    with create_store(folder, root=call.root) as store:
-        path = store.location.folder
+    is_new = not os.path.exists(primary)
+    made = create_named_store(named, root=call.root) if named else create_store(folder or ".", root=call.root)
+    with made as store:
+        is_usual = os.path.basename(store.location.folder) == FOLDER
+        path = store.location.folder if is_usual else store.location.primary
         trouble = _not_known(store)
+    where = "in" if is_usual else "at"
     next_step = "next: 'ctxrank index' for files, 'ctxrank package save' for findings."
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
-        [f"{'Made' if is_new else 'There is already'} a store in {shown(path)}"],
+        [f"{'Made' if is_new else 'There is already'} a store {where} {shown(path)}"],
         notes=(trouble,) if trouble else (),
         text_notes=(next_step,) if is_new else (),
     )
@@ -54,6 +64,29 @@ def status(call: Call) -> Reply:
         engine="heuristic" if found.index_trouble else "fts5",
         text_notes=found.notes,
     )
+
+
+def optimize(call: Call) -> Reply:
+    """Rewrite both files without free pages, and the index with its lists merged."""
+    gc.enable()  # this may take a while: see cli/entry.py
+    with call.open() as store:
+        done = compact(store)
+    notes = [] if done.is_complete else ["another process reads: a log was left as it is, and is cut by a later call."]
+    if done.index_trouble:
+        notes.append(f"the index cannot be used: {done.index_trouble}.")
+    return Reply(
+        lambda: {
+            "files": [
+                {"file": one.name, "bytes_before": one.bytes_before, "bytes": one.bytes_now} for one in done.files
+            ],
+            "complete": done.is_complete, "stale": done.stale, "reason": done.index_trouble or None,
+        },
+        (f"{one.name:<12} {one.bytes_before:>13,} → {one.bytes_now:,} bytes" for one in done.files),
+        outcome="degraded" if done.index_trouble else "stale" if done.stale else "matched",
+        engine="heuristic" if done.index_trouble else "fts5",
+        exit_code=6 if done.index_trouble else 0,
+        notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _status_lines(status: Status) -> Iterator[str]:

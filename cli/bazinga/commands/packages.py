@@ -6,7 +6,7 @@ from ctxrank.cli.bazinga.arguments import group_name, json_list, whole_number
 from ctxrank.cli.bazinga.call import BazingaCall, objects
 from ctxrank.cli.bazinga.records.groups import set_references
 from ctxrank.cli.bazinga.records.packages import Consumption, consumptions, pending_packages, record_consumption
-from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES, fold_agent
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.records.packages import NewPackage, consume, consumers_of, save_package, set_size
@@ -25,6 +25,11 @@ def save_context_package(call: BazingaCall) -> int:
     consumers = _consumers(call, consumers_json)
     if consumers is None:
         return 1
+    if type_.strip().lower() not in PACKAGE_TYPES:
+        raise UsageError(f"'{type_}' is not a package type.", f"Types are {', '.join(PACKAGE_TYPES)}.")
+    for agent in (producer, *consumers):
+        if fold_agent(agent) not in AGENTS:
+            raise UsageError(f"'{agent.strip()}' is not an agent.", f"Agents are {', '.join(AGENTS)}.")
     new = NewPackage(
         session, group_name(group), type_, _artifact(call, session, path), producer, summary, priority,
         None, consumers,

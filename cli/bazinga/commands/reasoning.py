@@ -35,7 +35,7 @@ def save_reasoning(call: BazingaCall) -> int:
         given.number("--iteration", 0), confidence, json.dumps(given.texts("--references")),
     )  # fmt: skip
     try:
-        saved = save(call.store, new, mode=call.mode, check_agent=False)
+        saved = save(call.store, new, mode=call.mode, notes_agent=False)
     except NotFoundError as error:
         call.complain(f"Failed to save {agent} reasoning: {error.message}")
         return call.failed(error.message)

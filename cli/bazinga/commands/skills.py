@@ -25,9 +25,7 @@ def save_skill_output(call: BazingaCall) -> int:
         given = call.read()
         group = group_name(given.text("--group") or "")
         agent = given.text("--agent") or ""
-        saved = save(
-            call.store, given[0], given[1], given[2], agent=agent, group=group, mode=call.mode, check_agent=False
-        )
+        saved = save(call.store, given[0], given[1], given[2], agent=agent, group=group, mode=call.mode)
     except (UsageError, NotFoundError) as error:
         return _failed(call, error.message)
     for_whom = f" for {agent}" if agent else ""

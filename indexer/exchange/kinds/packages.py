@@ -8,6 +8,7 @@ that is here is read, and one that comes later is awaited.
 import os
 from collections.abc import Iterable, Iterator
 
+from ctxrank.indexer.agents import saved_type
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
@@ -24,7 +25,7 @@ from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_row, read_value
-from ctxrank.indexer.store.freshness import JOINED, is_elsewhere
+from ctxrank.indexer.store.freshness import JOINED, TEXT_PATH, is_elsewhere
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
@@ -129,7 +130,7 @@ class PackageImport:
         scope = fields.choice("scope", packages.SCOPES, "global")
         title = fields.text("title", "")
         new = packages.NewPackage(
-            session=fields.word("session"), group=group, type=fields.choice("type", packages.PACKAGE_TYPES),
+            session=fields.word("session"), group=group, type=saved_type(fields.word("type"))[0],
             path=fields.text("path"), producer=fields.agent("producer"), summary=fields.line("summary"),
             priority=fields.choice("priority", packages.PRIORITIES, "medium"),
             scope="global" if group is None else scope, created_at=fields.moment("created_at"),
@@ -148,6 +149,8 @@ class PackageImport:
         if self._run.ledger.entry(PACKAGE, key) is not None:
             return package  # it is here: its file is the index's business
         portable_path(new.path)
+        if new.path.startswith(TEXT_PATH):
+            return package  # its passages are its text
         path, prepared = self._files.find(fields.raw("path"))
         return package._replace(new=new._replace(path=path), prepared=prepared)
 

@@ -7,6 +7,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.receipts import Receipt
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Store
@@ -87,7 +88,8 @@ def _of_package(document: _Document, receipt: Receipt) -> Iterator[str]:
 def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterator[str]:
     requested = receipt.inputs.get("include_reasoning")
     override = None if requested is None else requested == "True"
-    if not memory.wants_reasoning(receipt.agent, receipt.iteration, override):
+    team = load_config(store).team
+    if not memory.wants_reasoning(team.like(receipt.agent), receipt.iteration, override):
         yield (
             "no prior reasoning was asked for" if requested == "False"
             else f"{receipt.agent} gets no prior reasoning at iteration {receipt.iteration}: --reasoning asks for it"
@@ -98,7 +100,7 @@ def _of_reasoning(store: Store, document: _Document, receipt: Receipt) -> Iterat
     group = receipt.inputs.get("group")
     if group and document.group not in (None, group):
         yield f"of another group, {document.group}"
-    relevant = memory.relevant_agents(receipt.agent)
+    relevant = memory.relevant_agents(receipt.agent, team)
     if relevant is not None and document.agent not in relevant:
         yield f"{receipt.agent} is handed the reasoning of {', '.join(relevant)}, not of {document.agent}"
     name = receipt.inputs.get("reasoning_level", "medium")

@@ -6,7 +6,6 @@
 With a task text and an index the score is the blend; else it is the heuristic alone.
 """
 
-from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
@@ -74,14 +73,15 @@ def make_assembly(store: Store, request: AssembleRequest, config: Config | None 
     if config is None:
         config = load_config(store)
     request = _cleaned(request, config.redaction_mode)
-    agent, note = forgiven_agent(request.agent)
+    agent, note = forgiven_agent(request.agent, config.team)
     notes = [*config.notes, *([note] if note else [])]
     model = request.model or DEFAULT_MODEL
     limit, is_known = model_limit(model)
     if not is_known:
         notes.append(f"The model '{model}' is not known; its limit is taken to be {limit:,} tokens.")
     used = usage(limit, config.token_safety_margin, max(request.current_tokens, 0))
-    budget = make_budget(agent, used.remaining, request.reasoning_level, total=request.budget)
+    like = config.team.like(agent)
+    budget = make_budget(like, used.remaining, request.reasoning_level, total=request.budget)
     empty = _empty(agent, used, model, budget, tuple(notes))
     if not config.enable_context_assembler:
         off = empty._replace(reason="switched off in the configuration")
@@ -189,7 +189,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         request = request._replace(task=request.task or linked.task_text)
     spawn = Spawn(store, request, config, agent, session, group, empty.usage.zone, inputs.now, inputs.project)
     before = NEVER if request.delivered_before is None else request.delivered_before
-    query = EligibilityQuery(agent, max(request.iteration, 0), request.reach, before)
+    query = EligibilityQuery(agent, config.team.like(agent), max(request.iteration, 0), request.reach, before)
     eligible = eligible_packages(store.primary, session, group, query)
     readiness, selection = _select(spawn, eligible, inputs.limit)
     chosen = selection.packages[: inputs.limit]
@@ -200,6 +200,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             available=len(selection.packages),
             failure=material.failure,
             missing_skills=material.missing_skills,
+            state=block.state_line(session, group),
         ),
         material,
         level=selection.level,
@@ -250,11 +251,15 @@ def _group(store: Store, session: Session, request: AssembleRequest, notes: list
 
 
 def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
-    """How many packages: as requested, else as configured; an unknown agent is served like a developer."""
+    """How many packages: as requested, else as configured for this role, or for the agent that it is served as."""
     if request.limit is not None:
         return max(request.limit, 0)
-    served_as = agent if agent in AGENTS else "developer"
-    return config.retrieval_limits.get(served_as, DEFAULT_RETRIEVAL_LIMIT)
+    role = config.roles.get(agent)
+    if role is not None and role.limit is not None:
+        return role.limit
+    if role is not None and agent in config.retrieval_limits:
+        return config.retrieval_limits[agent]
+    return config.retrieval_limits.get(config.team.served_as(agent), DEFAULT_RETRIEVAL_LIMIT)
 
 
 def _select(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[Readiness, ZoneSelection]:

@@ -26,7 +26,7 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
     """
     budget, price = empty.budget, Prices(factor)
     frame = price.of(
-        block.opening(empty.agent), block.zone_line(empty.usage), block.REFERENCE_LINE,
+        block.opening(empty.agent), block.zone_line(empty.usage), block.REFERENCE_LINE, empty.state,
         block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
         block.overflow_line(empty.available) if empty.available else "",
     )  # fmt: skip

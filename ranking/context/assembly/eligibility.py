@@ -39,12 +39,14 @@ class EligiblePackage(NamedTuple):
 
 
 class EligibilityQuery(NamedTuple):
-    """The agent and its iteration, and how far the request reaches.
+    """The agent, the one that it is `like` (itself, but for a role) and its iteration, and how far the request reaches.
 
-    Deliveries from `delivered_before` on (microseconds) do not count.
+    What is designated for the one that a role is like is the role's, too. Deliveries from `delivered_before` on
+    (microseconds) do not count.
     """
 
     agent: str
+    like: str
     iteration: int
     reach: str
     delivered_before: int
@@ -53,7 +55,7 @@ class EligibilityQuery(NamedTuple):
 _QUERY = """
     SELECT p.id, d.id, p.session_id, s.name, g.name, p.path, p.priority, p.type, p.producer, p.summary,
            p.created_at, d.ruleset,
-           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent = :agent),
+           EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id AND c.agent IN (:agent, :like)),
            EXISTS (SELECT 1 FROM package_consumers AS c WHERE c.package_id = p.id),
            EXISTS (SELECT 1 FROM deliveries AS v
                     WHERE v.package_id = p.id AND v.group_id = :group AND v.agent = :agent
@@ -97,6 +99,7 @@ def _of_session(
 ) -> list[EligiblePackage]:
     values: dict[str, str | int] = {
         "agent": query.agent,
+        "like": query.like,
         "group": group.id if group else 0,
         "iteration": query.iteration,
         "before": query.delivered_before,

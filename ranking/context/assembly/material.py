@@ -78,8 +78,10 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
         return material
     primary, request, mode = spawn.store.primary, spawn.request, spawn.config.redaction_mode
     reasoning: list[memory.PriorReasoning] = []
-    if memory.wants_reasoning(spawn.agent, request.iteration, request.include_reasoning):
-        wanted = memory.WantedReasoning(spawn.agent, request.iteration, request.reasoning_level)
+    if memory.wants_reasoning(spawn.config.team.like(spawn.agent), request.iteration, request.include_reasoning):
+        wanted = memory.WantedReasoning(
+            spawn.agent, request.iteration, request.reasoning_level, spawn.config.team
+        )  # fmt: skip
         reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, wanted, mode)
     errors, failure = _errors(spawn)
     strategies = memory.strategies(primary, spawn.project, request.lang, request.framework, mode)
@@ -135,6 +137,7 @@ def _skills(spawn: Spawn) -> tuple[str, str]:
     from ctxrank.indexer.records.skills_config import skill_levels  # noqa: PLC0415  only on request
     from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
 
+    team = spawn.config.team
     primary, request, session, mode = spawn.store.primary, spawn.request, spawn.session, spawn.request.testing_mode
     before = NEVER if request.delivered_before is None else request.delivered_before
     group_id = None if spawn.group is None else spawn.group.id
@@ -143,12 +146,13 @@ def _skills(spawn: Spawn) -> tuple[str, str]:
     )  # fmt: skip
     missing: tuple[str, ...] = ()
     if previous is not None:
-        wanted = skill_levels(primary, previous.agent, session=session, testing_mode=mode).mandatory
+        wanted = skill_levels(primary, team.like(previous.agent), session=session, testing_mode=mode).mandatory
         missing = check_evidence(
             primary, session, previous.agent, wanted, group=request.group, since_us=previous.since_us, before_us=before
         ).missing
     text = skills_section(
-        skill_levels(primary, spawn.agent, session=session, testing_mode=mode), spawn.agent, request.task,
+        skill_levels(primary, team.like(spawn.agent), session=session, testing_mode=mode), team.like(spawn.agent),
+        request.task,
         missing=missing, previous="" if previous is None else previous.agent,
     )  # fmt: skip
     said = f"{previous.agent}: {', '.join(missing)}" if previous is not None and missing else ""

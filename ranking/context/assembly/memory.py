@@ -2,6 +2,7 @@
 
 import apsw
 
+from ctxrank.indexer.agents import NO_TEAM, Team
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, Group, Session
 from ctxrank.indexer.redaction.ruleset import RedactionMode
@@ -77,9 +78,10 @@ def wants_reasoning(agent: str, iteration: int, override: bool | None) -> bool:
     return agent in _ALWAYS_WITH_REASONING or (agent == "developer" and iteration > 0)
 
 
-def relevant_agents(agent: str) -> tuple[str, ...] | None:
-    """The agents whose reasoning an agent is given; None is all."""
-    return _RELEVANT_AGENTS.get(agent)
+def relevant_agents(agent: str, team: Team = NO_TEAM) -> tuple[str, ...] | None:
+    """The agents whose reasoning an agent is given, and the roles that are like them; None is all."""
+    relevant = _RELEVANT_AGENTS.get(team.like(agent))
+    return None if relevant is None else team.with_roles(relevant)
 
 
 def is_escalation(agent: str, iteration: int) -> bool:
@@ -106,7 +108,7 @@ def prior_reasoning(
     An escalation begins with the newest blockers, risks and pivot of each of them, and of the agent's own tries.
     """
     level = REASONING_LEVELS[wanted.level]
-    is_escalated = is_escalation(wanted.agent, wanted.iteration)
+    is_escalated = is_escalation(wanted.team.like(wanted.agent), wanted.iteration)
     rows = _candidates(primary, session, group, wanted, level)
     critical: dict[tuple[str, str], _Candidate] = {}
     if is_escalated:
@@ -132,10 +134,10 @@ def prior_reasoning(
 
 def _is_of_level(row: "_Candidate", wanted: "WantedReasoning", level: ReasoningLevel) -> bool:
     """Whether an entry is of a relevant agent, of a phase that the level can show, and of a try that counts."""
-    relevant = relevant_agents(wanted.agent)
+    relevant = relevant_agents(wanted.agent, wanted.team)
     if relevant is not None and row.agent not in relevant:
         return False
-    if wanted.agent in _COMPLETIONS_ONLY:
+    if wanted.team.like(wanted.agent) in _COMPLETIONS_ONLY:
         return row.phase == "completion" and bool(row.is_latest)
     return row.phase in (*level.phases, *level.stand_ins) and (bool(row.is_latest) or wanted.level == "full")
 
@@ -146,6 +148,7 @@ class WantedReasoning(NamedTuple):
     agent: str
     iteration: int
     level: str
+    team: Team = NO_TEAM
 
 
 class _Candidate(NamedTuple):
@@ -166,7 +169,7 @@ def _candidates(
     if group is not None:
         condition += " AND (group_id = ? OR group_id IS NULL)"
         values.append(group.id)
-    relevant = relevant_agents(wanted.agent)
+    relevant = relevant_agents(wanted.agent, wanted.team)
     if relevant is not None:
         agents = (*relevant, wanted.agent) if wanted.iteration > 0 else relevant
         condition += f" AND agent IN ({', '.join('?' * len(agents))})"

@@ -86,6 +86,10 @@ def inputs_of(inputs: AssemblyInputs, result: Assembly) -> Iterator[tuple[str, s
     yield "budget in force", str(result.budget.limit)
     yield "safety margin", str(inputs.config.token_safety_margin)
     yield "redaction mode", inputs.config.redaction_mode.described
+    if result.state:
+        yield "state", result.state.strip()
+    if inputs.config.roles:
+        yield "roles", inputs.config.team.described
     yield "project in force", inputs.project
     if inputs.group is not None:
         yield "context references", " ".join(map(str, inputs.group.context_references))

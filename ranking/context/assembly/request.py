@@ -1,8 +1,9 @@
 """The request of an assembly, and its answer."""
 
-from ctxrank.indexer.agents import AGENTS, fold_agent
-from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.ranking.context.assembly.limits import Budget, Usage
+from ctxrank.indexer.agents import NO_TEAM, UNKNOWN_AGENT_LIKE, Team, fold_agent
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
+from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage
 
 if TYPE_CHECKING:
     from ctxrank.ranking.formulas.explanation import Explanation
@@ -48,6 +49,23 @@ class AssembleRequest(NamedTuple):
     error_output: bytes | None = None
     delivered_before: int | None = None
     task_id: str | None = None
+
+    def check_fields(self) -> None:
+        """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
+        for name in ("session", "agent", "task", "reach", "reasoning_level", "testing_mode"):
+            require_type(getattr(self, name), name, str, of="AssembleRequest")
+        for name in ("group", "model", "detail", "project", "lang", "framework", "task_id"):
+            require_type(getattr(self, name), name, str, type(None), of="AssembleRequest")
+        for name in ("current_tokens", "iteration"):
+            require_type(getattr(self, name), name, int, of="AssembleRequest")
+        for name in ("limit", "budget", "as_of", "delivered_before"):
+            require_type(getattr(self, name), name, int, type(None), of="AssembleRequest")
+        require_type(self.include_reasoning, "include_reasoning", bool, type(None), of="AssembleRequest")
+        require_type(self.error_output, "error_output", bytes, type(None), of="AssembleRequest")
+        _require_one_of("reach", self.reach, REACHES)
+        _require_one_of("detail", "passage" if self.detail is None else self.detail, DETAILS)
+        _require_one_of("reasoning_level", self.reasoning_level, tuple(REASONING_TOKENS))
+        _require_one_of("testing_mode", self.testing_mode, TESTING_MODES)
 
 
 class IncludedLinked(NamedTuple):
@@ -150,7 +168,8 @@ class Omitted(NamedTuple):
 
 
 class Assembly(NamedTuple):
-    """A finished block, its text in `parts`. `used` and all tokens are by `counter`.
+    """A finished block, its text in `parts`. `used` and all tokens are by `counter`; `state` is its line on how far the
+    session and the group are, '' where they are active and pending.
 
     `skills` is the section about skills where it was requested and has room, else ''; `missing_skills` are those that
     the agent before this one was to invoke and did not. `is_complete` says that a larger budget would add nothing.
@@ -185,6 +204,7 @@ class Assembly(NamedTuple):
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
+    state: str = ""
 
     @property
     def text(self) -> str:
@@ -192,12 +212,17 @@ class Assembly(NamedTuple):
         return "".join(self.parts)
 
 
-def forgiven_agent(text: str) -> tuple[str, str]:
+def _require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(f"{name} is '{value}'.", f"Give one of {', '.join(allowed)}.")
+
+
+def forgiven_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
     """(agent, note): an unknown agent is served, with a developer's limits, because a spawn depends on it."""
-    agent = fold_agent(text)
-    if agent in AGENTS:
+    agent = fold_agent(text, team)
+    if team.knows(agent):
         return agent, ""
     return (
-        agent or "developer",
-        f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(AGENTS)}.",
+        agent or UNKNOWN_AGENT_LIKE,
+        f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(team.agents)}.",
     )

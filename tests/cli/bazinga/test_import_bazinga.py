@@ -264,7 +264,7 @@ def test_rows_that_cannot_be_used_are_named_and_the_rest_comes_in(store: Store, 
     db.add_reasoning("No phase.", reasoning_phase=None)
     db.add_reasoning("Odd phase.", reasoning_phase="dreaming")
     db.add_reasoning("Good.")
-    db.add_package(1, package_type="poem")
+    db.add_package(1, package_type=" ")
     db.add_consumer(1, "developer")
     db.add_package(2, session_id="nowhere")
     db.add_package(3)

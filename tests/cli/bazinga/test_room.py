@@ -55,6 +55,7 @@ def test_it_writes_to_the_store_by_calls_alone() -> None:
 def bare(tmp_path: Path) -> Path:
     """A folder to import ctxrank from, without the room."""
     folder = tmp_path / "installed"
+    shutil.copytree(ROOT / "ctxrank", folder / "ctxrank", ignore=shutil.ignore_patterns("__pycache__"))
     for top in ("indexer", "ranking", "cli"):
         left_out = shutil.ignore_patterns("__pycache__", *(["bazinga"] if top == "cli" else []))
         shutil.copytree(ROOT / top, folder / "ctxrank" / top, ignore=left_out)

@@ -8,14 +8,15 @@ from typing import Any
 import apsw
 import pytest
 from builders import make_store, save, search_ids, write_file
+from exported import bring, exported_bytes
 from tables import each_row
 
-from ctxrank.indexer.agents import AGENTS
+from ctxrank.indexer.agents import AGENTS, PACKAGE_TYPES
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.files.paths import contained_path
+from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.records.packages import (
     DEFAULT_CONSUMERS,
-    PACKAGE_TYPES,
     PRIORITIES,
     Consumer,
     NewPackage,
@@ -24,9 +25,13 @@ from ctxrank.indexer.records.packages import (
     get_package,
     list_packages,
     save_package,
+    save_text,
     supersede,
+    text_path,
 )
+from ctxrank.indexer.records.reader import read_document, state_of
 from ctxrank.indexer.records.sessions import list_groups, list_sessions
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Store
 
 
@@ -55,10 +60,11 @@ def counts(store: Store) -> dict[str, int]:
 @each_row(
     "wrong, named, allowed",
     [
-        ({"type": "rumour"}, "'rumour'", PACKAGE_TYPES),
+        ({"type": " "}, "needs a type", PACKAGE_TYPES),
         ({"priority": "urgent"}, "'urgent'", PRIORITIES),
-        ({"producer": "intern"}, "'intern'", AGENTS),
-        ({"consumers": ("developer", "intern")}, "'intern'", AGENTS),
+        ({"producer": "-"}, "needs a name", AGENTS),
+        ({"consumers": ("developer", "")}, "needs a name", AGENTS),
+        ({"summary": " \n\t"}, "summary is empty", ("one line",)),
         ({"scope": "world"}, "'world'", ("group", "global")),
         ({"scope": "group", "group": ""}, "needs a group", ("--group",)),
         ({"group": "two\nlines"}, "'two\\nlines'", ("one line",)),
@@ -266,7 +272,7 @@ def test_listing_filters_by_what_a_package_is(store: Store) -> None:
 
 def test_the_schema_refuses_what_the_code_would_never_write(store: Store) -> None:
     save(store, "a.md")
-    for column, value in (("type", "rumour"), ("priority", "urgent"), ("scope", "world"), ("type", None)):
+    for column, value in (("priority", "urgent"), ("scope", "world"), ("type", None)):
         with pytest.raises(apsw.ConstraintError):
             store.primary.execute(f"UPDATE packages SET {column} = ?", (value,))
 
@@ -284,3 +290,64 @@ def test_what_is_superseded_enters_the_feed_again(store: Store) -> None:
     supersede(store, old, new)
     query = "SELECT seq FROM documents WHERE kind = 'package' AND record_id = ?"
     assert store.primary.execute(query, (old,)).get > before
+
+
+KEPT = NewPackage("S", "G", "handoff", "", "developer", "How to restart.", title="Restart it: 1/2")
+
+
+def test_a_text_is_kept_in_the_store_and_no_file_is_its(store: Store) -> None:
+    text = f"# Stop\n\nStop the okapi. {'Wait. ' * 200}\n\n# Start\n\nStart it. {'Wait. ' * 200}\n"
+    saved = save_text(store, KEPT, text, create_session=True)
+    assert (saved.path, saved.version, saved.passages > 1, saved.notes) == ("text://restart-it-1-2", 1, True, ())
+    assert search_ids(store, "okapi") == ["package:1"]
+    write_file(store, "text:/restart-it-1-2", "A zebra in a file of that name.")
+    index_artifacts(store)
+    shown = read_document(store, DocumentRef("package", 1), with_passages=True)
+    assert (shown.title, shown.file_state, len(shown.passages)) == ("Restart it: 1/2", "", saved.passages)
+
+
+def test_a_text_of_the_same_title_is_the_next_version_and_secrets_are_taken_out(store: Store) -> None:
+    save_text(store, KEPT, "Stop the okapi.", create_session=True)
+    token = "ghp_" + "x7Kd93mQpL2vR8sTwYzA1bC4eF6gH0jN5uX9"
+    again = save_text(store, KEPT, f"Start the okapi with {token}.")
+    assert (again.version, again.supersedes) == (2, 1)
+    shown = read_document(store, DocumentRef("package", 2), with_passages=True)
+    assert "okapi" in shown.passages[0].text and token not in shown.passages[0].text
+    assert read_document(store, DocumentRef("package", 1), with_passages=True).passages == ()
+
+
+@each_row("title, path", [("Ünïcode ☃ Title", "text://ünïcode-title"), ("☃", "text://untitled"), ("a" * 300, None)])
+def test_the_path_of_a_text_is_words_of_its_title(title: str, path: str | None) -> None:
+    assert text_path(title) == (path or "text://" + "a" * 100)
+
+
+@each_row("title, text, said", [("", "x", "needs a title"), (" \n", "x", "needs a title"), ("T", " \n", "no text")])
+def test_a_text_needs_a_title_and_words(store: Store, title: str, text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        save_text(store, KEPT._replace(title=title), text, create_session=True)
+    assert list_sessions(store.primary) == []
+
+
+@each_row("path, said", [("absent.md", "no file absent.md"), ("folder", "is a folder"), ("image.png", "binary")])
+def test_a_finding_without_a_text_is_refused_where_the_caller_needs_one(store: Store, path: str, said: str) -> None:
+    (Path(store.location.root) / "folder").mkdir(exist_ok=True)
+    (Path(store.location.root) / "image.png").write_bytes(b"\x89PNG\0\0")
+    before = counts(store)
+    with pytest.raises(UsageError, match=said):
+        save_package(store, KEPT._replace(path=path), create_session=True, needs_file=True)
+    assert counts(store) == before
+
+
+def test_an_empty_summary_replaces_nothing(store: Store) -> None:
+    save(store, "a.md", priority="critical")
+    with pytest.raises(UsageError, match="summary is empty"):
+        save(store, "a.md", summary=" ")
+    assert get_package(store.primary, 1).superseded_by is None
+
+
+def test_a_text_goes_out_and_comes_in_with_an_export(store: Store, tmp_path: Path) -> None:
+    save_text(store, KEPT, "Stop the okapi.", create_session=True)
+    with make_store(tmp_path / "other") as other:
+        bring(other, exported_bytes(store))
+        assert search_ids(other, "okapi") == ["package:1"]
+        assert state_of(other, DocumentRef("package", 1)) == ""

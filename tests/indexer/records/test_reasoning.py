@@ -47,7 +47,7 @@ def ids(store: Store, session: str = "S", **filters: Any) -> list[int]:
     "wrong, named, allowed",
     [
         ({"phase": "musing"}, "'musing'", PHASES),
-        ({"agent": "intern"}, "'intern'", AGENTS),
+        ({"agent": " - "}, "needs an agent", ("such as developer",)),
         ({"confidence": "85"}, "'85'", CONFIDENCES),
         ({"content": " \n\t"}, "content is empty", ("what was thought",)),
         ({"references": '{"a": 1}'}, "not a JSON list", ("[]",)),
@@ -79,13 +79,14 @@ def test_values_are_taken_without_regard_to_case_and_space(store: Store) -> None
     assert (entry.phase, entry.agent, entry.confidence) == ("completion", "tech_lead", "high")
 
 
-def test_an_agent_that_we_do_not_know_is_kept_where_the_caller_allows_it(store: Store) -> None:
+def test_an_agent_that_is_not_known_is_kept_with_a_note(store: Store) -> None:
     new = NEW._replace(agent=" Scrum Master")
-    saved = save_reasoning(store, new, create_session=True, check_agent=False)
+    saved = save_reasoning(store, new, create_session=True)
     assert saved.agent == "Scrum Master"
     assert ids(store, agent=" Scrum Master ") == [saved.id]
-    with pytest.raises(UsageError, match="needs an agent"):
-        save_reasoning(store, NEW._replace(agent=" - "), check_agent=False)
+    assert len(saved.notes) == 1 and "'Scrum Master' is kept as it is" in saved.notes[0]
+    assert all(agent in saved.notes[0] for agent in AGENTS)
+    assert save_reasoning(store, new, notes_agent=False).notes == ()
 
 
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:

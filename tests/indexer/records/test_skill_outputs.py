@@ -94,11 +94,11 @@ def test_a_skills_name_is_kept_as_given_but_for_the_space_around_it(store: Store
     assert reported_skills(store.primary, "S") == ("Lint-Check",)
 
 
-def test_saving_refuses_an_unknown_agent_unless_told_to_take_it(store: Store) -> None:
-    with pytest.raises(UsageError, match="'intern' is not an agent"):
-        report(store, agent="intern")
-    saved = save_skill_output(store, "S", "x", "1", agent="The Intern", check_agent=False, create_session=True)
+def test_an_agent_that_is_not_known_is_kept_with_a_note(store: Store) -> None:
+    saved = save_skill_output(store, "S", "x", "1", agent="The Intern", create_session=True)
     assert [(entry.id, entry.agent) for entry in list_skill_outputs(store.primary, "S")] == [(saved.id, "The Intern")]
+    assert "'The Intern' is kept as it is" in saved.note
+    assert report(store, agent="developer").note == ""
 
 
 def test_an_unknown_session_is_not_made_in_passing(store: Store) -> None:

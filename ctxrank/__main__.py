@@ -1,0 +1,5 @@
+"""`python -m ctxrank` is `ctxrank`."""
+
+from ctxrank.cli.entry import main
+
+main()

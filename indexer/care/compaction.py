@@ -1,0 +1,59 @@
+"""Compaction: the files of a store as small and as fast as they can be, with the same answers.
+
+    index catches up ──► its segments merged ──► both files rewritten (VACUUM) ──► both logs merged and cut
+
+Each step is a transaction of its own, so a kill between any two leaves a sound store.
+"""
+
+import os
+
+from ctxrank.indexer.fulltext.catch_up import merge_segments
+from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import cut_log, keep_temporary_files_beside, sqlite_errors
+from ctxrank.indexer.store.store import Store
+
+
+class CompactedFile(NamedTuple):
+    """A database with its log, by its name: bytes on the disk before and now."""
+
+    name: str
+    bytes_before: int
+    bytes_now: int
+
+
+class Compaction(NamedTuple):
+    """What was done. It is not complete where another process kept a log from being cut; `index_trouble` says why an
+    index was left alone, and `stale` counts the changes that it is missing.
+    """
+
+    files: tuple[CompactedFile, ...]
+    is_complete: bool
+    stale: int
+    index_trouble: str
+
+
+def optimize(store: Store) -> Compaction:
+    """Compact both files. Waits for others as long as the store does. Raises LockedError, CtxrankError (no room)."""
+    paths = (store.location.primary, store.location.index_file)
+    stale = fts5_of(store).catch_up()  # also makes an index that is not there yet
+    before = [_size_of(path) for path in paths]
+    index = index_of(store)
+    with sqlite_errors(store.location.primary):
+        keep_temporary_files_beside(store.primary, store.location.primary)
+        store.primary.execute("VACUUM")
+    logs = [cut_log(store.primary, store.location.primary)]
+    if index.is_usable:
+        with sqlite_errors(index.path):
+            index.connection.set_busy_timeout(store.busy_ms)
+            merge_segments(index.connection)
+            index.connection.execute("VACUUM main")
+        logs.append(cut_log(index.connection, index.path))
+    files = tuple(
+        CompactedFile(os.path.basename(path), size, _size_of(path)) for path, size in zip(paths, before, strict=True)
+    )
+    return Compaction(files, all(logs), stale, index.health.value)
+
+
+def _size_of(path: str) -> int:
+    return sum(os.path.getsize(path + end) for end in ("", "-wal") if os.path.exists(path + end))

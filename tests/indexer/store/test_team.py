@@ -1,0 +1,64 @@
+"""The roles and types of a configuration file: read, merged, and refused in words."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import make_store
+
+from ctxrank.indexer.agents import PackageType, Role
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.store import Store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    (tmp_path / "user" / "ctxrank").mkdir(parents=True)
+    with make_store(tmp_path / "project") as opened:
+        yield opened
+
+
+def configure(store: Store, text: str, *, user: str = "") -> None:
+    (Path(store.location.folder) / "config.yaml").write_text(text, encoding="utf-8")
+    if user:
+        (Path(store.location.project).parent / "user" / "ctxrank" / "config.yaml").write_text(user, encoding="utf-8")
+
+
+def test_a_project_adds_to_the_users_roles_and_takes_the_place_of_one_of_the_same_name(store: Store) -> None:
+    configure(
+        store,
+        "roles: {Reviewer: {like: qa_expert}, sre: {like: Tech Lead}}\n"
+        "types: {RunBook: {like: handoff, for: reviewer}}\n",
+        user="roles: {reviewer: {like: tech_lead, limit: 4}, tester: {like: qa_expert, limit: 0}}\n",
+    )
+    team = load_config(store).team
+    assert team.roles == {"Reviewer": Role("qa_expert"), "sre": Role("tech_lead"), "tester": Role("qa_expert", 0)}
+    assert team.types == {"runbook": PackageType("handoff", ("reviewer",))}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("roles: [reviewer]", "roles is"),
+        ("roles: {reviewer: tech_lead}", "reviewer in roles is 'tech_lead'"),
+        ("roles: {reviewer: {like: boss}}", "is like 'boss'"),
+        ("roles: {reviewer: {limit: 3}}", "is like ''"),
+        ("roles: {reviewer: {like: tech_lead, limit: many}}", "limit of reviewer is 'many'"),
+        ("roles: {reviewer: {like: tech_lead, limit: -1}}", "limit of reviewer is '-1'"),
+        ("roles: {reviewer: {like: tech_lead, share: 3}}", "has no 'share'"),
+        ("roles: {Tech Lead: {like: developer}}", "is an agent already"),
+        ("roles: {pm: {like: developer}}", "is an agent already"),
+        ('roles: {"a\\nb\\u202e": {like: developer}}', "is no name"),
+        ("types: {research: {like: handoff}}", "is a package type already"),
+        ("types: {runbook: {like: poem}}", "is like 'poem'"),
+        ("types: {runbook: {like: handoff, for: [boss]}}", "is for 'boss'"),
+        ("types: {runbook: {like: handoff, for: 3}}", "is for '3'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_what_is_allowed(store: Store, text: str, said: str) -> None:
+    configure(store, text)
+    with pytest.raises(UsageError) as refused:
+        load_config(store)
+    assert said in refused.value.message and refused.value.hint
