@@ -118,6 +118,25 @@ def test_what_one_saves_the_next_finds(call: Call) -> None:
     _within(call, find)
 
 
+def test_a_finding_is_kept_with_its_text_and_read_again(call: Call) -> None:
+    given = {
+        "title": "Why frobnication stalls", "summary": "The frobnicator waits for a lock that nobody frees.",
+        "text": "# Frobnication\n\nThe lock is taken twice in zorblax.py.", "type": "investigation", "priority": "high",
+    }  # fmt: skip
+
+    async def ask(client: Client) -> None:
+        saved = await client.call_tool("save_finding", given)
+        assert not saved.is_error and saved.structured_content is not None, _text(saved)
+        found = _text(await client.call_tool("search", {"query": "frobnicator lock"}))
+        assert saved.structured_content["id"] in found
+        read = _text(await client.call_tool("read", {"id": saved.structured_content["id"]}))
+        assert "The lock is taken twice in zorblax.py." in read and "* priority high" in read
+        block = _text(await client.call_tool("context", {"task": "frobnication stalls", "group": ""}))
+        assert "zorblax.py" in block
+
+    _within(call, ask)
+
+
 def test_a_long_document_is_read_in_parts(call: Call) -> None:
     async def ask(client: Client) -> None:
         given: dict[str, object] = {"id": "package:7", "max_tokens": 300}
