@@ -218,8 +218,11 @@ def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -
 
 
 def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    """Whether each side is one word, one a value and the other a quoted keyword: a name like any other."""
-    return len(here) == len(there) == 1 and {here[0][0], there[0][0]} == {"<", "'"}
+    """Whether each side is one word, one of them a value and the other a value, too, or a name, or a quoted keyword."""
+    if len(here) != 1 or len(there) != 1 or here[0][0] != "<" != there[0][0]:
+        return False
+    other = there[0] if here[0][0] == "<" else here[0]
+    return other[0] == "'" or _may_vary(other)
 
 
 def _may_vary(word: str) -> bool:
