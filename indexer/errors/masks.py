@@ -93,6 +93,10 @@ _TOKEN = re.compile(
     rf"|(?P<version>{_VERSION})|(?P<number>{_NUMBER})|(?P<id>{_ID})"
     r"|(?P<word>[^\W\d_]+(?:['\u2019][a-z]{1,2}\b)?)|(?P<generic><[^<>\n]{0,100}>)"
 )
+_PASSING = re.compile(
+    rf"(?P<time>{_TIME})|{_IP}|\b(?:[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}|0[xX][0-9a-fA-F]+)\b"
+    rf"|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?|min)\b|(?P<path>{_PATH})"
+)
 _LEVELLED = {
     "an": "a", "aliases": "alia", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot",
     "couldn't": "cannot", "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot",
@@ -125,6 +129,11 @@ def masked(message: str) -> Masked:
     return Masked(tuple(words), tuple(values[:MAX_WORDS]))
 
 
+def lasting(text: str) -> str:
+    """The text without what changes from run to run: folders and lines of paths, addresses, times, durations."""
+    return _PASSING.sub(_without_passing, text)
+
+
 def level(word: str) -> str:
     """A word without its plural and case: what makes "arguments were" and "argument was" one."""
     low = word.lower().replace("\u2019", "'")
@@ -135,6 +144,12 @@ def level(word: str) -> str:
     if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is", "'s")):
         return low[:-2] if low.endswith(("sses", "shes", "ches", "xes")) else low[:-1]
     return low
+
+
+def _without_passing(found: re.Match[str]) -> str:
+    if found["path"] is None:
+        return "<>"
+    return re.split(r"[/\\]", re.sub(r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$", "", found["path"]))[-1]
 
 
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
