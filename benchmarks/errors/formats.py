@@ -23,8 +23,9 @@ _MOST = 350  # formats of a tool
 _TEXTS = 3  # of a format
 _LEAST_WORDS = 2  # outside of placeholders
 _SPEAKS_OF_FAILURE = re.compile(
-    r"\b(?:cannot|can't|could not|couldn't|unable|fail(?:ed|ure)|invalid|not|unknown|no|missing|must|expected|bad|already"
-    r"|illegal|undefined|undeclared|unexpected|conflicting|redefinition|ambiguous|too (?:many|few)|duplicate|without"
+    r"\b(?:cannot|can't|could not|couldn't|unable|fail(?:ed|ure)|invalid|not|unknown|no|missing|must|expected"
+    r"|bad|already|illegal"
+    r"|undefined|undeclared|unexpected|conflicting|redefinition|ambiguous|too (?:many|few)|duplicate|without"
     r"|incompatible|unrecognized|unsupported|never|only|does not|is not)\b"
 )
 _NAMES = (
@@ -32,14 +33,38 @@ _NAMES = (
     "MAX_SIZE", "index", "node", "queue", "retry_policy", "toString", "shipping", "n", "handler", "isValid", "status",
 )  # fmt: skip
 _PATHS = ("src/cart.c", "lib/orders/parse.c", "/srv/app/data.txt", "config.yaml", "build/out.o", "notes", "a/b/c.h")
-_TYPES = ("int", "long int", "const char*", "unsigned int", "double", "Basket", "Order*", "bool", "char", "void", "float")
+_TYPES = (
+    "int",
+    "long int",
+    "const char*",
+    "unsigned int",
+    "double",
+    "Basket",
+    "Order*",
+    "bool",
+    "char",
+    "void",
+    "float",
+)
 _AKA = (
     "std::string' {aka 'std::__cxx11::basic_string<char>'}", "size_t' {aka 'long unsigned int'}",
     "uint8_t' {aka 'unsigned char'}", "T' {aka 'int'}", "std::vector<int>", "std::map<int, Basket>", "const Basket&",
 )  # fmt: skip
-_JAVA_TYPES = ("int", "String", "List<Integer>", "Basket", "Map<String,Order>", "long", "Object", "T", "double[]", "CAP#1")
+_JAVA_TYPES = (
+    "int",
+    "String",
+    "List<Integer>",
+    "Basket",
+    "Map<String,Order>",
+    "long",
+    "Object",
+    "T",
+    "double[]",
+    "CAP#1",
+)
 _DECLARATIONS = (
-    "int main(int, char**)", "void Basket::add(const char*)", "count", "Order::Order(int)", "total", "double price(int)",
+    "int main(int, char**)", "void Basket::add(const char*)", "count", "Order::Order(int)", "total",
+    "double price(int)",
     "struct Basket", "bool operator==(const Order&, const Order&)", "template<class T> T largest(T, T)", "items",
 )  # fmt: skip
 
@@ -73,7 +98,12 @@ def main() -> None:
             for group in chosen:
                 for number in range(_TEXTS):
                     text = _text(tool, groups[group], random.Random(f"{group}:{number}"))
-                    row = {"id": f"{group}:{number}", "group": f"{tool.name}:{group}", "text": text, "text_nocode": text}
+                    row = {
+                        "id": f"{group}:{number}",
+                        "group": f"{tool.name}:{group}",
+                        "text": text,
+                        "text_nocode": text,
+                    }
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
         print(f"{tool.name}: {len(chosen)} formats", file=sys.stderr)
 

@@ -95,8 +95,10 @@ def evidence(
     """
     unsupported = are_notes_apart and (have_both_notes or values != 1.0)
     return Evidence(
-        float(is_template and place is None), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
-        float(changed and place is None), float(same_code), *(place.evidence() if place else _NOWHERE), min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
+        float(is_template and place is None), float(unsupported), float(unsupported and content < _SHORT_CONTENT),
+        float(other_kind),
+        float(changed and place is None), float(same_code), *(place.evidence() if place else _NOWHERE),
+        min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
         float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )  # fmt: skip
 

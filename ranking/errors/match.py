@@ -168,7 +168,8 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
     if sure:
         left_out = sum(_recognition(candidate) >= _least(candidate) for candidate in considered.eligible[shown:])
         return MatchAnswer(sure, "matched", sure[0].why[0], asked, total=len(sure) + left_out)
-    reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {_least(considered.eligible[0]):.2f})."
+    least = _least(considered.eligible[0])
+    reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
         reason += " Others fit as well."
     return MatchAnswer((), "no_match", reason, asked, rated)
@@ -287,7 +288,9 @@ def _is_local(asked: Signature) -> bool:
 
 def _asserts(asked: Signature) -> bool:
     """Whether a test compared something: what it saw is what went wrong, and another value is another error."""
-    return bool(asked.outcome) and (asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type))
+    return bool(asked.outcome) and (
+        asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
+    )
 
 
 def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:

@@ -1,4 +1,4 @@
-"""Make failures with known root causes: python benchmarks/errors/mutants/make.py OUT [--packages FOLDER] [--only LANGUAGE]
+"""Make failures with known root causes: python benchmarks/errors/mutants/make.py OUT [--packages FOLDER]
 
 Each program of programs/ has tests that pass. One change to one line (a mutant) makes some of them fail; each failing
 test is run by itself, in one folder and again in another with other lines, and what it prints is one text. All texts of
@@ -113,9 +113,11 @@ def _shuffled(text: str) -> str:
 
 
 _SWAPS = (
-    (r"(?<![<=>!+-])<(?![<=\w])(?= )", "<="), (r"(?<![<=>!-])>(?![>=])(?= )", ">="), (r"<=(?= )", "<"), (r">=(?= )", ">"),
+    (r"(?<![<=>!+-])<(?![<=\w])(?= )", "<="), (r"(?<![<=>!-])>(?![>=])(?= )", ">="), (r"<=(?= )", "<"),
+    (r">=(?= )", ">"),
     (r"(?<![=!])===(?!=)", "!=="), (r"!==", "==="), (r"(?<![=!<>])==(?!=)", "!="), (r"!=(?!=)", "=="),
-    (r"(?<= )\+(?= )", "-"), (r"(?<=[\w)\]] )-(?= )", "+"), (r"(?<=\w )\*(?= \w)", "+"), (r"//|(?<=[\w)] )/(?= \w)", "*"),
+    (r"(?<= )\+(?= )", "-"), (r"(?<=[\w)\]] )-(?= )", "+"), (r"(?<=\w )\*(?= \w)", "+"),
+    (r"//|(?<=[\w)] )/(?= \w)", "*"),
     (r"\b0\b", "1"), (r"\b1\b", "0"), (r"\b1\b", "2"), (r"\b100\b", "10"), (r"\b5000\b", "6000"), (r"\b20\b", "21"),
     (r"\b300\b", "301"), (r" and ", " or "), (r" or ", " and "), (r"&&", "||"), (r"\|\|", "&&"), (r" not in ", " in "),
     (r"(?<=\()!(?=\w|\()", ""), (r" is not ", " is "), (r"\bmax\b", "min"), (r"\bMath\.floor\b", ""),
@@ -123,10 +125,15 @@ _SWAPS = (
 )  # fmt: skip
 
 
+_ASSIGNMENT = r"(\s*(?:(?:const|let|var|[A-Z]\w*(?:<.*>)?(?:\[\])?) )?[\w.]+(?:\[[^=]*\])? :?= ).+$"
+
+
 def _changes(line: str, language: Language) -> list[str]:
     """What a line can be changed to, each one change."""
     code = line.strip()
-    if not code or code.startswith((language.comment, "import", "package", "class ", "module.", "def ", "function ", "@")):
+    if not code or code.startswith(
+        (language.comment, "import", "package", "class ", "module.", "def ", "function ", "@")
+    ):
         return []
     if re.match(r"(?:public|static|func|type|class|constructor)\b.*[{(]$", code) or re.match(r"\w+\(.*\) \{$", code):
         return []
@@ -137,11 +144,10 @@ def _changes(line: str, language: Language) -> list[str]:
                 found.append(line[: match.start()] + instead + line[match.end() :])
     end = ";" if code.endswith(";") else ""
     for nothing in language.nothing:
-        if match := re.match(r"(\s*return )(?!%s)[^,]+?;?$" % re.escape(nothing), line):
-            found.append(f"{match[1]}{nothing}{end}")
-        elif match := re.match(r"(\s*(?:(?:const|let|var|[A-Z]\w*(?:<.*>)?(?:\[\])?) )?[\w.]+(?:\[[^=]*\])? :?= ).+$", line):
-            if not line.rstrip().endswith(("{", "[", "(")):
-                found.append(f"{match[1]}{nothing}{end}")
+        returned = re.match(rf"(\s*return )(?!{re.escape(nothing)})[^,]+?;?$", line)
+        given = re.match(_ASSIGNMENT, line) if not line.rstrip().endswith(("{", "[", "(")) else None
+        if (changed := returned or given) is not None:
+            found.append(f"{changed[1]}{nothing}{end}")
     if re.match(r"\s*[\w.\[\]]+\(.*\);?$", line) or re.match(r"\s*(?:[\w.]+(?:\[.*\])?) = .+$", line) or code in (
         "continue", "continue;",
     ):  # fmt: skip
@@ -176,7 +182,8 @@ def _texts(language: Language, packages: str, source: str, mutant: Mutant) -> li
             environment = {
                 **{key: os.environ[key] for key in ("PATH", "GOCACHE", "GOPATH", "JAVA_HOME") if key in os.environ},
                 "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8", "PACKAGES": packages, "NO_COLOR": "1",
-                "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GOFLAGS": "-mod=mod", "PYTHON": sys.executable,
+                "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "GOFLAGS": "-mod=mod",
+                "PYTHON": sys.executable,
             }  # fmt: skip
             if language.build and _run(language.build, folder, environment)[0] != 0:
                 return []
@@ -295,7 +302,8 @@ public class Runner {
             OutputStream unread = OutputStream.nullOutputStream();
             javax.tools.JavaCompiler compiler = javax.tools.ToolProvider.getSystemJavaCompiler();
             if (compiler.run(null, unread, unread, given.toArray(new String[0])) == 0) {
-                try (java.net.URLClassLoader loader = new java.net.URLClassLoader(new java.net.URL[] {out.toURI().toURL()})) {
+                java.net.URL[] classes = {out.toURI().toURL()};
+                try (java.net.URLClassLoader loader = new java.net.URLClassLoader(classes)) {
                     tested(loader);
                 }
             }
@@ -335,12 +343,14 @@ _JAVA_PATH = "$PACKAGES/junit-4.13.2.jar:$PACKAGES/hamcrest-core-1.3.jar"
 LANGUAGES = (
     Language("python", ".py", "#", (), (), ("None",), "", _failing_python,
              "$PYTHON -m pytest -q -p no:cacheprovider '{0}'"),
-    Language("javascript", ".js", "//", ("node",), ("node_modules/mocha",), ("null", "undefined"), "", _failing_javascript,
+    Language("javascript", ".js", "//", ("node",), ("node_modules/mocha",), ("null", "undefined"), "",
+             _failing_javascript,
              "ulimit -S -v unlimited; node --max-old-space-size=512 $PACKAGES/node_modules/mocha/bin/mocha.js"
              " test_*.js -f '{0}'"),
     Language("java", ".java", "//", ("java", "javac"), ("junit-4.13.2.jar", "hamcrest-core-1.3.jar"), ("null", "0"), "",
              _failing_python, "", is_all=True),
-    Language("go", ".go", "//", ("go",), (), ("nil", "0"), "ulimit -S -v unlimited; go test -c -o shop.test .", _failing_go,
+    Language("go", ".go", "//", ("go",), (), ("nil", "0"), "ulimit -S -v unlimited; go test -c -o shop.test .",
+             _failing_go,
              "timeout 5 ./shop.test -test.run '^{0}$' && exit 0; status=$?; [ $status = 124 ] && exit 0;"
              " echo 'exit status '$status; echo 'FAIL\texample.org/shop\t0.004s'; exit 1"),
 )  # fmt: skip
