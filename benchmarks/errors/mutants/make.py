@@ -101,7 +101,7 @@ def _made(language: Language, packages: str) -> Iterator[tuple[Mutant, list[tupl
         with open(os.path.join(source, file), encoding="utf-8") as opened:
             lines = opened.read().split("\n")
         for number, line in enumerate(lines):
-            for after in sorted(_changes(line, language), key=_shuffled)[:_MOST_TRIED]:
+            for after in sorted(changes(line, language), key=_shuffled)[:_MOST_TRIED]:
                 mutant = Mutant(file, number + 1, line, after)
                 if texts := _texts(language, packages, source, mutant):
                     yield mutant, texts
@@ -128,7 +128,7 @@ _SWAPS = (
 _ASSIGNMENT = r"(\s*(?:(?:const|let|var|[A-Z]\w*(?:<.*>)?(?:\[\])?) )?[\w.]+(?:\[[^=]*\])? :?= ).+$"
 
 
-def _changes(line: str, language: Language) -> list[str]:
+def changes(line: str, language: Language) -> list[str]:
     """What a line can be changed to, each one change."""
     code = line.strip()
     if not code or code.startswith(
