@@ -93,7 +93,8 @@ _TOKEN = re.compile(
     rf"|(?P<version>{_VERSION})|(?P<number>{_NUMBER})|(?P<id>{_ID})"
     r"|(?P<word>[^\W\d_]+(?:['\u2019][a-z]{1,2}\b)?)|(?P<generic><[^<>\n]{0,100}>)"
 )
-_PASSING = re.compile(
+# Compiled when a test has failed.
+_PASSING = (
     rf"(?P<time>{_TIME})|{_IP}|\b(?:[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}|0[xX][0-9a-fA-F]+)\b"
     rf"|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?|min)\b|(?P<path>{_PATH})"
 )
@@ -103,11 +104,11 @@ _LEVELLED = {
     "has": "have", "'s": "",
 }  # fmt: skip
 # A tool's option is a name of the tool's own, not a value: what is said of --signed is not said of --atomic.
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?:=|$)")
+_OPTION = r"--?[A-Za-z][\w-]*(?:=|$)"
 _SINGLE_LETTER_WORDS = frozenset("ai")
 # GCC and Clang: what a type's name stands for. The name alone is the value.
 _STANDS_FOR = " {aka "
-_STOOD_FOR = re.compile(r" \{aka (?:'[^'\n]*'|\u2018[^\u2019\n]*\u2019|\"[^\"\n]*\")(?: [^{}\n]*)?\}")
+_STOOD_FOR = r" \{aka (?:'[^'\n]*'|\u2018[^\u2019\n]*\u2019|\"[^\"\n]*\")(?: [^{}\n]*)?\}"
 
 
 def masked(message: str) -> Masked:
@@ -115,7 +116,7 @@ def masked(message: str) -> Masked:
     words: list[str] = []
     values: list[str] = []
     if _STANDS_FOR in message:
-        message = _STOOD_FOR.sub("", message)
+        message = re.sub(_STOOD_FOR, "", message)
     message = with_quoted_slots(message)
     for match in _TOKEN.finditer(message):
         kind, token = str(match.lastgroup), match[0]
@@ -131,7 +132,7 @@ def masked(message: str) -> Masked:
 
 def lasting(text: str) -> str:
     """The text without what changes from run to run: folders and lines of paths, addresses, times, durations."""
-    return _PASSING.sub(_without_passing, text)
+    return re.sub(_PASSING, _without_passing, text)
 
 
 def level(word: str) -> str:
@@ -163,7 +164,7 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         inner = token.lstrip("bru").strip(_QUOTES)
         if before not in _VALUE_NOUNS and _is_syntax(inner):
             return f"'{''.join(inner.lower().split())}'"
-        if inner.startswith("-") and (option := _OPTION.match(inner)) is not None:
+        if inner.startswith("-") and (option := re.match(_OPTION, inner)) is not None:
             if option.end() < len(inner):
                 values.append(inner[option.end() :][:_MAX_VALUE])
             return f"'{option[0]}'"

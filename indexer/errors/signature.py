@@ -67,7 +67,7 @@ _LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Z
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
 
-_IS_TEST = re.compile(r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)")
+_IS_TEST = r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)"
 
 
 class Signature(NamedTuple):
@@ -163,7 +163,7 @@ def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:
 
 
 def _names_test(frame: Frame) -> bool:
-    return _IS_TEST.search(frame.file) is not None or _IS_TEST.search(frame.function) is not None
+    return re.search(_IS_TEST, frame.file) is not None or re.search(_IS_TEST, frame.function) is not None
 
 
 def _is_diagnostic(code: str) -> bool:
