@@ -204,7 +204,7 @@ def _known(connection: apsw.Connection, whose: Whose, condition: str, values: di
             normaliser, family, language, found["type"], tuple(found["codes"]), tuple(found["conditions"]), headline,
             tuple(found["values"]), tuple(Frame(*frame) for frame in found["frames"]), tuple(found["details"]),
             tuple(found.get("notes", ())), template, instance, found["message"],
-            found.get("missing", ""),
+            found.get("missing", ""), found.get("outcome", ""),
         )  # fmt: skip
         yield KnownError(pattern_id, signature, *record)
 
@@ -221,6 +221,7 @@ def _features(signature: Signature) -> str:
             "notes": signature.notes,
             "message": signature.message,
             "missing": signature.missing,
+            "outcome": signature.outcome,
         },
         ensure_ascii=False,
     )

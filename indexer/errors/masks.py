@@ -40,6 +40,8 @@ _KEYWORDS_TEXT = """
     rescue return satisfies select self set sizeof static struct super switch synchronized template then this throw
     throws trait transient try type typedef typename typeof union unsafe until use using var virtual volatile where
     while with yield insert update create drop alter table null undefined nil none true false
+    co_await co_return co_yield concept const_cast consteval constinit decltype dynamic_cast nullptr reinterpret_cast
+    requires static_assert static_cast thread_local
 """
 KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
 # After these a quotation is a value even if it is a keyword: the type 'void', the property 'get'.
@@ -91,18 +93,30 @@ _TOKEN = re.compile(
     rf"|(?P<version>{_VERSION})|(?P<number>{_NUMBER})|(?P<id>{_ID})"
     r"|(?P<word>[^\W\d_]+(?:['\u2019][a-z]{1,2}\b)?)|(?P<generic><[^<>\n]{0,100}>)"
 )
+# Compiled when a test has failed.
+_PASSING = (
+    rf"(?P<time>{_TIME})|{_IP}|\b(?:[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}|0[xX][0-9a-fA-F]+)\b"
+    rf"|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?|min)\b|(?P<path>{_PATH})"
+)
 _LEVELLED = {
     "an": "a", "aliases": "alia", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot",
     "couldn't": "cannot", "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot",
     "has": "have", "'s": "",
 }  # fmt: skip
+# A tool's option is a name of the tool's own, not a value: what is said of --signed is not said of --atomic.
+_OPTION = r"--?[A-Za-z][\w-]*(?:=|$)"
 _SINGLE_LETTER_WORDS = frozenset("ai")
+# GCC and Clang: what a type's name stands for. The name alone is the value.
+_STANDS_FOR = " {aka "
+_STOOD_FOR = r" \{aka (?:'[^'\n]*'|\u2018[^\u2019\n]*\u2019|\"[^\"\n]*\")(?: [^{}\n]*)?\}"
 
 
 def masked(message: str) -> Masked:
     """The template of a message and the values that were taken out of it; bounded by MAX_WORDS."""
     words: list[str] = []
     values: list[str] = []
+    if _STANDS_FOR in message:
+        message = re.sub(_STOOD_FOR, "", message)
     message = with_quoted_slots(message)
     for match in _TOKEN.finditer(message):
         kind, token = str(match.lastgroup), match[0]
@@ -114,6 +128,11 @@ def masked(message: str) -> Masked:
         if len(words) >= MAX_WORDS:
             break
     return Masked(tuple(words), tuple(values[:MAX_WORDS]))
+
+
+def lasting(text: str) -> str:
+    """The text without what changes from run to run: folders and lines of paths, addresses, times, durations."""
+    return re.sub(_PASSING, _without_passing, text)
 
 
 def level(word: str) -> str:
@@ -128,6 +147,12 @@ def level(word: str) -> str:
     return low
 
 
+def _without_passing(found: re.Match[str]) -> str:
+    if found["path"] is None:
+        return "<>"
+    return re.split(r"[/\\]", re.sub(r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$", "", found["path"]))[-1]
+
+
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
     """What replaces this token in the template; masked values are added to the list."""
     if kind == "word":
@@ -139,8 +164,14 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         inner = token.lstrip("bru").strip(_QUOTES)
         if before not in _VALUE_NOUNS and _is_syntax(inner):
             return f"'{''.join(inner.lower().split())}'"
+        if inner.startswith("-") and (option := re.match(_OPTION, inner)) is not None:
+            if option.end() < len(inner):
+                values.append(inner[option.end() :][:_MAX_VALUE])
+            return f"'{option[0]}'"
         values.append(inner[:_MAX_VALUE])
         return "<v>"
+    if kind == "id" and token.startswith("-"):
+        return f"'{token}'"
     if kind == "id" and re.fullmatch(r"[A-Z][A-Z_]*(?:_[A-Z]+)+", token):
         return token  # a constant's name is a code in all but notation
     values.append(token[:_MAX_VALUE])

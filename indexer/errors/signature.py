@@ -12,7 +12,7 @@ import itertools
 import re
 from typing import Final
 
-from ctxrank.indexer.errors.masks import Masked, level, masked
+from ctxrank.indexer.errors.masks import Masked, lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
@@ -21,8 +21,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
-# has a name.
-NORMALISER_VERSION: Final = 5
+# has a name; 6: what a test saw; options are words.
+NORMALISER_VERSION: Final = 6
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -68,6 +68,9 @@ _LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Z
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
 
+_IS_TEST = r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)"
+
+
 class Signature(NamedTuple):
     """One error, normalised. Everything the matcher compares is in here, and nothing else is."""
 
@@ -86,6 +89,7 @@ class Signature(NamedTuple):
     instance: str
     message: str  # as it came
     missing: str = ""  # the name of what is missing, where the message says so
+    outcome: str = ""  # a fingerprint of all that was said at this place, where there is one: 8 is not 9
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -96,6 +100,11 @@ class Signature(NamedTuple):
     def content(self) -> tuple[str, ...]:
         """The words of the headline that carry meaning."""
         return tuple(word for word in self.words if word[0] != "<" and word not in STOPWORDS)
+
+    @property
+    def is_in_test(self) -> bool:
+        """Whether a test was running: the outermost call of the project is one, or its report says so."""
+        return self.family == "test" or (bool(self.frames) and _names_test(self.frames[0]))
 
     @property
     def is_traced(self) -> bool:
@@ -118,7 +127,7 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(unit.message, unit.error_type),
+        unit.message, missing_name(unit.message, unit.error_type), _outcome(unit, frames, template.text),
     )  # fmt: skip
 
 
@@ -137,6 +146,23 @@ def terms_of(signature: Signature) -> tuple[str, ...]:
 def fingerprint(*parts: str) -> str:
     """Half a sha256 of the parts, in hex: long enough to never collide by chance."""
     return sha256_of("\x1f".join(parts))[:32]
+
+
+def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:
+    """What was said at a place of the code.
+
+    A test always asks for the same, so that other values are another error; what a program is given varies, and its
+    message counts without values.
+    """
+    if not frames or unit.family not in ("trace", "test"):
+        return ""
+    if unit.family != "test" and not _names_test(frames[0]):
+        return fingerprint(template)
+    return fingerprint(*map(lasting, (unit.message, *unit.detail) if unit.family == "test" else (unit.message,)))
+
+
+def _names_test(frame: Frame) -> bool:
+    return re.search(_IS_TEST, frame.file) is not None or re.search(_IS_TEST, frame.function) is not None
 
 
 def _is_diagnostic(code: str) -> bool:

@@ -20,10 +20,14 @@ CalibrationFamily = Literal["message", "trace"]
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
 # in benchmarks/errors/cross_validate.py.
 LEAST_RECOGNITION: Final = 0.945
+# Of an error at a place of the code: where root causes of languages that nothing was fitted on met theirs.
+LEAST_TRACE_RECOGNITION: Final = 0.90
 _Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
 _MANY_RIVALS = 3
+_MANY_CALLS = 2
+_NOWHERE = (0.0, 0.0, 0.0, 0.0)
 _TIE = 0.06  # a margin below this is none
 
 
@@ -40,23 +44,43 @@ class Evidence(NamedTuple):
     other_kind: float
     changed: float  # a word that changes the meaning, outweighed by a note
     same_code: float
-    same_line: float
+    same_outcome: float  # of a trace: the same was said, values and all
+    same_calls: float  # and the same calls led to it, but for the outermost; half for one call
+    same_stack: float  # and the outermost, too
+    reworded: float  # the same line through the same calls, in other words
     margin: float
     is_tied: float
     rivals: float  # other patterns of the same template: this message is given for several errors
 
 
-# Order: constant, then the fields of Evidence. Too few matches at the same place of the code were wrong to fit
-# anything: the constants of "trace" say 0.98 for the same line and 0.95 for the same function.
+class Place(NamedTuple):
+    """What two errors at the same function have in common."""
+
+    same_line: bool
+    same_outcome: bool
+    same_calls: int
+    same_stack: bool
+    same_template: bool
+
+    def evidence(self) -> tuple[float, float, float, float]:
+        """The four fields of Evidence that are about a place."""
+        return (
+            float(self.same_outcome), self.same_outcome * min(self.same_calls, _MANY_CALLS) / _MANY_CALLS,
+            float(self.same_outcome and self.same_stack),
+            float(self.same_line and self.same_stack and not self.same_template),
+        )  # fmt: skip
+
+
+# Order: constant, then the fields of Evidence.
 WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
-    "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, -0.33, -2.15, -1.87),
-    "trace": (2.95, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 0.90, 0.00, 0.00, 0.00),
+    "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, 0.00, 0.00, 0.00, -0.33, -2.15, -1.87),
+    "trace": (-0.20, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 1.95, 0.53, 1.50, 3.45, 0.42, -1.80, -0.25),
 }
 
 
 def evidence(
     *, is_template: bool, content: float, are_notes_apart: bool, have_both_notes: bool, values: float | None,
-    other_kind: bool, changed: bool, same_code: bool, same_line: bool, margin: float | None, rivals: int,
+    other_kind: bool, changed: bool, same_code: bool, place: Place | None, margin: float | None, rivals: int,
 ) -> Evidence:  # fmt: skip
     """The evidence from a comparison; `values` and `margin` are None where there is nothing to compare with.
 
@@ -64,8 +88,10 @@ def evidence(
     """
     unsupported = are_notes_apart and (have_both_notes or values != 1.0)
     return Evidence(
-        float(is_template), float(unsupported), float(unsupported and content < _SHORT_CONTENT), float(other_kind),
-        float(changed), float(same_code), float(same_line), min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
+        float(is_template and place is None), float(unsupported), float(unsupported and content < _SHORT_CONTENT),
+        float(other_kind),
+        float(changed and place is None), float(same_code), *(place.evidence() if place else _NOWHERE),
+        min(margin or 0.0, _FULL_MARGIN) / _FULL_MARGIN,
         float(is_tie(margin)), 0.0 if values == 1.0 else min(rivals, _MANY_RIVALS) / _MANY_RIVALS,
     )  # fmt: skip
 

@@ -21,8 +21,10 @@ from ctxrank.indexer.errors.signature import Signature
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
+    LEAST_TRACE_RECOGNITION,
     CalibrationFamily,
     Evidence,
+    Place,
     evidence,
     is_tie,
     recognition,
@@ -65,6 +67,10 @@ _RAISED_ANYWHERE_TEXT = """
     NoMethodError ArgumentError FrozenError
 """
 _RAISED_ANYWHERE: Final = frozenset(_RAISED_ANYWHERE_TEXT.split())
+_ASSERTIONS: Final = frozenset(
+    ("AssertionError", "AssertionFailedError", "ComparisonFailure", "ComparisonError", "MultipleFailuresError",
+     "TestFailedException")
+)  # fmt: skip
 # Their cause lies outside the code: the same missing module is the same error wherever it is imported.
 _CAUSED_OUTSIDE_TEXT = """
     ModuleNotFoundError ImportError FileNotFoundError PermissionError ConnectionRefusedError ConnectionError
@@ -160,11 +166,14 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
         return MatchAnswer((), "no_match", considered.objection, asked)
     shown = max(limit, 1)
     rated = tuple(_rated(asked, candidate) for candidate in considered.eligible[:shown])
-    sure = tuple(one for one in rated if one.recognition >= LEAST_RECOGNITION)
+    sure = tuple(
+        one for one, candidate in zip(rated, considered.eligible, strict=False) if one.recognition >= _least(candidate)
+    )
     if sure:
-        left_out = sum(_recognition(candidate) >= LEAST_RECOGNITION for candidate in considered.eligible[shown:])
+        left_out = sum(_recognition(candidate) >= _least(candidate) for candidate in considered.eligible[shown:])
         return MatchAnswer(sure, "matched", sure[0].why[0], asked, total=len(sure) + left_out)
-    reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {LEAST_RECOGNITION:.2f})."
+    least = _least(considered.eligible[0])
+    reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
         reason += " Others fit as well."
     return MatchAnswer((), "no_match", reason, asked, rated)
@@ -239,6 +248,8 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return "too little in common"
     if likeness.has_values and not likeness.values and not _is_supported(likeness):
         return "other words and other values"
+    if _asserts(asked) and likeness.frames >= 0 and not likeness.has_same_outcome:
+        return "the same test, but another outcome"
     if same_line or likeness.same_code:
         return ""
     if likeness.is_template and asked.missing and not _is_local(asked):
@@ -279,6 +290,13 @@ def _is_local(asked: Signature) -> bool:
     return asked.error_type in _RAISED_ANYWHERE
 
 
+def _asserts(asked: Signature) -> bool:
+    """Whether a test compared something: what it saw is what went wrong, and another value is another error."""
+    return bool(asked.outcome) and (
+        asked.error_type in _ASSERTIONS or (asked.family == "test" and not asked.error_type)
+    )
+
+
 def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     known, likeness = candidate.known, candidate.likeness
     grade: Grade = "near"
@@ -301,6 +319,10 @@ def _recognition(candidate: Candidate) -> float:
     return recognition(family_of(candidate.likeness), evidence_of(candidate))
 
 
+def _least(candidate: Candidate) -> float:
+    return LEAST_TRACE_RECOGNITION if family_of(candidate.likeness) == "trace" else LEAST_RECOGNITION
+
+
 def family_of(likeness: Likeness) -> CalibrationFamily:
     """Which table a comparison is calibrated by."""
     return "trace" if likeness.frames > 0 else "message"
@@ -313,7 +335,16 @@ def evidence_of(candidate: Candidate) -> Evidence:
         is_template=likeness.is_template, content=likeness.content, are_notes_apart=likeness.notes_apart,
         have_both_notes=likeness.have_both_notes, values=likeness.values if likeness.has_values else None,
         other_kind=likeness.is_of_another_kind, changed=bool(likeness.changed_word), same_code=likeness.same_code,
-        same_line=likeness.frames == 2, margin=candidate.margin, rivals=candidate.rivals,
+        place=_place_of(likeness), margin=candidate.margin, rivals=candidate.rivals,
+    )  # fmt: skip
+
+
+def _place_of(likeness: Likeness) -> Place | None:
+    if likeness.frames <= 0:
+        return None
+    return Place(
+        likeness.frames == 2, likeness.has_same_outcome, likeness.same_calls, likeness.has_same_stack,
+        likeness.is_template,
     )  # fmt: skip
 
 

@@ -64,6 +64,9 @@ class Likeness(NamedTuple):
     values: float  # share of the masked values that agree: 0 to 1
     has_values: bool  # the asked one has any
     frames: int  # 2: the failing line agrees, 1: its function, 0: nothing to compare, -1: it differs
+    has_same_outcome: bool  # at a place of the code: the same was said, values and all
+    same_calls: int  # of the project that led there, where all agree but for the outermost, which may be another test
+    has_same_stack: bool
     same_code: bool
     same_type: bool
     is_template: bool
@@ -91,7 +94,10 @@ def compare(asked: Signature, known: Signature) -> Likeness:
         notes=notes, notes_apart=bool(asked.notes or known.notes) and not notes and shared < _NEARLY_THE_SAME,
         have_both_notes=bool(asked.notes and known.notes),
         values=_overlap(asked.values, known.values), has_values=bool(asked.values),
-        frames=frames_agree(asked.frames, known.frames), same_code=same_code, same_type=is_same_type,
+        frames=frames_agree(asked.frames, known.frames),
+        has_same_outcome=asked.outcome == known.outcome,
+        same_calls=_same_calls(asked.frames, known.frames), has_same_stack=_has_same_stack(asked, known),
+        same_code=same_code, same_type=is_same_type,
         is_template=is_template, is_instance=asked.instance == known.instance,
         vetoes=tuple(_contradictions(asked, known)),
         changed_word="" if is_template or not alignment.decisive else alignment.decisive[0],
@@ -131,6 +137,20 @@ def frames_agree(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
         return 2 if one.code == other.code else 1
     # Without the code, the top level of a file or a function without a name is too large a place.
     return -1 if one.function in NAMELESS else 1
+
+
+def _same_calls(asked: tuple[Frame, ...], known: tuple[Frame, ...]) -> int:
+    return len(asked) - 1 if _places(asked[1:]) == _places(known[1:]) else 0
+
+
+def _has_same_stack(asked: Signature, known: Signature) -> bool:
+    """Whether the same calls led there. Where a program that is no test begins makes no difference."""
+    begins = 0 if asked.is_in_test or known.is_in_test or min(len(asked.frames), len(known.frames)) == 1 else 1
+    return _places(asked.frames[begins:]) == _places(known.frames[begins:])
+
+
+def _places(frames: tuple[Frame, ...]) -> list[str]:
+    return [frame.place for frame in frames]
 
 
 class Alignment(NamedTuple):
@@ -218,8 +238,11 @@ def _are(words: frozenset[str], here: tuple[str, ...], there: tuple[str, ...]) -
 
 
 def _are_values(here: tuple[str, ...], there: tuple[str, ...]) -> bool:
-    """Whether each side is one word, one a value and the other a quoted keyword: a name like any other."""
-    return len(here) == len(there) == 1 and {here[0][0], there[0][0]} == {"<", "'"}
+    """Whether each side is one word, one of them a value and the other a value, too, or a name, or a quoted keyword."""
+    if len(here) != 1 or len(there) != 1 or here[0][0] != "<" != there[0][0]:
+        return False
+    other = there[0] if here[0][0] == "<" else here[0]
+    return other[0] == "'" or _may_vary(other)
 
 
 def _may_vary(word: str) -> bool:

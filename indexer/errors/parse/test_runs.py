@@ -16,6 +16,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 _MAX_TESTS = 200
 _MAX_LINES = 400  # of one test's report
 _MAX_MESSAGE = 600
+_MAX_DETAIL = 30
 
 
 class Runner(NamedTuple):
@@ -70,6 +71,11 @@ RUNNERS: Final = (
         r"\s+=> (?P<message>\S.*)$", r"(?:Test run finished|\[)",
     ),
     Runner(
+        "junit", (") ",), r"\d+\) (?P<name>\w+)\((?P<group>[\w.$]+)\)$",
+        r"\s+at (?:[\w.]+/)?(?P<function>[\w.$]+)\((?P<file>\w+\.(?:java|kt|scala)):\d+\)$", "",
+        r"(?:FAILURES!!!|OK \()",
+    ),
+    Runner(
         "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
         r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
     ),
@@ -80,6 +86,8 @@ RUNNERS: Final = (
 )  # fmt: skip
 # Compiled when a report is read: most output is none.
 _KIND = r"(?:Uncaught )?(?:[\w$]+\.)*(\w+(?:Error|Exception|Failure))(?: \[\w+\])?: (?=\S)"
+# Frames, excerpts of the code, and the heading of a difference.
+_NO_DETAIL = r"\s*$|\s+at |\s*>?\s*\d* \||\s*[+-] (?:actual|expected)\b"
 _SHOWN_LINE = r">\s+(\S.*)$"
 _SHOWN_FUNCTION = r"(?:async )?\s*def (\w+)\("
 _SUMMARY = r"(?:FAILED|ERROR) (?P<file>[^\s:]+\.py)(?:::(?P<name>\S+))?(?: - (?P<message>.*))?$"
@@ -96,6 +104,7 @@ class FailedTest(NamedTuple):
     error_type: str = ""
     message: str = ""
     message_line: int = 0
+    detail: tuple[str, ...] = ()  # what stands between the message and the place: what was expected, and what came
 
 
 def failed_tests(lines: list[str]) -> list[FailedTest]:
@@ -138,9 +147,12 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
     frames: list[Frame] = []
     message, error_type, message_line = "", "", start
     shown_line = shown_function = ""
+    detail: list[str] = []
     at = start + 1
     while at < limit:
         line = lines[at]
+        if message and not frames and len(detail) < _MAX_DETAIL and not re.match(_NO_DETAIL, line):
+            detail.append(line.strip())
         if runner.end and re.match(runner.end, line):
             break
         if runner.tool == "pytest":
@@ -172,7 +184,7 @@ def _failed_test(lines: list[str], start: int, limit: int, runner: Runner, headi
         calls[-1] = calls[-1]._replace(function=name)
     if kind := re.match(_KIND, message):
         error_type, message = kind[1], message[kind.end() :]
-    return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line)
+    return FailedTest(runner, start, at, name, (test, *calls), error_type, message, message_line, tuple(detail))
 
 
 def _first_group(match: re.Match[str]) -> str:

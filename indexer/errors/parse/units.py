@@ -116,7 +116,7 @@ def _is_part_of_report(unit: ErrorUnit, test: FailedTest | None) -> bool:
 
 
 def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> ErrorUnit:
-    own = own_frames(unit.frames)
+    own = tuple(frame for frame in own_frames(unit.frames) if frame.is_ours)
     if test is None:
         if unit.tool != "pytest" or own or (frame := summary_place(lines, unit.message)) is None:
             return unit
@@ -137,7 +137,7 @@ def _at_test(unit: ErrorUnit, test: FailedTest | None, lines: list[str]) -> Erro
 def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
     """What a test's report says where nothing in it announces an error."""
     return ErrorUnit(
-        "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames,
+        "test", test.runner.tool, test.message, test.error_type, _codes_in(test.message), test.frames, test.detail,
         text=_bounded(lines[test.start : test.end]), line=test.message_line, rank=CAUSE, why="a failed test",
     )  # fmt: skip
 

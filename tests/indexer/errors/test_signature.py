@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import each_row
 
-from ctxrank.indexer.errors.masks import MAX_WORDS, masked
+from ctxrank.indexer.errors.masks import MAX_WORDS, lasting, masked
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import NORMALISER_VERSION, Signature, sign, terms_of
 
@@ -113,3 +113,19 @@ def test_renamed_things_do_not_change_a_template(name: str, number: int, uuid: o
 @given(st.sampled_from([text for pair in SAME_TEMPLATE.values() for text in pair]))
 def test_colour_and_line_ends_do_not_change_a_signature(text: str) -> None:
     assert signed(f"\x1b[31m{text}\x1b[0m\r\n") == signed(text)
+
+
+def test_what_a_type_stands_for_is_no_part_of_the_message() -> None:
+    plain = masked("cannot convert 'Basket' to 'int'")
+    assert masked("cannot convert 'std::string' {aka 'std::__cxx11::basic_string<char>'} to 'int'").words == plain.words
+
+
+def test_an_option_of_the_tool_is_a_word_and_its_value_is_masked() -> None:
+    assert masked("helper x1 does not support --atomic").words[-1] == "'--atomic'"
+    assert masked("'-mcmodel=large' is not supported")[:2] == (("'-mcmodel='", "is", "not", "supported"), ("large",))
+
+
+def test_what_changes_from_run_to_run_is_not_what_lasts() -> None:
+    one = lasting("at /home/ana/shop/cart.py:7 after 12 ms: <Cart at 0x7f3a> != 5")
+    assert one == lasting("at /srv/b/cart.py:31 after 3 ms: <Cart at 0x55c1> != 5")
+    assert one != lasting("at /srv/b/cart.py:31 after 3 ms: <Cart at 0x55c1> != 6")

@@ -126,3 +126,20 @@ def test_a_tool_inside_another_one_speaks_for_itself() -> None:
         "2026-01-02T03:04:05.0000000Z x.c:1:10: fatal error: Python.h: No such file or directory\n",
     ]
     assert {error_units(text)[0].message for text in inside} == {"Python.h: No such file or directory"}
+
+
+def test_junit_names_the_test_in_its_heading() -> None:
+    text = (
+        "There was 1 failure:\n1) cycleIsRefused(shop.RoutesTest)\n"
+        "java.lang.AssertionError: Expected exception: java.lang.IllegalStateException\n"
+        "\tat org.junit.internal.runners.statements.ExpectException.evaluate(ExpectException.java:34)\n"
+    )
+    assert error_units(text)[0].frames[-1].place == "shop.RoutesTest:cycleIsRefused"
+
+
+def test_mocha_says_below_the_message_what_it_saw() -> None:
+    text = (
+        "  1) calc\n       divides:\n\n      AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:\n\n"
+        "0 !== 11\n\n      + expected - actual\n\n      -0\n      +11\n"
+    )
+    assert "0 !== 11" in error_units(text)[0].detail

@@ -8,8 +8,10 @@ from tables import each_row
 from ctxrank.indexer.errors.patterns import state_of
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
+    LEAST_TRACE_RECOGNITION,
     WEIGHTS,
     Evidence,
+    Place,
     evidence,
     is_tie,
     recognition,
@@ -22,13 +24,13 @@ SHARE = st.floats(0, 1)
 
 def found(
     *, is_template: bool = True, same_code: bool = False, margin: float | None = 1.0, content: float = 6.0,
-    rivals: int = 0,
+    rivals: int = 0, place: Place | None = None,
     are_notes_apart: bool = False, have_both_notes: bool = False, values: float | None = None,
 ) -> Evidence:  # fmt: skip
     return evidence(
         is_template=is_template, content=content, are_notes_apart=are_notes_apart,
         have_both_notes=have_both_notes, values=values, other_kind=False, changed=False,
-        same_code=same_code, same_line=False, margin=margin, rivals=rivals,
+        same_code=same_code, place=place, margin=margin, rivals=rivals,
     )  # fmt: skip
 
 
@@ -91,12 +93,27 @@ def test_a_margin_below_six_hundredths_is_a_tie_and_not_answered() -> None:
     assert recognition("message", found(margin=0.0599)) < 0.90 < LEAST_RECOGNITION
 
 
-def test_the_same_function_is_just_enough_and_the_same_line_clearly() -> None:
-    """Paper: 1 / (1 + exp(−2.95)) = .950 for another line of the function, exp(−3.85) for the line: .979."""
-    function = found()
-    line = function._replace(same_line=1.0)
-    assert recognition("trace", function) == pytest.approx(0.9503, abs=1e-4) and LEAST_RECOGNITION < 0.9503
-    assert recognition("trace", line) == pytest.approx(0.9792, abs=1e-4)
+def at(*, outcome: bool, calls: int = 0, stack: bool = False, template: bool = True) -> float:
+    """The recognition at one line of the code, with nothing else stored."""
+    return recognition("trace", found(margin=None, place=Place(True, outcome, calls, stack, template)))
+
+
+def test_the_same_outcome_through_the_same_calls_is_answered_and_another_outcome_is_not() -> None:
+    """Paper: −.20 + 1.95 + 1.50 = 3.25, which is .963 of 1; −.20 alone is .450."""
+    assert at(outcome=True, stack=True) == pytest.approx(0.9627, abs=1e-4)
+    assert at(outcome=False, stack=True) == pytest.approx(0.4502, abs=1e-4)
+    assert at(outcome=False, stack=True) < LEAST_TRACE_RECOGNITION < LEAST_RECOGNITION < at(outcome=True, stack=True)
+
+
+def test_another_test_that_comes_through_the_same_calls_is_just_enough() -> None:
+    """Paper: −.20 + 1.95 + .53 = 2.28, which is .907; with one call 2.015, or .882."""
+    assert at(outcome=True, calls=2) == pytest.approx(0.9072, abs=1e-4)
+    assert at(outcome=True, calls=9) == at(outcome=True, calls=2)
+    assert at(outcome=True, calls=1) < LEAST_TRACE_RECOGNITION < at(outcome=True, calls=2)
+
+
+def test_the_same_line_in_other_words_is_answered() -> None:
+    assert at(outcome=False, stack=True, template=False) >= LEAST_TRACE_RECOGNITION
 
 
 def test_a_message_with_other_notes_is_not_answered_and_the_less_the_shorter_it_is() -> None:
