@@ -5,10 +5,12 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.ranking.context.assembly.limits import Budget, Usage
 
 if TYPE_CHECKING:
+    from ctxrank.ranking.context.assembly.files import IncludedFile
     from ctxrank.ranking.formulas.explanation import Explanation
 
 REACHES = ("group", "session", "project")
 DETAILS = ("summary", "passage", "full")
+DEFAULT_MODEL = "sonnet"
 TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
 
@@ -20,7 +22,8 @@ class AssembleRequest(NamedTuple):
     None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
     measured from (microseconds, None is now). `with_skills` asks for the skills checklist of the agent. `error_output`
     is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
-    `.contextia/`, whose linked artifacts come before the agent's heading. Deliveries from `delivered_before` on
+    `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
+    that are no package's. Deliveries from `delivered_before` on
     (microseconds) do not count: a replay needs that.
     """
 
@@ -48,6 +51,7 @@ class AssembleRequest(NamedTuple):
     error_output: bytes | None = None
     delivered_before: int | None = None
     task_id: str | None = None
+    with_files: bool = True
 
 
 class IncludedLinked(NamedTuple):
@@ -179,6 +183,7 @@ class Assembly(NamedTuple):
     notes: tuple[str, ...]
     failure: CurrentFailure | None = None
     linked: tuple[IncludedLinked, ...] = ()
+    files: "tuple[IncludedFile, ...]" = ()
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
