@@ -978,6 +978,7 @@ ASSEMBLE_REACH = Family(
         Case(f"{DEVELOPER} --no-mark --task -", stdin="fix the\ntoken refresh\n", env={"CTXRANK_NOW": TODAY}),
         Case(f"{DEVELOPER} --no-mark --task-file task.txt {AS_OF}", files={"task.txt": "fix the token refresh\n"}),
         Case(f"{DEVELOPER} --no-mark --task-file gone.txt {AS_OF}"),
+        Case(f"{DEVELOPER} --no-mark --no-files {AS_OF} --task 'token refresh'"),
         Case(f"{DEVELOPER} --no-mark {AS_OF}", files={".ctxrank/config.yaml": "enable_context_assembler: off\n"}),
         Case(f"--json {DEVELOPER} --no-mark {AS_OF}"),
         Case(

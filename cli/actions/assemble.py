@@ -13,7 +13,7 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, unread_assembly
+from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble_without_session, unread_assembly
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
@@ -37,7 +37,7 @@ def assemble(
         request = _read_request(call, request, options, is_explained=form == "json")
         _require(session, "--session", "Give the session that the spawn belongs to.")
         _require(agent, "--agent", "Give who is spawned: developer, qa_expert, tech_lead …")
-        result = _assembled(call, request)
+        result = _assembled(call, request, is_strict=strict)
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
@@ -64,13 +64,20 @@ def _require(value: str | None, name: str, hint: str) -> None:
         raise UsageError(f"{name} is missing.", hint)
 
 
-def _assembled(call: Call, request: AssembleRequest) -> "Assembly":
+def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool) -> "Assembly":
     with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
         try:
             config = load_config(store)
         except UsageError as error:
             config = Config(notes=(f"{error.message} The defaults are used.",))
-        result = assemble_block(store, request, config)
+        try:
+            result = assemble_block(store, request, config)
+        except NotFoundError as error:
+            known = None if is_strict else assemble_without_session(store, request, config)
+            if known is None:
+                raise
+            call.note(f"{error.message} The block has what is no session's.")
+            result = known
     for note in result.notes:
         call.note(note)
     if result.failure is not None and result.failure.outcome == "no_match" and result.failure.source == "given":
@@ -105,7 +112,7 @@ def _as_json(result: "Assembly") -> dict[str, object]:
         "agent": result.agent,
         "state": result.state.strip() or None,
         "zone": result.usage.zone.value,
-        "usage_pct": round(result.usage.percent, 1),
+        "usage_pct": result.usage.shown_percent,
         "model": result.model,
         "budget": {
             "limit": result.budget.limit,
@@ -115,6 +122,15 @@ def _as_json(result: "Assembly") -> dict[str, object]:
         },
         "linked": [entry._asdict() for entry in result.linked],
         "packages": [_package_json(package) for package in result.packages],
+        "files": [
+            {
+                **file._asdict(),
+                "passages": [passage._asdict() for passage in file.passages],
+                "label": file.label or None,
+                "file_state": file.file_state or None,
+            }
+            for file in result.files
+        ],
         "reasoning": [entry._asdict() for entry in result.reasoning],
         "errors": [entry._asdict() for entry in result.errors],
         "failure": None if result.failure is None else result.failure._asdict(),
@@ -158,6 +174,8 @@ def _items(result: "Assembly") -> Iterator[str]:
             f"{public_id('package', package.id)} [{package.priority}] {package.path} · {package.detail}"
             f" · {package.score:.3f} · {package.reason}"
         )
+    for file in result.files:
+        yield f"{public_id('artifact', file.id)} {file.path} · {file.detail} · {file.score:.3f} · {file.reason}"
     for entry in result.reasoning:
         yield f"{public_id('reasoning', entry.id)} [{entry.agent}] {entry.phase}"
     for error in result.errors:
@@ -197,6 +215,7 @@ def _read_request(
         is_explained=is_explained,
         task_id=_text(options["task_id"]),
         with_skills=bool(options["skills"]),
+        with_files=not options["no_files"],
         testing_mode=_one_of(call, "--testing-mode", str(options["testing_mode"]), TESTING_MODES),
         error_output=_error(call, options),
     )

@@ -12,6 +12,11 @@ _PACKAGE_FIELDS = {
     "created_at": "time",
     "explanation": Nullable(EXPLANATION),
 }  # fmt: skip
+_FILE_FIELDS = {
+    "id": "integer", "path": "string", "detail": ("path", "passage"), "tokens": "integer", "score": "number",
+    "passages": _PACKAGE_FIELDS["passages"], "label": "string?", "reason": "string",
+    "file_state": ("changed", "missing", "current", "elsewhere", None),
+}  # fmt: skip
 _LINKED_FIELDS = {"id": "string", "type": "string", "title": "string", "level": "string", "tier": "string"}
 _REASONING_FIELDS = {
     "id": "integer", "agent": "string", "phase": "string", "content": "string", "confidence": "string?",
@@ -88,6 +93,7 @@ _ASSEMBLE = Command(
             show_default=True,
             help="markdown; json: with scores and reasons; compact: a line an item.",
         ),
+        option("--no-files", is_flag=True, help="Without indexed files that are no package's."),
         option("--no-mark", is_flag=True, help="Do not record the delivery."),
         option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block."),
     ),
@@ -103,6 +109,7 @@ _ASSEMBLE = Command(
         "budget": {"limit": "integer", "used": "integer", "counter": "string", "by_class": {"*": "integer"}},
         "linked": [_LINKED_FIELDS],
         "packages": [_PACKAGE_FIELDS],
+        "files": [_FILE_FIELDS],
         "reasoning": [_REASONING_FIELDS],
         "errors": [_ERROR_FIELDS],
         "failure": Nullable(_FAILURE_FIELDS),

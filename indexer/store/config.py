@@ -54,6 +54,7 @@ NEVER = "never"
 KEPT_FOR_EVER: Mapping[str, int] = {}
 NO_ROLES: "Mapping[str, Role]" = {}
 NO_TYPES: "Mapping[str, PackageType]" = {}
+AS_KNOWN: Mapping[str, int] = {}  # the contexts of models as the program knows them
 UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 UNSET: Mapping[str, object] = {}
 # A file that was written less than this ago may change again without a change of its mtime.
@@ -70,6 +71,8 @@ _KNOWN_KEYS = (
     "hooks",
     "roles",
     "types",
+    "block_files",
+    "context_limits",
 )
 _ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -90,6 +93,8 @@ class Config(NamedTuple):
     hooks: Mapping[str, object] = UNSET  # as hook_settings.py checked them
     roles: "Mapping[str, Role]" = NO_ROLES
     types: "Mapping[str, PackageType]" = NO_TYPES
+    block_files: bool = True  # whether blocks show indexed files that are no package's
+    context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
     notes: tuple[str, ...] = ()
 
     @property
@@ -179,6 +184,10 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
             config = config._replace(fts5=_flag(value, key, source))
         elif key == "enable_context_assembler":
             config = config._replace(enable_context_assembler=_flag(value, key, source))
+        elif key == "block_files":
+            config = config._replace(block_files=_flag(value, key, source))
+        elif key == "context_limits":
+            config = config._replace(context_limits={**config.context_limits, **_context_limits(value, source)})
         elif key == "redaction_mode":
             config = config._replace(redaction_mode=_mode(value, source))
         elif key == "token_safety_margin":
@@ -283,6 +292,20 @@ def _limits(value: object, source: str) -> dict[str, int]:
         if not isinstance(limit, int) or isinstance(limit, bool) or not 0 <= limit <= 1000:
             raise UsageError(f"{source}: the retrieval limit of {agent} is '{limit}'.", "Give a number from 0 to 1000.")
         limits[str(agent)] = limit
+    return limits
+
+
+def _context_limits(value: object, source: str) -> dict[str, int]:
+    """Tokens by model, in lower case. Raises UsageError."""
+    if not is_dict(value):
+        raise UsageError(f"{source}: context_limits is '{value}'.", "Give a number of tokens for each model.")
+    limits: dict[str, int] = {}
+    for model, tokens in value.items():
+        if not isinstance(tokens, int) or isinstance(tokens, bool) or not 1000 <= tokens <= 100_000_000:
+            raise UsageError(
+                f"{source}: the context limit of {model} is '{tokens}'.", "Give a number of tokens, such as 1000000."
+            )
+        limits[str(model).lower()] = tokens
     return limits
 
 

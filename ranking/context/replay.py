@@ -21,6 +21,8 @@ from ctxrank.ranking.context.assembly.material import FILE_STATES
 from ctxrank.ranking.context.links import receipt as context_receipt
 from ctxrank.ranking.context.links.receipt import NEWEST, make_context
 
+# Inputs that follow from others, or from what there is to find.
+_DERIVED = ("budget in force", "engine")
 _MAX_NAMED = 20  # changes of one kind that are named one by one
 
 
@@ -100,19 +102,86 @@ def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
 
 
 def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
-    """Everything that is not what it was: settings and program, documents, artifacts, files, and the index's state."""
+    """Everything that is not what it was: settings and program, documents, artifacts, files, and the index's state.
+
+    What follows from something else is named only where nothing else is: the budget from the margin and the context of
+    a model, the engine's outcome from what there is to find.
+    """
+    derived: list[str] = []
+    causes: list[str] = []
     for name, before, after in _changed_inputs(receipt.inputs, now.inputs):
         if name != NEWEST:
-            yield f"{name} was {before or 'not set'}, is {after or 'not set'}"
+            line = f"{name} was {before or 'not set'}, is {after or 'not set'}"
+            (derived if name in _DERIVED else causes).append(line)
     if receipt.kind != CONTEXT:
-        yield from _named(list(_changed_documents(store, receipt)), "documents")
+        causes += _named(list(_changed_documents(store, receipt)), "documents")
+        causes += _named(list(_indexed_again(store, receipt)), "files")
     artifacts = {} if now.tree is None else dict(_changed_artifacts(store, receipt, now.tree))
-    yield from _named([f"{id_} is {what}" for id_, what in artifacts.items()], "artifacts")
+    causes += _named([f"{id_} is {what}" for id_, what in artifacts.items()], "artifacts")
     if receipt.kind == CONTEXT:
-        yield from _otherwise_reached(receipt, now.entries, artifacts)
+        causes += _otherwise_reached(receipt, now.entries, artifacts)
     else:
-        yield from _changed_files(receipt, now.entries)
-    yield from _changed_elsewhere(store, receipt, artifacts)
+        causes += _changed_files(receipt, now.entries)
+    causes += _changed_elsewhere(store, receipt, artifacts)
+    yield from causes or list(_read_again(store, receipt)) or derived or _changed_entries(receipt, now.entries)
+
+
+def _read_again(store: Store, receipt: Receipt) -> Iterator[str]:
+    """Packages in the block whose file was read since: one that only lost passages, or whose lines moved, leaves
+    nothing newer in the store, but neither does one that was read again and is the same."""
+    if receipt.kind == CONTEXT:
+        return
+    for entry in receipt.entries:
+        kind, _, number = entry.id.partition(":")
+        query = """
+            SELECT 1 FROM packages AS p JOIN artifacts AS a ON a.id = p.artifact_id
+             WHERE p.id = ? AND a.state = 'indexed' AND a.indexed_at > ?
+        """
+        is_read = kind == PACKAGE and store.primary.execute(query, (number, receipt.created_at)).fetchone()
+        if entry.is_included and is_read:
+            yield f"{entry.id}: its file was changed and indexed again"
+
+
+def _changed_entries(receipt: Receipt, entries: Sequence[Entry]) -> Iterator[str]:
+    """Where no input that is recorded has changed: what is shown otherwise, such as an error that was confirmed."""
+    before = {entry.id: entry for entry in receipt.entries if entry.is_included}
+    now = {entry.id: entry for entry in entries if entry.is_included}
+    for id_ in sorted(before.keys() | now.keys()):
+        one, other = before.get(id_), now.get(id_)
+        if one is None or other is None:
+            yield f"{id_} is {'no longer shown' if other is None else 'shown now'}"
+        elif one != other:
+            yield f"{id_} is changed"
+
+
+def _indexed_again(store: Store, receipt: Receipt) -> Iterator[str]:
+    """Files of the session's packages, and files of no package's, that were indexed since, or are gone."""
+    rows = store.primary.execute(
+        """
+        SELECT DISTINCT o.record_id
+          FROM documents AS d JOIN documents AS o ON o.id = d.owner_id
+         WHERE d.seq > ? AND o.kind = 'package' AND o.seq <= ?
+           AND o.session_id = (SELECT id FROM sessions WHERE name = ?)
+         ORDER BY o.record_id
+        """,
+        (receipt.seq, receipt.seq, receipt.session),
+    )
+    for (number,) in rows:
+        yield f"{public_id(PACKAGE, number)}: its file was changed and indexed again"
+    if "task" not in receipt.inputs or not receipt.inputs["task"].strip():
+        return
+    gone: int = store.primary.execute(
+        "SELECT count(*) FROM tombstones WHERE session_id = 0 AND seq > ?", (receipt.seq,)
+    ).get
+    for number, path in store.primary.execute(
+        "SELECT record_id, path FROM documents WHERE kind = 'artifact' AND seq > ? ORDER BY seq", (receipt.seq,)
+    ):
+        gone = 0  # the passages that it no longer has
+        yield f"{public_id('artifact', number)}, {path}, is new or changed"
+    named = {entry.id for entry in receipt.entries if entry.id.startswith("artifact:")}
+    known = {public_id("artifact", int(id_)) for (id_,) in store.primary.execute("SELECT id FROM artifacts")}
+    if gone and not named - known:
+        yield "an indexed file is gone"
 
 
 def _named(changes: Sequence[str], what: str) -> Iterator[str]:
@@ -206,26 +275,47 @@ def _changed_files(receipt: Receipt, entries: Sequence[Entry]) -> Iterator[str]:
 
 def _changed_elsewhere(store: Store, receipt: Receipt, artifacts: Mapping[str, str]) -> Iterator[str]:
     """Documents that could not be in the text, but that count in how rare its words are."""
-    is_context = receipt.kind == CONTEXT
-    if not (receipt.inputs.get("with search") == "True" if is_context else "task" in receipt.inputs):
+    if receipt.kind == CONTEXT:
+        yield from _changed_around(store, receipt, artifacts)
+        return
+    if "task" not in receipt.inputs:
+        return
+    rows = store.primary.execute(
+        """
+        SELECT DISTINCT p.kind, p.record_id, s.name
+          FROM documents AS d
+          JOIN documents AS p ON p.id = coalesce(d.owner_id, d.id)
+          JOIN sessions AS s ON s.id = p.session_id
+         WHERE d.seq > :seq AND s.name <> :session AND p.record_id IS NOT NULL
+         ORDER BY p.id
+        """,
+        {"seq": receipt.seq, "session": receipt.session},
+    )
+    changed = [f"{public_id(kind, number)} of session {name} has changed: the rarity of words has moved"
+               for kind, number, name in rows]  # fmt: skip
+    yield from _named(changed, "documents of other sessions")
+    gone: int = store.primary.execute(
+        """
+        SELECT count(*) FROM tombstones
+         WHERE seq > :seq AND session_id NOT IN (0, (SELECT id FROM sessions WHERE name = :session))
+        """,
+        {"seq": receipt.seq, "session": receipt.session},
+    ).get
+    if gone and not changed:
+        yield "a document of other sessions is gone: the rarity of words has moved"
+
+
+def _changed_around(store: Store, receipt: Receipt, artifacts: Mapping[str, str]) -> Iterator[str]:
+    if receipt.inputs.get("with search") != "True":
         return
     count: int = store.primary.execute(
         """
-        SELECT (SELECT count(*) FROM documents
-                 WHERE seq > :seq AND (kind <> :linked OR :counts_linked)
-                   AND (:session IS NULL OR session_id IS NOT (SELECT id FROM sessions WHERE name = :session)))
+        SELECT (SELECT count(*) FROM documents WHERE seq > :seq AND kind <> :linked)
              + (SELECT count(*) FROM tombstones WHERE seq > :seq)
         """,
-        # Linked artifacts are named one by one where the text was of a task of theirs.
-        {
-            "seq": receipt.seq, "session": receipt.session, "linked": KIND,
-            "counts_linked": not is_context and "task_id" not in receipt.inputs,
-        },
-    ).get  # fmt: skip
-    if is_context:
-        count -= sum(what == "gone" for what in artifacts.values())
-        what = "another document" if count == 1 else f"{count} other documents"
-    else:
-        what = "a document of other sessions" if count == 1 else f"{count} documents of other sessions"
+        {"seq": receipt.seq, "linked": KIND},  # linked artifacts are named one by one
+    ).get
+    count -= sum(what == "gone" for what in artifacts.values())
     if count > 0:
+        what = "another document" if count == 1 else f"{count} other documents"
         yield f"{what} changed since: the rarity of words has moved"

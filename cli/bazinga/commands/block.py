@@ -216,6 +216,7 @@ def _block(call: BazingaCall, store: "Store", agent: str, session: str, values: 
     request = AssembleRequest(
         session, agent, group=values.get("--group-id"), task=_task(values), model=model,
         iteration=_iteration(call, values), limit=MAX_PACKAGES, detail="summary", is_marking=False, is_explained=False,
+        with_files=False,
     )  # fmt: skip
     assembly = assemble(store, request)
     for note in assembly.notes:

@@ -69,8 +69,13 @@ def _reasons(store: Store, document: _Document, receipt: Receipt) -> Iterator[st
         yield from _of_reasoning(store, document, receipt)
     elif document.kind in ("error", "strategy"):
         yield from _of_lesson(store, document, receipt)
+    elif document.kind == "artifact":
+        yield "it is none of the best files for the task, or too little of the task is in it"
     else:
-        yield f"found by search alone: a block holds packages, reasoning, errors and strategies, no {document.kind}"
+        yield (
+            "found by search alone: a block holds packages, files, reasoning, errors and strategies, "
+            f"no {document.kind}"
+        )
 
 
 def _of_package(document: _Document, receipt: Receipt) -> Iterator[str]:

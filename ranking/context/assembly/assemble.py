@@ -9,10 +9,19 @@ With a task text and an index the score is the blend; else it is the heuristic a
 from ctxrank.indexer.clock import DAY_US, now_us
 from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
 from ctxrank.indexer.records.receipts import LOCK_WAIT_MS
-from ctxrank.indexer.records.sessions import Group, Session, find_group, find_session, is_session_wide, project_in_force
+from ctxrank.indexer.records.sessions import (
+    DEFAULT_PROJECT,
+    Group,
+    Session,
+    find_group,
+    find_session,
+    has_session,
+    is_session_wide,
+    project_in_force,
+)
 from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
@@ -31,17 +40,21 @@ from ctxrank.ranking.context.assembly.order import (
     matched_words,
     rank_packages,
     select_for_zone,
+    with_floor,
+    with_reserved,
 )
 from ctxrank.ranking.context.assembly.receipt import AssemblyInputs, record_assembly
-from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly, Omitted, forgiven_agent
+from ctxrank.ranking.context.assembly.request import DEFAULT_MODEL, AssembleRequest, Assembly, Omitted, forgiven_agent
 from ctxrank.ranking.context.prices import Prices
 from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 
-__all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "make_assembly"]
+if TYPE_CHECKING:  # most stores have packages alone
+    from ctxrank.ranking.context.assembly.files import FoundFiles
+
+__all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "assemble_without_session", "make_assembly"]
 
 CATCH_UP_MS = 50
-DEFAULT_MODEL = "sonnet"
 
 
 class Draft(NamedTuple):
@@ -68,15 +81,29 @@ def assemble(store: Store, request: AssembleRequest, config: Config | None = Non
     )
 
 
-def make_assembly(store: Store, request: AssembleRequest, config: Config | None = None) -> Draft:
-    """The same without a trace in the store."""
+def assemble_without_session(store: Store, request: AssembleRequest, config: Config) -> Assembly | None:
+    """The block of a session that the store has never heard of, such as of its first spawn: what is no session's.
+
+    It leaves no receipt. None where the task is about no indexed file.
+    """
+    if not request.with_files or not request.task.strip() or has_session(store.primary, request.session):
+        return None
+    unknown = Session(-1, request.session, DEFAULT_PROJECT, "simple", "active", "", "", 0, None)
+    result, _ = make_assembly(store, request, config, unknown)
+    return result if result.files else None
+
+
+def make_assembly(
+    store: Store, request: AssembleRequest, config: Config | None = None, session: Session | None = None
+) -> Draft:
+    """The same without a trace in the store; `session` stands in for one that is not in it."""
     if config is None:
         config = load_config(store)
     request = _cleaned(request, config.redaction_mode)
     agent, note = forgiven_agent(request.agent, config.team)
     notes = [*config.notes, *([note] if note else [])]
     model = request.model or DEFAULT_MODEL
-    limit, is_known = model_limit(model)
+    limit, is_known = _model_limit(model, config)
     if not is_known:
         notes.append(f"The model '{model}' is not known; its limit is taken to be {limit:,} tokens.")
     used = usage(limit, config.token_safety_margin, max(request.current_tokens, 0))
@@ -90,7 +117,7 @@ def make_assembly(store: Store, request: AssembleRequest, config: Config | None 
         return _without_reading(store, request, config, _fixed(empty, block.emergency(agent, used), request))
     if used.zone is Zone.WRAP_UP:
         return _without_reading(store, request, config, _fixed(empty, block.wrap_up(agent, used), request))
-    return _assemble(store, request, config, empty)
+    return _assemble(store, request, config, empty, session or find_session(store.primary, request.session))
 
 
 def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
@@ -109,6 +136,12 @@ def _cleaned(request: AssembleRequest, mode: RedactionMode) -> AssembleRequest:
         framework=clean(request.framework),
         task_id=clean(request.task_id),
     )
+
+
+def _model_limit(model: str, config: Config) -> tuple[int, bool]:
+    """The context of a model in tokens, as configured or as it is known; and whether it is."""
+    configured = config.context_limits.get(model.lower())
+    return model_limit(model) if configured is None else (configured, True)
 
 
 def _empty(agent: str, used: Usage, model: str, budget: Budget, notes: tuple[str, ...]) -> Assembly:
@@ -163,10 +196,9 @@ def _without_reading(store: Store, request: AssembleRequest, config: Config, res
     return Draft(result, inputs)
 
 
-def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Assembly) -> Draft:
+def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Assembly, session: Session) -> Draft:
     notes = list(empty.notes)
     agent, budget, factor = empty.agent, empty.budget, model_factor(empty.model)
-    session = find_session(store.primary, request.session)
     group = _group(store, session, request, notes)
     started_at = now_us()
     inputs = AssemblyInputs(
@@ -191,13 +223,17 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
     before = NEVER if request.delivered_before is None else request.delivered_before
     query = EligibilityQuery(agent, config.team.like(agent), max(request.iteration, 0), request.reach, before)
     eligible = eligible_packages(store.primary, session, group, query)
-    readiness, selection = _select(spawn, eligible, inputs.limit)
+    readiness, selection, files = _select(spawn, eligible, inputs.limit)
     chosen = selection.packages[: inputs.limit]
     material = gather(spawn, chosen)
+    if files is not None and files.files:
+        from ctxrank.ranking.context.assembly.files import file_materials  # noqa: PLC0415  only with indexed files
+
+        material = material._replace(files=file_materials(spawn, files.files))
     result = compose(
         empty._replace(
             budget=budget if linked is None else budget._replace(limit=linked.rest),
-            available=len(selection.packages),
+            available=selection.available,
             failure=material.failure,
             missing_skills=material.missing_skills,
             state=block.state_line(session, group),
@@ -212,6 +248,8 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         linked = with_more(linked, budget.limit - result.used, budget.limit)
     if linked is not None:
         notes += linked.notes
+    if files is not None and files.left_out:
+        notes.append(f"Indexed files are left out: {files.left_out}.")
     if request.with_skills and not result.skills:
         notes.append(_why_no_skills(result))
     outcome, engine, reason = _outcome(result, readiness)
@@ -221,7 +259,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         reason=reason,
         stale=readiness.stale,
         budget=budget,
-        omitted=(*result.omitted, *_not_chosen(selection, inputs.limit, session.name)),
+        omitted=(*result.omitted, *_not_chosen(selection, inputs.limit, session.name), *_files_left_out(files)),
         notes=tuple(notes),
     )
     if linked is not None and linked.text:
@@ -262,39 +300,54 @@ def _limit(request: AssembleRequest, config: Config, agent: str) -> int:
     return config.retrieval_limits.get(config.team.served_as(agent), DEFAULT_RETRIEVAL_LIMIT)
 
 
-def _select(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> tuple[Readiness, ZoneSelection]:
-    """The packages in their order; those within the limit also with why."""
+def _select(
+    spawn: Spawn, eligible: list[EligiblePackage], limit: int
+) -> "tuple[Readiness, ZoneSelection, FoundFiles | None]":
+    """The packages in their order, those within the limit also with why, and the files that the task is about."""
     readiness = Readiness(IndexHealth.OK, 0)
-    if spawn.request.task.strip() and eligible:
+    with_files = _wants_files(spawn)
+    if spawn.request.task.strip() and (eligible or with_files):
         engine = engine_of(spawn.store)
         readiness = engine.make_ready(CATCH_UP_MS) if spawn.config.fts5 else SWITCHED_OFF
         for attempt in range(2):
             if not readiness.is_usable:
                 break
             try:
-                return readiness, _select_by_task(spawn, eligible, limit)
+                return readiness, *_select_by_task(spawn, eligible, limit, with_files=with_files)
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):
                     raise  # a fresh index raises it as well: it is not the index
                 readiness = engine.recover(error, CATCH_UP_MS)
         readiness = readiness.beyond_healing
-    selection = select_for_zone(spawn.zone, rank_packages(eligible, None, spawn.group, spawn.now // DAY_US))
+    ranked = with_reserved(rank_packages(eligible, None, spawn.group, spawn.now // DAY_US), limit)
+    selection = select_for_zone(spawn.zone, ranked)
     if not spawn.request.is_explained:
-        return readiness, selection
+        return readiness, selection, None
     from ctxrank.ranking.retrieval.explain import explain_heuristic  # noqa: PLC0415  only where the trees are read
 
     explained = [row._replace(explanation=explain_heuristic(row.parts)) for row in selection.packages[:limit]]
-    return readiness, selection._replace(packages=explained + selection.packages[limit:])
+    return readiness, selection._replace(packages=explained + selection.packages[limit:]), None
 
 
-def _select_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -> ZoneSelection:
+def _wants_files(spawn: Spawn) -> bool:
+    """Whether the block may show indexed files, and there are any."""
+    if not (spawn.request.with_files and spawn.config.block_files) or spawn.zone is Zone.CONSERVATIVE:
+        return False
+    query = "SELECT 1 FROM documents WHERE session_id = 0 AND kind = 'artifact' LIMIT 1"
+    return spawn.store.primary.execute(query).fetchone() is not None
+
+
+def _select_by_task(
+    spawn: Spawn, eligible: list[EligiblePackage], limit: int, *, with_files: bool
+) -> "tuple[ZoneSelection, FoundFiles | None]":
     engine = engine_of(spawn.store)
     sessions = sorted({package.session_id for package in eligible})
     documents = frozenset(package.document_id for package in eligible)
     with engine.snapshot() as statistics:
         matches = match_task(engine, statistics, spawn.request.task, sessions, documents, tuned(spawn.config.ranking))
         ranked = rank_packages(eligible, matches.text_score, spawn.group, spawn.now // DAY_US)
-        selection = select_for_zone(spawn.zone, ranked)
+        ranked, floored = with_floor(ranked, matches.bearing)
+        selection = select_for_zone(spawn.zone, with_reserved(ranked, limit))
         within: list[RankedPackage] = []
         for row in selection.packages[:limit]:
             id_ = row.package.document_id
@@ -307,7 +360,12 @@ def _select_by_task(spawn: Spawn, eligible: list[EligiblePackage], limit: int) -
             words = matched_words(engine, matches, id_)
             passage_ids = tuple(matches.passage_ids(id_))
             within.append(row._replace(words=words, passage_ids=passage_ids, explanation=explanation))
-    return selection._replace(packages=within + selection.packages[limit:])
+        files = None
+        if with_files:
+            from ctxrank.ranking.context.assembly.files import find_files  # noqa: PLC0415  only with indexed files
+
+            files = find_files(engine, statistics, matches.plan)
+    return selection._replace(packages=within + selection.packages[limit:], floored=floored), files
 
 
 def _not_chosen(selection: ZoneSelection, limit: int, session: str) -> list[Omitted]:
@@ -316,10 +374,18 @@ def _not_chosen(selection: ZoneSelection, limit: int, session: str) -> list[Omit
     for rank, row in enumerate(selection.packages[limit:], start=limit + 1):
         why = "; ".join(filter(None, (f"rank {rank} of limit {limit}", label(row.package, session))))
         over.append(Omitted(public_id(PACKAGE, row.package.id), why, 0))
-    return over + [
-        Omitted(public_id(PACKAGE, row.package.id), f"the zone shows the {selection.level} level alone", 0)
-        for row in selection.omitted
-    ]
+    level = selection.level
+    left_out = f"the zone shows the {level} level alone" if level else "the zone shows nothing of low priority"
+    return (
+        over
+        + [Omitted(public_id(PACKAGE, row.package.id), left_out, 0) for row in selection.omitted]
+        + [Omitted(public_id(PACKAGE, row.package.id), "it has no bearing on the task", 0) for row in selection.floored]
+    )
+
+
+def _files_left_out(files: "FoundFiles | None") -> list[Omitted]:
+    """The class of files where it was too much work."""
+    return [] if files is None or not files.left_out else [Omitted("files", files.left_out, 0)]
 
 
 def _outcome(result: Assembly, readiness: Readiness) -> tuple[str, str, str]:
@@ -328,5 +394,5 @@ def _outcome(result: Assembly, readiness: Readiness) -> tuple[str, str, str]:
         return "degraded", "heuristic", readiness.health.value
     if readiness.stale:
         return "stale", "fts5", ""
-    is_empty = not (result.packages or result.reasoning or result.errors or result.strategies)
+    is_empty = not (result.packages or result.files or result.reasoning or result.errors or result.strategies)
     return "no_match" if is_empty else "matched", "fts5", ""

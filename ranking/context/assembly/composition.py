@@ -5,6 +5,7 @@ Prices are for the rendered text (prices.py), so that their sum is not below wha
 
 from itertools import accumulate
 
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import block
@@ -14,6 +15,9 @@ from ctxrank.ranking.context.assembly.memory import REASONING_CHARS
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage, Omitted
 from ctxrank.ranking.context.budget import Item, ItemClass, Step, fair_queue, level_by_level, spend
 from ctxrank.ranking.context.prices import Prices
+
+if TYPE_CHECKING:  # most stores have packages alone
+    from ctxrank.ranking.context.assembly.files import FileMaterial, IncludedFile
 
 _PACKAGE_LEVELS = ("title", "summary")  # then one passage more at each level
 _REASONING_LEVELS = tuple(f"{chars} characters" for chars in REASONING_CHARS)
@@ -29,6 +33,7 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
         block.opening(empty.agent), block.zone_line(empty.usage), block.REFERENCE_LINE, empty.state,
         block.packages_heading(empty.available, empty.available, level) if empty.available else block.EMPTY,
         block.overflow_line(empty.available) if empty.available else "",
+        block.ONLY_LOW if block.is_only_low(empty, level) else "",
     )  # fmt: skip
     items = _items(material, price)
     if frame > budget.limit:
@@ -41,6 +46,11 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
         packages=tuple(
             _package_at(package, at, cost)
             for package, (at, cost) in zip(material.packages, bought["packages"], strict=True)
+            if at >= 0
+        ),
+        files=tuple(
+            _file_at(file, at, cost)
+            for file, (at, cost) in zip(material.files, bought["files"], strict=True)
             if at >= 0
         ),
         reasoning=tuple(
@@ -64,11 +74,12 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
         is_complete=purchase.is_complete,
     )
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
-    note = price.of(block.NOTHING_FITS) if empty.available and not filled.packages else 0
+    is_without = empty.available and not filled.packages and not block.is_only_low(empty, level)
+    note = price.of(block.NOTHING_FITS) if is_without else 0
     says_so = 0 < note <= budget.limit - purchase.used
     filled = filled._replace(
         used=purchase.used + (note if says_so else 0),
-        counter=_counter(material, filled.packages),
+        counter=_counter(material, filled),
         overflow=_overflow(empty, len(filled.packages)),
     )
     return filled._replace(parts=block.render(filled, level, says_nothing_fits=says_so))
@@ -77,6 +88,7 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
 def _items(material: Material, price: Prices) -> list[Item]:
     """Everything that could be in the block, each class in the order of preference."""
     items = [_package_item(package, price) for package in material.packages]
+    items += [_file_item(file, price) for file in material.files]
     for forms, is_critical in material.reasoning:
         # A longer entry never costs less than the shorter one.
         prices = tuple(accumulate((price.of(block.reasoning_entry(shown)) for shown in forms), max))
@@ -107,6 +119,12 @@ def _package_item(material: PackageMaterial, price: Prices) -> Item:
     return Item(public_id(PACKAGE, package.id), levels, tuple(prices), kind="packages")
 
 
+def _file_item(material: "FileMaterial", price: Prices) -> Item:
+    steps = (price.of(block.file_title(material.file)), *(_passage_price(one, price) for one in material.passages))
+    levels = ("path", *("passage",) * len(material.passages))
+    return Item(public_id("artifact", material.file.id), levels, tuple(accumulate(steps)), kind="files")
+
+
 def _passage_price(passage: StoredPassage, price: Prices) -> int:
     """Of a passage in its fence."""
     shown = passage.shown
@@ -118,11 +136,13 @@ def _passage_price(passage: StoredPassage, price: Prices) -> int:
 def _classes(budget: Budget, material: Material, price: Prices) -> dict[str, ItemClass]:
     """The classes of the block; the packages' heading is always there and no item pays for it."""
     headings = {
+        "files": price.of(block.FILES_HEADING),
         "reasoning": price.of(block.reasoning_heading(len(material.reasoning))),
         "errors": price.of(block.errors_heading(len(material.errors))),
         "strategies": price.of(block.strategies_heading(len(material.strategies))),
     }
-    return {kind: ItemClass(budget.shares[kind], budget.caps.get(kind), headings.get(kind, 0)) for kind in CLASSES}
+    shares = budget.shares_with_files if material.files else budget.shares
+    return {kind: ItemClass(shares[kind], budget.caps.get(kind), headings.get(kind, 0)) for kind in CLASSES}
 
 
 def _package_at(material: PackageMaterial, at: int, cost: int) -> IncludedPackage:
@@ -135,10 +155,19 @@ def _package_at(material: PackageMaterial, at: int, cost: int) -> IncludedPackag
     return material.package._replace(passages=tuple(passages), detail=detail, tokens=cost)
 
 
-def _counter(material: Material, shown: tuple[IncludedPackage, ...]) -> str:
+def _file_at(material: "FileMaterial", at: int, cost: int) -> "IncludedFile":
+    """A file as it is shown at a level; its passages are in the order of the file."""
+    passages = sorted((p.shown for p in material.passages[:at]), key=lambda p: (p.start_line, p.id))
+    return material.file._replace(passages=tuple(passages), detail="passage" if at else "path", tokens=cost)
+
+
+def _counter(material: Material, shown: Assembly) -> str:
     """The counter that `used` is not below: the one of the passages, if one counted them all."""
-    ids = {passage.id for package in shown for passage in package.passages}
-    names = {p.counter for package in material.packages for p in package.passages if p.shown.id in ids}
+    ids = {passage.id for package in shown.packages for passage in package.passages}
+    ids.update(passage.id for file in shown.files for passage in file.passages)
+    stored = [passage for package in material.packages for passage in package.passages]
+    stored += [passage for file in material.files for passage in file.passages]
+    names = {passage.counter for passage in stored if passage.shown.id in ids}
     return names.pop() if len(names) == 1 else ESTIMATE
 
 
@@ -155,8 +184,8 @@ def _omitted(items: list[Item], levels: tuple[int, ...], left: tuple[Step, ...],
             over += f", or of {cap} for {item.kind}"
         lowered = ""
         if shown_at >= 0:
-            is_package = item.kind == "packages"
-            lowered = f"lowered: {'its next detail is ' if is_package else f'shown up to {item.levels[shown_at]}; '}"
+            has_details = item.kind in ("packages", "files")
+            lowered = f"lowered: {'its next detail is ' if has_details else f'shown up to {item.levels[shown_at]}; '}"
         omitted.append(Omitted(item.id, lowered + over, step.cost))
     return tuple(omitted)
 

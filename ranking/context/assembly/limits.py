@@ -4,7 +4,7 @@
 
     Normal       below 60 %   summaries of 400 characters, everything
     Soft_Warning from 60 %    summaries of 200, no passages
-    Conservative from 75 %    summaries of 100, the highest priority level that has any
+    Conservative from 75 %    summaries of 100, the highest priority level that has any; nothing of low priority
     Wrap-up      from 85 %    no packages
     Emergency    from 95 %    nothing
 
@@ -76,7 +76,9 @@ REASONING_TOKENS = {"minimal": 400, "medium": 800, "full": 1200}
 # In a tight budget reasoning gets this share in addition to the table's: it has a cap of its own, by its level.
 REASONING_SHARE = 0.15
 STRATEGY_SHARE = 0.05
-CLASSES: tuple[str, ...] = ("packages", "reasoning", "errors", "strategies", "skills")
+# Of the packages' share, where the task is about indexed files.
+FILES_SHARE = 0.15
+CLASSES: tuple[str, ...] = ("packages", "files", "reasoning", "errors", "strategies", "skills")
 
 
 class Usage(NamedTuple):
@@ -87,13 +89,22 @@ class Usage(NamedTuple):
     effective_limit: int
     remaining: int
 
+    @property
+    def shown_percent(self) -> float:
+        """The percentage to one decimal, never rounded up over the border of the next zone."""
+        shown = round(self.percent, 1)
+        return round(shown - 0.1, 1) if _zone_at(shown) is not self.zone else shown
+
 
 def usage(model_limit: int, safety_margin: float, current_tokens: int) -> Usage:
     """The zone that a conversation of this many tokens is in."""
     effective = int(model_limit * (1 - safety_margin))
     percent = current_tokens / effective * 100 if effective > 0 else 0.0
-    zone = next((zone for start, zone in _STARTS_AT_PERCENT if percent >= start), Zone.NORMAL)
-    return Usage(zone, percent, effective, max(0, effective - current_tokens))
+    return Usage(_zone_at(percent), percent, effective, max(0, effective - current_tokens))
+
+
+def _zone_at(percent: float) -> Zone:
+    return next((zone for start, zone in _STARTS_AT_PERCENT if percent >= start), Zone.NORMAL)
 
 
 def truncated(summary: str, zone: Zone) -> str:
@@ -108,12 +119,19 @@ class Budget(NamedTuple):
     shares: dict[str, float]
     caps: dict[str, int]  # classes that never get more than this, whatever is left
 
+    @property
+    def shares_with_files(self) -> dict[str, float]:
+        """The shares where the task is about indexed files: they take a part of the packages'."""
+        packages = self.shares["packages"]
+        return {**self.shares, "packages": packages * (1 - FILES_SHARE), "files": packages * FILES_SHARE}
+
 
 def make_budget(agent: str, remaining: int, level: str, *, total: int | None) -> Budget:
     """The budget of an agent's block: shares of what remains, or of `total` where that is given."""
     packages, errors = _SHARES.get(agent, _DEFAULT_SHARES)
     shares = {
         "packages": packages,
+        "files": 0.0,
         "reasoning": REASONING_SHARE,
         "errors": errors,
         "strategies": STRATEGY_SHARE,

@@ -4,7 +4,7 @@ Texts were redacted when they were stored; rows of an older rule set are redacte
 anything is truncated, counted or packed.
 """
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.records.sessions import Group, Session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.freshness import ELSEWHERE, file_state
@@ -13,7 +13,7 @@ from ctxrank.indexer.text.lines import one_line
 from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens
 from ctxrank.ranking.context.assembly import memory
 from ctxrank.ranking.context.assembly.limits import Zone, truncated
-from ctxrank.ranking.context.assembly.order import RankedPackage, label, reason
+from ctxrank.ranking.context.assembly.order import UNRELATED, RankedPackage, label, reason
 from ctxrank.ranking.context.assembly.request import (
     AssembleRequest,
     CurrentFailure,
@@ -25,6 +25,9 @@ from ctxrank.ranking.context.assembly.request import (
 from ctxrank.ranking.retrieval.cleaning import cleaned
 
 NEVER = 1 << 62  # a moment after all
+if TYPE_CHECKING:  # most stores have packages alone
+    from ctxrank.ranking.context.assembly.files import FileMaterial
+
 FILE_STATES = {"changed": "the file has changed since", "missing": "the file is gone", "elsewhere": ELSEWHERE}
 
 
@@ -62,6 +65,7 @@ class Material(NamedTuple):
     """Everything that could be in the block, each class in the order of preference."""
 
     packages: tuple[PackageMaterial, ...]
+    files: "tuple[FileMaterial, ...]" = ()
     reasoning: tuple[memory.PriorReasoning, ...] = ()
     errors: tuple[IncludedError, ...] = ()
     strategies: tuple[IncludedStrategy, ...] = ()
@@ -169,7 +173,8 @@ def _package(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]
         count = _passage_count(spawn, package.document_id)
         passages = _by_preference(stored, ranked, is_full=detail == "full")
     state = file_state(spawn.store, _artifact_of(spawn, package.id), package.id, folders)
-    labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state))))
+    unrelated = UNRELATED if ranked.is_best_known else ""
+    labels = "; ".join(filter(None, (label(package, spawn.session.name), FILE_STATES.get(state), unrelated)))
     why = reason(package, ranked.words, spawn.group)
     shown = IncludedPackage(
         id=package.id,
@@ -203,16 +208,19 @@ def _passage_count(spawn: Spawn, document_id: int) -> int:
 
 def _stored_passages(spawn: Spawn, document_id: int, ranked: RankedPackage | None) -> dict[int, StoredPassage]:
     """Passages of a package by id, in the file's order: all, or those that match the task."""
-    query = """
-        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter
-          FROM documents WHERE owner_id = ? {} ORDER BY start_line, id {}
-    """
     if ranked is None:
-        query = query.format("", "")
-    elif ranked.words is None:
-        query = query.format("", "LIMIT 1")  # nothing says which passage, so the file's beginning
-    else:
-        query = query.format(f"AND id IN ({', '.join(map(str, ranked.passage_ids))})", "")
+        return passages_of(spawn, document_id)
+    if ranked.words is None:
+        return passages_of(spawn, document_id, limit="LIMIT 1")  # nothing says which, so the file's beginning
+    return passages_of(spawn, document_id, f"AND id IN ({', '.join(map(str, ranked.passage_ids))})")
+
+
+def passages_of(spawn: Spawn, document_id: int, condition: str = "", limit: str = "") -> dict[int, StoredPassage]:
+    """Passages of a document by id, in the file's order; `condition` and `limit` are SQL."""
+    query = f"""
+        SELECT id, title, start_line, end_line, body, ruleset, tokens, token_counter
+          FROM documents WHERE owner_id = ? {condition} ORDER BY start_line, id {limit}
+    """
     mode = spawn.config.redaction_mode
     stored: dict[int, StoredPassage] = {}
     for id_, heading, start, end, body, ruleset, tokens, counter in spawn.store.primary.execute(query, (document_id,)):

@@ -34,6 +34,11 @@ DELIVERED = "delivered before"  # in this iteration
 _MIN_SHARE = 0.5
 _MAX_WORDS = 2000  # of a task text; the rarest 32 terms are what counts
 _NAMED_WORDS = 3
+# A package whose bearing on the task (`TaskMatches.bearing`) is below this only fills room, see `with_floor`. Of the
+# packages that were judged useful beforehand (benchmarks/floor) none has less than 0.5; texts of one line have less.
+FLOOR = 0.25
+_ABOVE_ANY_FLOOR = ("critical", "high")
+UNRELATED = "nothing matches the task better"
 
 
 class RankedPackage(NamedTuple):
@@ -50,14 +55,24 @@ class RankedPackage(NamedTuple):
     words: tuple[str, ...] | None = None
     passage_ids: tuple[int, ...] = ()
     explanation: "Explanation | None" = None
+    is_best_known: bool = False  # it has no bearing on the task, and neither has any other
 
 
 class ZoneSelection(NamedTuple):
-    """The packages that a zone shows, best first, and those that it does not; `level` is Conservative's."""
+    """The packages that a zone shows, best first, and those that it does not; `level` is Conservative's.
+
+    `floored` are those with too little of the task in them (`with_floor`).
+    """
 
     packages: list[RankedPackage]
     omitted: list[RankedPackage]
     level: str
+    floored: tuple[RankedPackage, ...] = ()
+
+    @property
+    def available(self) -> int:
+        """How many packages there are to show here, or in a zone with more room."""
+        return len(self.packages) + len(self.omitted)
 
 
 def rank_packages(
@@ -92,15 +107,54 @@ def select_for_zone(zone: Zone, rows: list[RankedPackage]) -> ZoneSelection:
     """What a zone shows of the ranked packages.
 
     Conservative looks for its level among the packages for this agent first: what is critical to another
-    must not hide what is important to this one.
+    must not hide what is important to this one. The level is '' where all are of low priority.
     """
     if zone is not Zone.CONSERVATIVE:
         return ZoneSelection(rows, [], "")
     own = {row.package.priority for row in rows if not row.package.is_for_others}
     others = {row.package.priority for row in rows}
-    level = next((level for levels in (own, others) for level in LADDER if level in levels), LADDER[-1])
+    level = next((level for levels in (own, others) for level in LADDER if level in levels), "")
     packages = [row for row in rows if row.package.priority == level]
     return ZoneSelection(packages, [row for row in rows if row.package.priority != level], level)
+
+
+def with_floor(
+    rows: list[RankedPackage], bearing: Callable[[int], float]
+) -> tuple[list[RankedPackage], tuple[RankedPackage, ...]]:
+    """(those that a block may show, those that would only fill its room); `bearing` is by document id.
+
+    What has no bearing on the task stays out unless it is critical or high. Where nothing has any, there is no floor:
+    the order is then that of the heuristic, and `is_best_known` says so.
+    """
+    shown: list[RankedPackage] = []
+    floored: list[RankedPackage] = []
+    for row in rows:
+        is_above = row.package.priority in _ABOVE_ANY_FLOOR or bearing(row.package.document_id) >= FLOOR
+        (shown if is_above else floored).append(row)
+    if not shown:
+        return [row._replace(is_best_known=True) for row in rows], ()
+    return shown, tuple(floored)
+
+
+def with_reserved(rows: list[RankedPackage], limit: int) -> list[RankedPackage]:
+    """The packages with one place within the limit, its last, for a critical one that is designated for the agent.
+
+    It takes it only where none of them has a better one, and was not delivered before.
+    """
+    if any(_is_reserved_for(row) for row in rows[:limit]):
+        return rows
+    row = next((row for row in rows[limit:] if _is_reserved_for(row)), None) if limit > 0 else None
+    if row is None:
+        return rows
+    rest = [other for other in rows if other is not row]
+    return [*rest[: limit - 1], row, *rest[limit - 1 :]]
+
+
+def _is_reserved_for(row: RankedPackage) -> bool:
+    package = row.package
+    return (
+        package.priority == "critical" and package.is_designated and package.is_own_group and not package.is_delivered
+    )
 
 
 class TaskMatches(NamedTuple):
@@ -108,6 +162,7 @@ class TaskMatches(NamedTuple):
 
     groups: dict[int, HitGroup]
     half: float
+    half_known: float  # the same of the words that the index knows
     plan: Plan
     statistics: Statistics
 
@@ -115,6 +170,11 @@ class TaskMatches(NamedTuple):
         """T of a package; 0 where nothing of it matches."""
         group = self.groups.get(document_id)
         return 0.0 if group is None else calibrated(group.score, self.half)
+
+    def bearing(self, document_id: int) -> float:
+        """T of a package as if the task had no words that the index does not know."""
+        group = self.groups.get(document_id)
+        return 0.0 if group is None else calibrated(group.score, self.half_known)
 
     def passage_ids(self, document_id: int) -> list[int]:
         """Document ids of the passages worth showing, best first."""
@@ -135,12 +195,16 @@ def match_task(
 ) -> TaskMatches:
     """Match these packages of these sessions with a task text, in the caller's snapshot. Raises INDEX_READ_ERRORS."""
     plan = make_plan(plain_query(task, _MAX_WORDS), engine, statistics, tuning)
+    half = half_score(plan.values)
+    half_known = half_score([term.value for term in plan.terms]) if plan.unknown else half
+    if not document_ids:
+        return TaskMatches({}, half, half_known, plan, statistics)
     scope = Scope(
         kinds=("package", "passage"), session_ids=tuple(session_ids), is_current=True, document_ids=document_ids
     )
     found = find_candidates(engine, statistics, plan, scope)
     found = reranked(engine, statistics, plan, found)
-    return TaskMatches(groups=grouped(found.rows), half=half_score(plan.values), plan=plan, statistics=statistics)
+    return TaskMatches(grouped(found.rows), half, half_known, plan, statistics)
 
 
 def matched_words(engine: Engine, matches: TaskMatches, document_id: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.digests import digest_of
 from ctxrank.ranking.context.assembly.limits import MARKING
-from ctxrank.ranking.context.assembly.request import AssembleRequest, Assembly
+from ctxrank.ranking.context.assembly.request import DEFAULT_MODEL, AssembleRequest, Assembly
 
 if TYPE_CHECKING:
     from typing import Any
@@ -82,6 +82,14 @@ def inputs_of(inputs: AssemblyInputs, result: Assembly) -> Iterator[tuple[str, s
         yield "failure", result.failure.unit
     if result.missing_skills:
         yield "skills that the previous agent did not invoke", result.missing_skills
+    # A configuration's settings that change the text are in force as they are now: a replay reads them again.
+    yield "files", "on" if inputs.config.block_files else "off"
+    yield "fts5", "on" if inputs.config.fts5 else "off"
+    model_limit = inputs.config.context_limits.get((inputs.request.model or DEFAULT_MODEL).lower())
+    if model_limit is not None:
+        yield "model limit", str(model_limit)
+    if inputs.config.ranking:
+        yield "ranking", " ".join(f"{name}={value:g}" for name, value in sorted(inputs.config.ranking.items()))
     yield "limit in force", str(inputs.limit)
     yield "budget in force", str(result.budget.limit)
     yield "safety margin", str(inputs.config.token_safety_margin)
@@ -103,6 +111,8 @@ def entries_of(result: Assembly) -> Iterator[Entry]:
         yield Entry(one.id, True, one.level, one.tokens, f"{one.tier}: {one.reason}")
     for package in result.packages:
         yield Entry(public_id(PACKAGE, package.id), True, package.detail, package.tokens, package.reason)
+    for file in result.files:
+        yield Entry(public_id("artifact", file.id), True, file.detail, file.tokens, file.reason)
     for entry in result.reasoning:
         yield Entry(
             public_id("reasoning", entry.id), True, entry.phase, entry.tokens, f"{entry.phase} by {entry.agent}"
@@ -125,7 +135,8 @@ def _optional_flag(text: str) -> bool:
 _READERS: "Mapping[str, Callable[[str], Any]]" = {
     "group": str, "task": str, "model": str, "current_tokens": int, "limit": int, "budget": int, "reach": str,
     "detail": str, "include_reasoning": _optional_flag, "reasoning_level": str, "project": str, "lang": str,
-    "framework": str, "as_of": int, "task_id": str, "with_skills": _optional_flag, "testing_mode": str,
+    "framework": str, "as_of": int, "task_id": str, "with_skills": _optional_flag, "with_files": _optional_flag,
+    "testing_mode": str,
 }  # fmt: skip
 
 
@@ -136,6 +147,7 @@ def request_of(receipt: Receipt) -> AssembleRequest:
         given = {name: read(receipt.inputs[name]) for name, read in _READERS.items() if name in receipt.inputs}
     except ValueError as error:
         raise DamagedError(f"Receipt {receipt.id} is damaged: {error}.", "Another receipt may be whole.") from error
+    given.setdefault("with_files", False)  # older receipts are of blocks without them
     return AssembleRequest(
         receipt.session or "", receipt.agent, iteration=receipt.iteration, is_marking=False, is_explained=False,
         delivered_before=receipt.created_at,

@@ -6,10 +6,12 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, require_type
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS, Budget, Usage
 
 if TYPE_CHECKING:
+    from ctxrank.ranking.context.assembly.files import IncludedFile
     from ctxrank.ranking.formulas.explanation import Explanation
 
 REACHES = ("group", "session", "project")
 DETAILS = ("summary", "passage", "full")
+DEFAULT_MODEL = "sonnet"
 TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
 
@@ -21,7 +23,8 @@ class AssembleRequest(NamedTuple):
     None is the agent's default; `is_explained` False saves the scores' trees; `as_of` is the moment recency is
     measured from (microseconds, None is now). `with_skills` asks for the section about skills. `error_output`
     is the current failure as it was printed; None is the last one that the group recorded. `task_id` is a task of
-    `.contextia/`, whose linked artifacts come before the agent's heading. Deliveries from `delivered_before` on
+    `.contextia/`, whose linked artifacts come before the agent's heading. `with_files` False leaves out indexed files
+    that are no package's. Deliveries from `delivered_before` on
     (microseconds) do not count: a replay needs that.
     """
 
@@ -49,6 +52,7 @@ class AssembleRequest(NamedTuple):
     error_output: bytes | None = None
     delivered_before: int | None = None
     task_id: str | None = None
+    with_files: bool = True
 
     def check_fields(self) -> None:
         """Raises TypeError for a value of another type, UsageError for a word that is not allowed."""
@@ -201,6 +205,7 @@ class Assembly(NamedTuple):
     failure: CurrentFailure | None = None
     missing_skills: str = ""
     linked: tuple[IncludedLinked, ...] = ()
+    files: "tuple[IncludedFile, ...]" = ()
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None

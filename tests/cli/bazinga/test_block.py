@@ -92,8 +92,8 @@ def test_d17_long_packages_leave_room_for_reasoning_and_errors(full: Project) ->
 
 def test_the_task_decides_what_comes_first(project: Project) -> None:
     project.package("cart.md", summary="The cart forgets its items")
-    project.package("token.md", summary="The token refresh is late")
-    project.package("menu.md", summary="The menu opens twice")
+    project.package("token.md", summary="The token refresh is late", priority="high")
+    project.package("menu.md", summary="The menu opens twice", priority="high")
     text = block(project, "developer", "--task-title", "Cart", "--task-requirements", "keeps its items").out
     assert text.index("cart.md") < min(text.index("token.md"), text.index("menu.md"))
 

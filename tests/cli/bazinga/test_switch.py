@@ -278,7 +278,7 @@ def test_the_prompt_builder_ranks_by_the_task(tree: Tree) -> None:
     call(tree, "create-session", SESSION, "simple", "Sign in")
     for name, summary in (("cart", "The cart forgets"), ("token", "The token refresh is late")):
         path = f"bazinga/artifacts/{SESSION}/{name}.md"
-        words = (SESSION, "AUTH", "research", path, "investigator", '["developer"]', "medium", summary)
+        words = (SESSION, "AUTH", "research", path, "investigator", '["developer"]', "high", summary)
         answer(tree, "save-context-package", *words)
     for title, first, last in (("Mend the cart", "cart.md", "token.md"), ("Refresh the token", "token.md", "cart.md")):
         text = prompt(tree, "--task-title", title, "--task-requirements", "soon").stdout

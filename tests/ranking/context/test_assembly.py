@@ -245,8 +245,8 @@ def test_whom_it_is_for_comes_before_whether_it_was_delivered_and_both_before_th
     _note(store, "seen.md", priority="critical", summary="walrus")
     _note(store, "theirs-seen.md", priority="critical", summary="walrus", consumers=("qa_expert",))
     assert len(files_for(store)) == 2
-    _note(store, "own.md", priority="low")
-    _note(store, "theirs.md", priority="low", consumers=("qa_expert",))
+    _note(store, "own.md", priority="low", summary="walrus")
+    _note(store, "theirs.md", priority="low", summary="walrus", consumers=("qa_expert",))
     assert files_for(store, task=task, limit=_PLENTY) == ["own.md", "seen.md", "theirs.md", "theirs-seen.md"]
 
 
@@ -303,7 +303,6 @@ def test_soft_warning_has_summaries_of_200_and_no_passages(store: Store) -> None
         (["critical", "critical", "high"], "critical", 2),
         (["high", "medium", "low"], "high", 1),
         (["medium", "low"], "medium", 1),
-        (["low", "low"], "medium", 0),
     ],
 )
 def test_conservative_shows_the_highest_level_that_has_any(
@@ -313,11 +312,67 @@ def test_conservative_shows_the_highest_level_that_has_any(
         _note(store, f"{number}.md", priority=priority, summary="word " * 40)
     block = block_for(store, current_tokens=127_500)
     assert "🔶 **Token budget: Conservative (75.0%)**" in block.text
-    assert {package.priority for package in block.packages} == ({level} if count else set())
-    heading = f"### Priority Packages ({count}/{count}) - {level} level"
-    assert heading in block.text if count else "No context packages found" in block.text
+    assert {package.priority for package in block.packages} == {level}
+    assert f"### Priority Packages ({count}/{len(priorities)}) - {level} level" in block.text
     assert len(block.omitted) == len(priorities) - count
     assert all(len(package.summary) <= 103 for package in block.packages)
+
+
+def test_conservative_says_so_where_only_packages_of_low_priority_are_known(store: Store) -> None:
+    for number in range(2):
+        _note(store, f"{number}.md", priority="low")
+    block = block_for(store, current_tokens=127_500)
+    assert "### Relevant Packages (0/2)\n\nOnly packages of low priority are known" in block.text.replace(
+        "\n\n\n", "\n\n"
+    )
+    assert "No context packages found" not in block.text and "No package fits" not in block.text
+    assert (block.packages, block.available, len(block.omitted)) == ((), 2, 2)
+
+
+def test_a_critical_package_for_the_agent_has_a_place_within_any_limit(store: Store) -> None:
+    for number in range(8):
+        _note(store, f"{number}.md", summary="walrus heron")
+    _note(store, "critical.md", priority="critical", summary="nothing of it", consumers=("developer",))
+    for limit in (1, 2, 3):
+        assert files_for(store, task="walrus heron", limit=limit, is_marking=False)[-1] == "critical.md"
+    assert files_for(store, task="walrus heron", limit=3, is_marking=False)[:2] == ["7.md", "6.md"]
+
+
+def test_a_critical_package_that_is_designated_for_another_agent_has_no_place_kept(store: Store) -> None:
+    for number in range(8):
+        _note(store, f"{number}.md", summary="walrus heron")
+    _note(store, "critical.md", priority="critical", consumers=("qa_expert",))
+    assert "critical.md" not in files_for(store, task="walrus heron", limit=3)
+
+
+def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_critical_or_high(store: Store) -> None:
+    _note(store, "match.md", priority="low", summary="walrus heron")
+    for priority in ("critical", "high", "medium", "low"):
+        _note(store, f"{priority}.md", priority=priority, summary="something else")
+    block = block_for(store, task="walrus heron", limit=_PLENTY, is_marking=False)
+    assert {package.path for package in block.packages} == {"match.md", "critical.md", "high.md"}
+    assert {entry.reason for entry in block.omitted} == {"it has no bearing on the task"} and block.available == 3
+    assert len(files_for(store, limit=_PLENTY, is_marking=False)) == 5  # without a task there is no floor
+
+
+def test_where_nothing_has_bearing_the_best_known_is_shown_and_says_so(store: Store) -> None:
+    _note(store, "a.md", summary="something else")
+    block = block_for(store, task="walrus heron")
+    assert [package.label for package in block.packages] == ["nothing matches the task better"]
+
+
+def test_a_share_of_the_context_is_never_rounded_up_over_the_border_of_a_zone(store: Store) -> None:
+    _note(store, "a.md")
+    block = block_for(store, current_tokens=127_499)
+    assert (block.usage.zone.value, block.usage.shown_percent) == ("Soft_Warning", 74.9)
+    assert "(74.9%)" in block.text
+
+
+def test_the_context_of_a_model_is_as_the_configuration_says(store: Store) -> None:
+    _note(store, "a.md")
+    config = Config(context_limits={"big-one": 1_000_000})
+    block = block_for(store, config=config, model="Big-One", current_tokens=200_000)
+    assert (block.usage.effective_limit, block.usage.zone.value, block.notes) == (850_000, "Normal", ())
 
 
 def test_conservative_takes_its_level_from_this_agent_s_packages_first(store: Store) -> None:

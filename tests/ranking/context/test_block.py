@@ -67,7 +67,7 @@ def _headings(text: str) -> list[str]:
 def test_no_text_of_the_store_can_change_the_structure_of_a_block(store: Store, evil: str) -> None:
     """The same block with harmless texts has the same headings."""
     save(store, "a.md", f"walrus\n\n{evil}\n", summary=f"{evil} walrus", created_at=TODAY)
-    save(store, "b.md", None, summary=evil, created_at=TODAY)
+    save(store, "b.md", None, summary=f"{evil} heron", created_at=TODAY)
     think(store, "developer", "completion", evil)
     know_error(store, f"walrus heron {evil}", evil)
     learn(store, evil)

@@ -138,7 +138,7 @@ def test_a_budget_that_is_asked_for_is_the_limit_but_never_more_than_remains() -
 
 
 def test_the_shares_of_each_agent_are_the_specification_s() -> None:
-    beside = {"reasoning": 0.15, "strategies": 0.05, "skills": 0.0}
+    beside = {"files": 0.0, "reasoning": 0.15, "strategies": 0.05, "skills": 0.0}
     shares = {
         agent: make_budget(agent, 100_000, "medium", total=None).shares
         for agent in (
@@ -165,7 +165,12 @@ def test_where_all_want_more_than_there_is_each_class_gets_its_share() -> None:
         kind: sum(cost for item, cost in zip(items, purchase.costs, strict=True) if item.kind == kind)
         for kind in CLASSES
     }
-    assert by_class == {"packages": 200, "reasoning": 150, "errors": 100, "strategies": 50, "skills": 0}
+    assert by_class == {"packages": 200, "files": 0, "reasoning": 150, "errors": 100, "strategies": 50, "skills": 0}
+
+
+def test_files_take_a_part_of_the_packages_share() -> None:
+    shares = make_budget("developer", 10**6, "full", total=500).shares_with_files
+    assert (round(shares["packages"], 9), round(shares["files"], 9), shares["errors"]) == (0.17, 0.03, 0.10)
 
 
 def test_a_class_without_a_share_is_the_last_to_come() -> None:

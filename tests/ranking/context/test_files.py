@@ -1,0 +1,76 @@
+"""Indexed files in a block: which are shown, how much of it is theirs, and when they are left out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import make_store, save, write_file
+from ranking_builders import TODAY, block_for
+
+from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.records.receipts import list_receipts
+from ctxrank.indexer.store.config import Config
+from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly import files
+
+PAGER = "# Paging\n\nLong output goes through a pager when stdout is a terminal.\n"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path) as opened:
+        write_file(opened, "src/pager.md", PAGER)
+        write_file(opened, "src/other.md", "# Colours\n\nA theme is dark or light.\n")
+        save(opened, "finding.md", "# A finding\n\nPagers lose colours.\n", created_at=TODAY)
+        index_artifacts(opened)
+        yield opened
+
+
+def test_the_best_passages_of_files_that_are_no_package_s_are_a_class_of_their_own(store: Store) -> None:
+    block = block_for(store, task="page long output through a pager")
+    assert [(file.path, file.detail) for file in block.files] == [("src/pager.md", "passage")]
+    assert "### From the project\n\n**src/pager.md** · artifact:" in block.text and "through a pager when" in block.text
+    assert block.by_class["files"] > 0 and block.used <= block.budget.limit
+    entry = next(entry for entry in list_receipts(store.primary)[0].entries if entry.id.startswith("artifact:"))
+    assert (entry.is_included, entry.detail, entry.tokens) == (True, "passage", block.files[0].tokens)
+
+
+def test_a_block_of_files_alone_does_not_say_that_nothing_is_known(store: Store) -> None:
+    block = block_for(store, task="page long output through a pager", limit=0, include_reasoning=False)
+    assert block.outcome == "matched" and "specialization context only" not in block.text
+
+
+def test_without_a_task_a_file_has_nothing_to_be_chosen_by(store: Store) -> None:
+    assert block_for(store).files == ()
+
+
+def test_files_are_left_out_by_the_request_and_by_the_configuration(store: Store) -> None:
+    task = "page long output through a pager"
+    assert block_for(store, task=task, with_files=False).files == ()
+    assert block_for(store, task=task, config=Config(block_files=False)).files == ()
+
+
+def test_a_file_that_hardly_matches_is_not_shown(store: Store) -> None:
+    assert block_for(store, task="sort invoices by date before they are sent to the terminal").files == ()
+
+
+def test_soft_warning_shows_paths_and_conservative_no_files(store: Store) -> None:
+    task = "page long output through a pager"
+    assert [file.detail for file in block_for(store, task=task, current_tokens=110_000).files] == ["path"]
+    assert block_for(store, task=task, current_tokens=130_000).files == ()
+
+
+def test_beyond_the_bound_of_rows_the_class_is_left_out_named_and_recorded(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_ROWS", 0)
+    one, other = (block_for(store, task="page long output through a pager", is_marking=False) for _ in range(2))
+    assert one.files == () and one.text == other.text
+    assert "Indexed files are left out: the rarest words of the task are in more than 0 documents." in one.notes
+    assert [entry.id for entry in list_receipts(store.primary)[0].entries if not entry.is_included] == ["files"]
+
+
+def test_a_file_that_has_changed_since_says_so(store: Store) -> None:
+    write_file(store, "src/pager.md", PAGER + "More.\n")
+    (file,) = block_for(store, task="page long output through a pager").files
+    assert file.file_state == "changed" and file.reason.startswith("the file has changed since; matches ")
