@@ -1393,6 +1393,7 @@ AGENTS = Family(
             ),
         ),
         Case("hook", stdin=_event("SubagentStart", agent_type="Explore")),
+        *once("import transcripts nowhere --runner claude-code --since 7d --dry-run"),
         Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "a"}, error=LOCKED)),
         Case("hook", stdin=_event("Stop", last_assistant_message="All of the workers begin with BEGIN IMMEDIATE.")),
         *both("receipt list --hook", "receipt list --hook --session runner-1 -n 1", "receipt list --hook --agent x"),

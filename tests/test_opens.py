@@ -25,6 +25,7 @@ PERMITTED = {
     "indexer/store/connection.py _create_private": "makes a database before SQLite does, for its mode",
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
+    "cli/agents/transcript_import.py _Importer._read": "a transcript in a folder that the user named, line by line",
     "cli/agents/serve.py _token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/store/one_process.py holder": "as above",

@@ -312,7 +312,7 @@ def test_a_project_cannot_switch_on_what_the_user_has_switched_off(
 
 def test_a_note_whose_front_matter_is_wrong_is_a_line_in_the_log(empty: Path) -> None:
     (empty / "notes").mkdir()
-    (empty / "notes" / "a.md").write_text(_NOTE.replace("decisions", "rumours"))
+    (empty / "notes" / "a.md").write_text(_NOTE.replace("high", "urgent"))
     (empty / "notes" / "b.md").write_text(_NOTE)
     Runner(empty).stops("")
     with open_project_store(str(empty)) as store:

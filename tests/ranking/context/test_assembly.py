@@ -519,7 +519,7 @@ def test_without_a_failure_errors_are_the_confirmed_ones_that_the_task_is_about(
     ]
     assert (
         '### Error Patterns (2 matches)\n\n⚠️ **Known Issue**: "E: walrus pool exhausted"\n'
-        "> **Solution**: Restart it.\n> **Confidence**: 0.95 (seen 3 times)\n"
+        "> **Solution**: Restart it.\n> **Confidence**: 0.99 (seen 3 times)\n"
     ) in block.text
     assert block_for(store, project="shop").errors == ()
     assert block_for(store, task="a walrus elsewhere", project="shop").errors == ()
