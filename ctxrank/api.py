@@ -273,7 +273,8 @@ def assemble(
     request = AssembleRequest(
         session, agent, group, task, model, current_tokens, iteration, limit, budget, reach, detail, reasoning,
         reasoning_level, project, lang, framework, _moment("as_of", as_of, now_us()), is_marking=mark,
-        is_explained=explain, with_files=files, with_skills=skills, testing_mode=testing_mode, error_output=output, task_id=task_id,
+        is_explained=explain, with_files=files, with_skills=skills, testing_mode=testing_mode, error_output=output,
+        task_id=task_id,
     )  # fmt: skip
     return assemble_block(store, request)
 

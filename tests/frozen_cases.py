@@ -1393,6 +1393,7 @@ AGENTS = Family(
             ),
         ),
         Case("hook", stdin=_event("SubagentStart", agent_type="Explore")),
+        Case("--json import transcripts t.jsonl --since 2020-01-01", files={"t.jsonl": '{"message": "no step"}\n'}),
         *once("import transcripts nowhere --runner claude-code --since 7d --dry-run"),
         Case("hook", stdin=_event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "a"}, error=LOCKED)),
         Case("hook", stdin=_event("Stop", last_assistant_message="All of the workers begin with BEGIN IMMEDIATE.")),

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import ctxrank.indexer
-import ctxrank.ranking
+from ctxrank import indexer, ranking
 from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
@@ -59,16 +58,16 @@ def test_each_folder_is_typed(folder: str) -> None:
 
 
 def test_the_public_names_are_these() -> None:
-    assert ctxrank.indexer.__all__ == ["Store", "create_store", "open_store"]
-    assert ctxrank.ranking.__all__ == [
+    assert indexer.__all__ == ["Store", "create_store", "open_store"]
+    assert ranking.__all__ == [
         "AssembleRequest", "Assembly", "SearchRequest", "SearchResult", "assemble", "search",
     ]  # fmt: skip
-    for package in (ctxrank.indexer, ctxrank.ranking):
+    for package in (indexer, ranking):
         assert all(getattr(package, name) for name in package.__all__)
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError):
-        ctxrank.indexer.nothing  # noqa: B018  # asking is the test
+        indexer.nothing  # noqa: B018  # asking is the test
     with pytest.raises(AttributeError):
-        ctxrank.ranking.nothing  # noqa: B018  # asking is the test
+        ranking.nothing  # noqa: B018  # asking is the test

@@ -237,7 +237,7 @@ def _chore(session: Session, agent: str, chance: random.Random) -> None:
 
 def main() -> None:
     """Write a folder."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--root", default="/home/me/shop")
     parser.add_argument("--sessions", type=int, default=50)

@@ -22,7 +22,7 @@ _OUTPUT_BYTES = 40_000  # what a tool prints on average, of which a failure has 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--megabytes", type=int, default=1024)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as folder:

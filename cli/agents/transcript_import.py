@@ -325,8 +325,9 @@ class _Importer:
 
     def _failure(self, output: str) -> _Failure | None:
         read = read_failure_text(output.encode("utf-8", "replace"), self._mode)
-        units = [] if read.trouble else error_units(read.text)
-        return _Failure(sign(units[0]), units[0].text, read.secrets) if units else None
+        if read.trouble or not (units := error_units(read.text)):
+            return None
+        return _Failure(sign(units[0]), units[0].text, read.secrets)
 
     def _save(self, failure: _Failure, solution: str, *, is_final: bool = False) -> int:
         new = NewKnownError(

@@ -89,6 +89,7 @@ def with_rows_of_line(
     """All candidates with the rows that hold a line of code as it stands; and their documents, which come first."""
     if not plan.can_match:
         return found, []
+    line = line.replace("\0", " ").encode("utf-8", "replace").decode()  # what no text that is stored can hold
     holding = engine.rows(RowQuery(PhraseClause(line, "body"), scope), _MOST_ROWS)
     scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(holding)
     rows = sorted(map(Candidate, [row[0] for row in holding], [row[1] for row in holding], scores), key=_best_first)

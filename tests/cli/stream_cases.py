@@ -12,9 +12,7 @@ import pkgutil
 import sys
 from importlib import import_module
 
-import ctxrank.cli
-import ctxrank.indexer
-import ctxrank.ranking
+from ctxrank import cli, indexer, ranking
 from ctxrank.cli.entry import main
 
 PLAIN = {"stdin": "empty", "stdout": "file", "stderr": "file", "encoding": "utf-8", "errors": "strict"}
@@ -68,7 +66,7 @@ def _lead(situation: dict[str, str], files: list[int]) -> None:
 
 def _load_everything() -> None:
     """What a call would load, once for all of them."""
-    for room in (ctxrank.indexer, ctxrank.ranking, ctxrank.cli):
+    for room in (indexer, ranking, cli):
         for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             if not found.name.endswith("__main__"):
                 import_module(found.name)

@@ -37,6 +37,7 @@ def _answers() -> Iterator[tuple[str, str, Any]]:
             text = rest.partition("--- stdout\n")[2].partition("\n--- stderr\n")[0]
             if called is None or not text.startswith('{\n  "schema_version"'):
                 continue
+            text = text.replace("<n>", "0")  # a size that differs by machine
             yield _command(shlex.split(called[1])), called[1], json.loads(text)
 
 

@@ -137,7 +137,7 @@ def changes(line: str, language: Language) -> list[str]:
         return []
     if re.match(r"(?:public|static|func|type|class|constructor)\b.*[{(]$", code) or re.match(r"\w+\(.*\) \{$", code):
         return []
-    found = []
+    found: list[str] = []
     for pattern, instead in _SWAPS:
         for match in re.finditer(pattern, line):
             if not _in_quotes(line, match.start()) or '"' in pattern:
@@ -270,7 +270,7 @@ def _failing_javascript(language: Language, folder: str, environment: dict[str, 
 
 def _failing_go(language: Language, folder: str, environment: dict[str, str]) -> list[str]:
     # A panic ends the whole run, so that each test is run by itself.
-    found = []
+    found: list[str] = []
     with open(os.path.join(folder, "shop_test.go"), encoding="utf-8") as file:
         text = file.read()
     cases = re.findall(r'\{"(\w+)", "', text)

@@ -5,14 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from builders import copy_store
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validate
 
 from ctxrank.indexer.store.location import Location
 from ctxrank.indexer.text.tokens import estimate_tokens
@@ -87,7 +87,7 @@ def test_every_tool_answers_in_words_and_in_fields_of_its_schema(call: Call) -> 
         for name, arguments, wanted in CALLS:
             result = await client.call_tool(name, arguments)
             assert not result.is_error and wanted in _text(result), (name, arguments, _text(result))
-            Draft202012Validator(schemas[name] or {}).validate(result.structured_content)
+            validate(result.structured_content, schemas[name] or {}, cls=Draft202012Validator)
             assert estimate_tokens(_text(result)) <= 2000
 
     _within(call, ask)
@@ -198,7 +198,7 @@ def test_packages_and_linked_artifacts_are_resources(call: Call) -> None:
 
 
 @asynccontextmanager
-async def _over_stdio(folder: Path) -> AsyncIterator[Client]:
+async def _over_stdio(folder: Path) -> AsyncGenerator[Client]:
     command = StdioServerParameters(
         command=sys.executable, args=["-m", "ctxrank.cli", "mcp"], cwd=folder, env=dict(os.environ)
     )

@@ -166,7 +166,7 @@ def test_a_port_that_is_taken_is_refused_in_words(shared: Served, loaded: Locati
 
 
 def test_it_ends_cleanly_on_sigterm_and_keeps_its_token(loaded: Location, tmp_path: Path) -> None:
-    tokens = []
+    tokens: list[str] = []
     for _ in range(2):
         process = _start(tmp_path, "--port", "0")
         served = Served(process, tmp_path, int(_where(process, tmp_path).rpartition(":")[2]))
