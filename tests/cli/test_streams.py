@@ -96,6 +96,7 @@ def _answers(folder: Path, table: Mapping[str, tuple[Mapping[str, str], Sequence
         yield _Row(name, situation, call, usual[call], got)
 
 
+@pytest.mark.slow
 def test_a_stream_that_takes_nothing_ends_in_silence_or_in_a_sentence(shop: Path) -> None:
     table = {
         "closed": ({"stdout": "closed"}, _FEW),
@@ -122,6 +123,7 @@ def test_a_stream_that_takes_nothing_ends_in_silence_or_in_a_sentence(shop: Path
             assert code == row.usual[0], row
 
 
+@pytest.mark.slow
 def test_any_encoding_prints_something_readable(shop: Path) -> None:
     assert _run(shop, [("index", {})])[0][0] == 0
     table = {

@@ -258,6 +258,7 @@ def test_a_lock_that_is_a_link_is_not_followed(folder: Path) -> None:
     assert "watch.lock cannot be opened" in follower.end()[1] and target.read_text() == "kept"
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_its_own_output_in_the_root_is_no_change(folder: Path) -> None:
     with (folder / "out.txt").open("w") as out:
@@ -270,6 +271,7 @@ def test_its_own_output_in_the_root_is_no_change(folder: Path) -> None:
     assert (folder / "out.txt").read_text().count("\n") == 2
 
 
+@pytest.mark.slow
 @needs_watchfiles
 def test_what_meets_a_locked_store_is_taken_in_when_it_is_free(folder: Path) -> None:
     follower = Follower(folder, environment={"CTXRANK_BUSY_TIMEOUT_MS": "100"})

@@ -165,6 +165,7 @@ def test_a_port_that_is_taken_is_refused_in_words(shared: Served, loaded: Locati
     assert other.returncode == 6 and f"port {shared.port} cannot be listened at" in said
 
 
+@pytest.mark.slow
 def test_it_ends_cleanly_on_sigterm_and_keeps_its_token(loaded: Location, tmp_path: Path) -> None:
     tokens: list[str] = []
     for _ in range(2):
@@ -187,6 +188,7 @@ def test_a_token_that_others_can_read_is_refused(loaded: Location, tmp_path: Pat
     assert process.returncode == 6 and "is not a file of yours alone" in said
 
 
+@pytest.mark.slow
 def test_a_socket_is_its_users_alone_and_replaces_a_dead_one(loaded: Location, tmp_path: Path) -> None:
     path = tmp_path / "s"
     for _ in range(2):

@@ -109,6 +109,7 @@ def test_a_file_of_holes_is_refused_at_once(tmp_path: Path) -> None:
     assert time.process_time() - began < 1
 
 
+@pytest.mark.slow
 def test_a_value_of_many_megabytes_costs_a_few_times_its_size(tmp_path: Path, db: PredecessorDb) -> None:
     size = 4_000_000
     db.insert("sessions", session_id="large", original_requirements="word " * (size // 5))

@@ -1,5 +1,6 @@
 """The budget's laws, over any items: it is hard, it is fair, and more of it never takes away."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,6 +80,7 @@ def test_within_a_class_the_order_is_kept_all_at_one_level_before_any_at_the_nex
         assert steps[: len(taken)] == taken
 
 
+@pytest.mark.slow
 @given(st.integers(200, 3000), st.integers(1, 60))
 def test_no_class_starves_another(limit: int, cost: int) -> None:
     """All want more than there is: each has its share, but for one step."""

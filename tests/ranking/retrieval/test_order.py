@@ -121,6 +121,7 @@ def _distances(scores: list[float], at: int) -> list[float]:
     return [abs(score - scores[at]) for other, score in enumerate(scores) if other != at]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["index", "bounds", "fallback"])
 @settings(max_examples=6, phases=(Phase.explicit, Phase.reuse, Phase.generate))  # an example takes too long to shrink
 @given(
