@@ -54,7 +54,7 @@ except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them al
 
 TOKEN_FILE = "serve.token"
 DEFAULT_PORT = 8733
-READERS = 8
+READERS = 3  # answers are made of Python, one at a time: more threads only make each of them wait
 MAX_BODY_BYTES = 24 * 1024 * 1024
 _WAITING = 128
 _END_S = 5  # what is being answered gets so long when the process is told to end
@@ -103,6 +103,8 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
                 call.note(f"serving {folder} at {where}; Ctrl-C ends it.")
                 if token:
                     call.note(f"the token is in {os.path.join(folder, TOKEN_FILE)}.")
+                gc.collect()
+                gc.freeze()  # what is loaded by now stays: a collection that looks at all of it makes an answer wait
                 server.run(sockets=[listener])
         finally:
             signal.signal(signal.SIGTERM, before)

@@ -42,6 +42,7 @@ LEAST_SHARE_OF_BEST = 0.6
 _CATCH_UP_MS = 50
 _MAX_WORDS = 400  # of a prompt; the rarest 32 terms are what counts
 _MOST_COMPARED = 12
+_ROWS_LOOKED_AT = 60
 # What a request is made of, whatever it is about; the function words are left out of every query already.
 _REQUEST_WORDS = """
 add allow ask build bring change check clean come commit continue convert create debug delete did do done explain
@@ -95,7 +96,8 @@ def _above_floor(
     asked = asked_value(plan)
     if not asked:
         return []
-    found = find_candidates(engine, statistics, plan, Scope(kinds=KINDS, is_current=True))
+    scope = Scope(kinds=KINDS, is_current=True)
+    found = find_candidates(engine, statistics, plan, scope, threshold_of=_least_score)
     groups = grouped(reranked(engine, statistics, plan, found).rows)
     best = sorted(groups, key=lambda id_: (-groups[id_].score, -id_))[:_MOST_COMPARED]
     parents = engine.parents(best)
@@ -114,6 +116,11 @@ def _above_floor(
         if len(findings) == limit:
             break
     return findings
+
+
+def _least_score(scores: list[float]) -> float:
+    """What a row must score to be looked at: the best findings are among the best rows."""
+    return scores[_ROWS_LOOKED_AT - 1] if len(scores) >= _ROWS_LOOKED_AT else 0.0
 
 
 def is_above_floor(shared: int, coverage: float) -> bool:
