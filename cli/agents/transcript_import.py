@@ -83,6 +83,7 @@ class Known(NamedTuple):
     instance: str
     session_id: int
     actions: tuple[tuple[str, str], ...]
+    others: tuple[tuple[str, str], ...] = ()  # of other agents of the session
 
 
 def import_transcripts(call: Call, folder: str | None, runner: str, since: str, dry_run: bool) -> Reply:
@@ -216,9 +217,9 @@ class _Importer:
             self._count(read.story)
             return
         for repair in read.story.repairs:
-            self._keep_failure(repair, repair.actions)
+            self._keep_failure(repair, repair.actions, repair.others)
         for unsolved in read.story.unsolved():
-            self._keep_failure(unsolved, None)
+            self._keep_failure(unsolved, None, ())
         for message in read.story.messages:
             self._keep_message(message)
         with self._store.write() as change:
@@ -271,7 +272,9 @@ class _Importer:
             where.branch if where.branch and not is_main_branch(where.branch) and where.branch.isprintable() else None
         )
 
-    def _keep_failure(self, told: Repair | Unsolved, actions: tuple[Action, ...] | None) -> None:
+    def _keep_failure(
+        self, told: Repair | Unsolved, actions: tuple[Action, ...] | None, others: tuple[Action, ...]
+    ) -> None:
         """Keep a failure as a sighting, and what was done until it was over; `actions` None: it is not over."""
         failure = self._failure(told.output)
         if failure is None:
@@ -279,8 +282,10 @@ class _Importer:
         session = self._session(told.where)
         texts = IncomingTexts(self._mode, failure.secrets)
         shown_actions = [(action.key, texts.line(action.shown)) for action in actions or ()]
+        of_others = [(action.key, texts.line(action.shown)) for action in others]
         payload = {
-            "instance": failure.signature.instance, "command": texts.line(told.command)[:200], "actions": shown_actions
+            "instance": failure.signature.instance, "command": texts.line(told.command)[:200],
+            "actions": shown_actions, "others": of_others,
         }  # fmt: skip
         with self._store.write() as change:
             group_id = self._group_id(change, session, told.where)
@@ -365,7 +370,8 @@ class _Importer:
         elif known != solution:
             return  # a person's own
         seen = sum(
-            repair.instance == failure.signature.instance and set(keys) <= {key for key, _ in repair.actions}
+            repair.instance == failure.signature.instance
+            and set(keys) <= {key for key, _ in (*repair.actions, *repair.others)}
             for repair in repairs
         )
         confirmed = read_value(
@@ -385,18 +391,29 @@ class _Importer:
         """
         for session_id, payload in self._store.primary.execute(query, (REPAIR, self._project, _REPAIRS_COMPARED)):
             value: object = json.loads(str(payload))
-            actions = value.get("actions") if is_dict(value) else None
-            pairs = [pair for pair in (actions if is_list(actions) else ()) if is_list(pair) and len(pair) == 2]
             if is_dict(value):
-                yield Known(str(value.get("instance")), int(session_id), tuple((str(k), str(t)) for k, t in pairs))
+                own, others = (_pairs(value.get(name)) for name in ("actions", "others"))
+                yield Known(str(value.get("instance")), int(session_id), own, others)
+
+
+def _pairs(value: object) -> tuple[tuple[str, str], ...]:
+    pairs = [pair for pair in (value if is_list(value) else ()) if is_list(pair) and len(pair) == 2]
+    return tuple((str(key), str(text)) for key, text in pairs)
 
 
 def fix_of(instance: str, repairs: Iterable[Known]) -> list[tuple[str, str]]:
     """The actions (key, text) that ended a failure in several sessions and few other failures; empty for none.
 
     An action counts where it is in half of the failure's repairs, and three times as often as in those of others: what
-    is done all the time helps nothing. Of those that count, the most frequent ones are the fix.
+    is done all the time helps nothing. Of those that count, the most frequent ones are the fix. Where the agent that
+    failed did nothing of the kind, those of the session's other agents are looked at, too.
     """
+    repairs = list(repairs)
+    with_others = [repair._replace(actions=(*repair.actions, *repair.others)) for repair in repairs]
+    return _common(instance, repairs) or _common(instance, with_others)
+
+
+def _common(instance: str, repairs: list[Known]) -> list[tuple[str, str]]:
     own = [repair for repair in repairs if repair.instance == instance]
     others = [repair for repair in repairs if repair.instance != instance]
     elsewhere = Counter(key for repair in others for key, _ in repair.actions)

@@ -26,12 +26,12 @@ from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.text.digests import digest_of
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
-_EDITING = {"Edit": "new_string", "MultiEdit": "edits", "Write": "content", "NotebookEdit": "new_source"}
+_EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 _PATHS = ("file_path", "notebook_path", "path")
 _MAX_OPEN = 20  # failures of one agent that wait for a success
 _MAX_ACTIONS = 40  # between a failure and its success
 _MAX_FILES = 50  # that are named of a session
-_MAX_SHOWN = 160  # characters of a command or an edit
+_MAX_SHOWN = 240  # characters of a command or an edit
 # Commands that look and change nothing: what helped is not among them.
 _LOOKING = frozenset(
     (
@@ -40,6 +40,7 @@ _LOOKING = frozenset(
         "uniq", "jq", "true", "sleep", "history", "man", "help", "ctxrank",
     )
 )  # fmt: skip
+_WAITING = frozenset(("sleep", "true", "echo", "export", "set", "source", "."))
 _LOOKING_WITH = {
     "git": ("status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"),
     "pip": ("list", "show", "freeze", "--version"), "npm": ("ls", "list", "view", "--version"),
@@ -95,6 +96,7 @@ class Repair(NamedTuple):
     command: str
     output: str
     actions: tuple[Action, ...]
+    others: tuple[Action, ...] = ()  # of other agents of the session
 
 
 class Unsolved(NamedTuple):
@@ -179,23 +181,26 @@ class TranscriptReader:
                     id_ = text_of(part.get("tool_use_id"))
                     tool, given, begun = self._calls.pop(id_, ("", {}, start))
                     failed = part.get("is_error") is True
-                    output = _output(part.get("content")) if failed else ""
+                    output = _output(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
                     yield Called(where, at_us, id_, tool, given, output, failed, begun)
                 case _:
                     pass
 
 
 class _Open:
-    """A failure that waits, with what was done since."""
+    """A failure that waits, with what was done since: by its own agent, and by others of the session."""
 
     def __init__(self, call: Called, command: str) -> None:
         self.call = call
         self.command = command
         self.actions: list[Action] = []
+        self.others: list[Action] = []
 
     def is_same(self, call: Called) -> bool:
-        """Whether another run of the command failed for the same reason."""
-        return self.call.output == call.output or instance_of(self.call.output) == instance_of(call.output)
+        """Whether another run of the command failed for the same reason, be it said so or only printed."""
+        return bool(call.output) and (
+            self.call.output == call.output or instance_of(self.call.output) == instance_of(call.output)
+        )
 
 
 def instance_of(output: str) -> str:
@@ -218,7 +223,7 @@ class Story:
     def __init__(self) -> None:
         self.repairs: list[Repair] = []
         self.messages: list[Message] = []
-        self._open: dict[_Who, dict[tuple[str, str], _Open]] = {}
+        self._open: dict[str, dict[tuple[str, str], _Open]] = {}  # by session, folder and command
         self._last: dict[_Who, Said] = {}
         self._files: dict[_Who, dict[str, None]] = {}
 
@@ -262,26 +267,36 @@ class Story:
             self.messages.append(Message(said.where, said.at_us, said.text, True, tuple(self._files.pop(who, ()))))
 
     def _add_command(self, call: Called) -> None:
-        command = public_part(text_of(call.given.get("command"))).strip()
-        if not command:
+        whole = public_part(text_of(call.given.get("command"))).strip()
+        folder, parts = simple_commands(whole, call.where.cwd)
+        self._last.pop(_who(call.where), None)  # what is said between two tools is no last message
+        if not parts:
             return
-        who, key = _who(call.where), (call.where.cwd, command)
-        self._last.pop(who, None)  # what is said between two tools is no last message
-        waiting = self._open.setdefault(who, {})
+        waiting = self._open.setdefault(call.where.session, {})
+        if not call.has_failed:
+            for part in parts:
+                known = waiting.get((folder, part))
+                if known is None:
+                    if not _is_looking(part):
+                        self._note(call.where, Action(digest_of(f"run\0{part}", 8), f"`{_short(part)}`"), part)
+                elif known.is_same(call):
+                    known.actions.clear()  # it only looked like a success
+                    known.others.clear()
+                else:
+                    self._close(waiting.pop((folder, part)))
+            return
+        key = (folder, parts[-1])
         known = waiting.pop(key, None)
-        if call.has_failed and known is not None and known.is_same(call):
+        if known is not None and known.is_same(call):
             known.actions.clear()  # what was done so far did not help
+            known.others.clear()
             waiting[key] = known
             return
         if known is not None:
             self._close(known)
-        if call.has_failed:
-            waiting[key] = _Open(call, command)
-            if len(waiting) > _MAX_OPEN:
-                del waiting[next(iter(waiting))]
-        elif not _is_looking(command):
-            action = Action(digest_of(f"run\0{' '.join(command.split())}", 8), f"`{_short(command)}`")
-            self._note(who, action, command)
+        waiting[key] = _Open(call, whole)
+        if len(waiting) > _MAX_OPEN:
+            del waiting[next(iter(waiting))]
 
     def _add_file(self, call: Called) -> None:
         path = next((text for name in _PATHS if (text := text_of(call.given.get(name)))), "")
@@ -293,20 +308,49 @@ class Story:
         files = self._files.setdefault(who, {})
         if len(files) < _MAX_FILES:
             files.setdefault(name)
-        if call.tool in _EDITING:
-            new = json.dumps(call.given.get(_EDITING[call.tool]), sort_keys=True)
-            shown = f"edit {name}{_change(call.given)}"
-            self._note(who, Action(digest_of(f"edit\0{os.path.basename(name)}\0{new}", 8), shown), "")
+        for old, new in _edits(call):
+            base = os.path.basename(name)
+            changed = _changed_lines(old, new)
+            action = Action(digest_of(f"edit\0{base}\0{changed}", 8), f"edit {name}{_shown_change(old, changed)}")
+            self._note(call.where, action, "")
 
-    def _note(self, who: _Who, action: Action, command: str) -> None:
-        for (_, failed), waiting in self._open.get(who, {}).items():
-            if failed != command and len(waiting.actions) < _MAX_ACTIONS:
-                waiting.actions.append(action)
+    def _note(self, where: Where, action: Action, command: str) -> None:
+        for (_, failed), waiting in self._open.get(where.session, {}).items():
+            is_own = waiting.call.where.agent == where.agent
+            actions = waiting.actions if is_own else waiting.others
+            if failed != command and len(actions) < _MAX_ACTIONS:
+                actions.append(action)
 
     def _close(self, waiting: _Open) -> None:
         call = waiting.call
-        actions = tuple({action.key: action for action in waiting.actions}.values())
-        self.repairs.append(Repair(call.where, call.id, call.at_us, waiting.command, call.output, actions))
+        own, others = ({action.key: action for action in given} for given in (waiting.actions, waiting.others))
+        rest = tuple(action for key, action in others.items() if key not in own)
+        self.repairs.append(
+            Repair(call.where, call.id, call.at_us, waiting.command, call.output, tuple(own.values()), rest)
+        )
+
+
+def simple_commands(command: str, cwd: str) -> tuple[str, list[str]]:
+    """The folder that a shell's line ends up in, and its commands without what only looks, waits or shows less.
+
+    simple_commands("cd web && time npm test 2>&1 | tail -20", "/p")      ("/p/web", ["npm test"])
+    """
+    folder = cwd
+    parts: list[str] = []
+    if "<<" in command:  # a text that is written: the line is one command
+        return folder, [" ".join(command.split())]
+    for piece in command.replace("||", "&&").replace(";", "&&").replace("\n", "&&").split("&&"):
+        words = piece.split("|")[0].replace("2>&1", " ").replace("> /dev/null", " ").split()
+        while words and (words[0] in ("time", "sudo", "(", "nice") or words[0] == "timeout"):
+            words = words[2:] if words[0] == "timeout" else words[1:]
+        if not words:
+            continue
+        if words[0] == "cd" and len(words) > 1:
+            folder = os.path.normpath(os.path.join(folder, words[1]))
+        elif words[0] not in _WAITING:
+            parts.append(" ".join(words))
+    doing = [part for part in parts if not _is_looking(part)]
+    return folder, doing or parts[-1:]
 
 
 def _output(content: object) -> str:
@@ -329,15 +373,30 @@ def _moment(value: object) -> int | None:
 def _is_looking(command: str) -> bool:
     words = command.split()
     first = os.path.basename(words[0])
-    if any(sign in command for sign in ("&&", ";", "|", ">", "\n")):
-        return False
     return first in _LOOKING or (len(words) > 1 and words[1] in _LOOKING_WITH.get(first, ()))
 
 
-def _change(given: Mapping[str, object]) -> str:
-    """Of a small edit what it replaced by what."""
-    old, new = text_of(given.get("old_string")).strip(), text_of(given.get("new_string")).strip()
-    return f": `{_short(old)}` → `{_short(new)}`" if old and new else ""
+def _edits(call: Called) -> Iterator[tuple[str, str]]:
+    """(old, new) of each change that a tool made to a file; '' for the old text of a file that was written whole."""
+    if call.tool not in _EDITING:
+        return
+    inner = call.given.get("edits")
+    for one in map(object_of, inner) if is_list(inner) else (call.given,):
+        new = text_of(one.get("new_string")) or text_of(one.get("content")) or text_of(one.get("new_source"))
+        yield text_of(one.get("old_string")), new
+
+
+def _changed_lines(old: str, new: str) -> str:
+    """The lines of the new text that the old one has not."""
+    known = {line.strip() for line in old.split("\n")}
+    return "\n".join(line.strip() for line in new.split("\n") if line.strip() and line.strip() not in known)
+
+
+def _shown_change(old: str, changed: str) -> str:
+    if not changed:
+        return ""
+    before = f"`{_short(old)}` → " if old.strip() and len(old) <= _MAX_SHOWN else ""
+    return f": {before}`{_short(changed)}`"
 
 
 def _short(text: str) -> str:
