@@ -67,6 +67,7 @@ class _Read(NamedTuple):
     story: Story
     lines_skipped: int
     resume: int
+    end: int
 
 
 class _Failure(NamedTuple):
@@ -208,33 +209,38 @@ class _Importer:
         """Bring in what is new in a file, and remember how far it was read."""
         key = f"{TRANSCRIPT}:{digest_of(os.path.realpath(path))}"
         begins = read_value(self._store.primary, "SELECT value FROM settings WHERE key = ?", (key,), str)
-        read = self._read(path, int(begins) if begins is not None and begins.isdecimal() else 0)
+        begins, _, ended = (begins or "").partition(" ")
+        seen = int(ended) if ended.isdecimal() else 0
+        read = self._read(path, int(begins) if begins.isdecimal() else 0, seen)
         if read is None:
             return
+        if read.end < seen:  # another file by now
+            seen = 0
         self.counts["files"] += 1
         self.counts["lines_skipped"] += read.lines_skipped
         if is_dry_run:
             self._count(read.story)
             return
-        for repair in read.story.repairs:
+        # What an earlier import brought in is read again where a failure or a call of that time still waits.
+        for repair in (one for one in read.story.repairs if one.end > seen):
             self._keep_failure(repair, repair.actions, repair.others)
-        for unsolved in read.story.unsolved():
+        for unsolved in (one for one in read.story.unsolved() if one.end > seen):
             self._keep_failure(unsolved, None, ())
-        for message in read.story.messages:
+        for message in (one for one in read.story.messages if one.end > seen):
             self._keep_message(message)
         with self._store.write() as change:
             change.connection.execute(
-                "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, str(read.resume))
+                "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", (key, f"{read.resume} {read.end}")
             )
 
-    def _read(self, path: str, begins: int) -> _Read | None:
+    def _read(self, path: str, begins: int, seen: int) -> _Read | None:
         """What a file has said since; None where it has not grown."""
         story = Story()
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if size < begins:  # another file by now
-                begins = 0
-            if size == begins:
+            if size < seen:  # another file by now
+                begins = seen = 0
+            if size == seen:
                 return None
             reader = TranscriptReader(file, begins)
             for step in reader.steps():
@@ -249,7 +255,7 @@ class _Importer:
         resume = min(waiting, default=reader.offset)
         if reader.offset - resume > _MAX_BACK_BYTES:
             resume = reader.offset
-        return _Read(path, story, reader.skipped, resume)
+        return _Read(path, story, reader.skipped, resume, reader.offset)
 
     def _count(self, story: Story) -> None:
         self.counts["failures"] += len(story.repairs) + len(story.unsolved())

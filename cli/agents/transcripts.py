@@ -65,6 +65,7 @@ class Said(NamedTuple):
     at_us: int
     text: str
     is_prompt: bool
+    end: int  # of its line, in the file
 
 
 class Called(NamedTuple):
@@ -78,6 +79,7 @@ class Called(NamedTuple):
     output: str
     has_failed: bool
     offset: int  # of the line that called
+    end: int  # of the line with the result
 
 
 class Action(NamedTuple):
@@ -97,6 +99,7 @@ class Repair(NamedTuple):
     output: str
     actions: tuple[Action, ...]
     others: tuple[Action, ...] = ()  # of other agents of the session
+    end: int = 0  # where that stands in the file
 
 
 class Unsolved(NamedTuple):
@@ -107,6 +110,7 @@ class Unsolved(NamedTuple):
     failed_at_us: int
     command: str
     output: str
+    end: int = 0
 
 
 class Message(NamedTuple):
@@ -117,6 +121,7 @@ class Message(NamedTuple):
     text: str
     is_last: bool
     files: tuple[str, ...] = ()
+    end: int = 0
 
 
 class TranscriptReader:
@@ -165,12 +170,12 @@ class TranscriptReader:
         where = Where(session, cwd, branch, agent)
         content = message.get("content")
         if isinstance(content, str):
-            yield Said(where, at_us, content, is_prompt=kind == "user")
+            yield Said(where, at_us, content, kind == "user", self.offset)
             return
         for part in map(object_of, content if is_list(content) else ()):
             match part.get("type"):
                 case "text":
-                    yield Said(where, at_us, text_of(part.get("text")), is_prompt=kind == "user")
+                    yield Said(where, at_us, text_of(part.get("text")), kind == "user", self.offset)
                 case "tool_use":
                     self._calls[text_of(part.get("id"))] = (
                         text_of(part.get("name")),
@@ -182,7 +187,7 @@ class TranscriptReader:
                     tool, given, begun = self._calls.pop(id_, ("", {}, start))
                     failed = part.get("is_error") is True
                     output = _output(part.get("content")) if failed or tool in COMMAND_TOOLS else ""
-                    yield Called(where, at_us, id_, tool, given, output, failed, begun)
+                    yield Called(where, at_us, id_, tool, given, output, failed, begun, self.offset)
                 case _:
                     pass
 
@@ -239,7 +244,7 @@ class Story:
     def unsolved(self) -> list[Unsolved]:
         """What failed and has not succeeded since."""
         return [
-            Unsolved(one.call.where, one.call.id, one.call.at_us, one.command, one.call.output)
+            Unsolved(one.call.where, one.call.id, one.call.at_us, one.command, one.call.output, one.call.end)
             for waiting in self._open.values()
             for one in waiting.values()
         ]
@@ -258,13 +263,14 @@ class Story:
             self._keep_last(_who(said.where))
             return
         if _names_decisions(said.text):
-            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False))
+            self.messages.append(Message(said.where, said.at_us, said.text, is_last=False, end=said.end))
         self._last[_who(said.where)] = said
 
     def _keep_last(self, who: _Who) -> None:
         said = self._last.pop(who, None)
         if said is not None:
-            self.messages.append(Message(said.where, said.at_us, said.text, True, tuple(self._files.pop(who, ()))))
+            files = tuple(self._files.pop(who, ()))
+            self.messages.append(Message(said.where, said.at_us, said.text, True, files, said.end))
 
     def _add_command(self, call: Called) -> None:
         whole = public_part(text_of(call.given.get("command"))).strip()
@@ -283,7 +289,7 @@ class Story:
                     known.actions.clear()  # it only looked like a success
                     known.others.clear()
                 else:
-                    self._close(waiting.pop((folder, part)))
+                    self._close(waiting.pop((folder, part)), call)
             return
         key = (folder, parts[-1])
         known = waiting.pop(key, None)
@@ -293,7 +299,7 @@ class Story:
             waiting[key] = known
             return
         if known is not None:
-            self._close(known)
+            self._close(known, call)
         waiting[key] = _Open(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
@@ -321,12 +327,12 @@ class Story:
             if failed != command and len(actions) < _MAX_ACTIONS:
                 actions.append(action)
 
-    def _close(self, waiting: _Open) -> None:
+    def _close(self, waiting: _Open, by: Called) -> None:
         call = waiting.call
         own, others = ({action.key: action for action in given} for given in (waiting.actions, waiting.others))
         rest = tuple(action for key, action in others.items() if key not in own)
         self.repairs.append(
-            Repair(call.where, call.id, call.at_us, waiting.command, call.output, tuple(own.values()), rest)
+            Repair(call.where, call.id, call.at_us, waiting.command, call.output, tuple(own.values()), rest, by.end)
         )
 
 
