@@ -64,7 +64,7 @@ def _name(number: int, chance: random.Random) -> str:
 def _missing_module(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance)
     output = (
-        'Traceback (most recent call last):\n  File "/work/{t}/app.py", line {n}, in <module>\n'
+        'Traceback (most recent call last):\n  File "/srv/{t}/app.py", line {n}, in <module>\n'
         f"    import {name}\nModuleNotFoundError: No module named '{name}'"
     )
     return Cause(f"python -m app.{name}", output, f"pip install {name.replace('_', '-')}", None)
@@ -74,7 +74,7 @@ def _missing_node_module(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance).replace("_", "-")
     output = (
         f"node:internal/modules/cjs/loader:{{n}}\n  throw err;\n\nError: Cannot find module '{name}'\n"
-        "Require stack:\n- /work/{t}/index.js"
+        "Require stack:\n- /srv/{t}/index.js"
     )
     return Cause(f"node {name}.js", output, f"npm install {name}", None)
 
@@ -102,7 +102,7 @@ def _missing_header(number: int, chance: random.Random) -> Cause:
 def _missing_table(number: int, chance: random.Random) -> Cause:
     name = _name(number, chance)
     output = (
-        'Traceback (most recent call last):\n  File "/work/{t}/db.py", line {n}, in run\n    cursor.execute(query)\n'
+        'Traceback (most recent call last):\n  File "/srv/{t}/db.py", line {n}, in run\n    cursor.execute(query)\n'
         f"sqlite3.OperationalError: no such table: {name}"
     )
     return Cause(f"python scripts/load_{name}.py", output, f"python manage.py migrate {name}", None)
