@@ -11,7 +11,8 @@ what each row's counts can add to a score at most comes from the word's impact b
 The format is told in SQLite's `fts5_index.c` and does not change for an index that is there: a list of segments, each
 with pages of terms and their rows, and a hash of the rows that were deleted from it. What is not as expected here is
 left to FTS5, and so is everything where there was no C compiler: there is no twin in Python, since it would read a
-million rows in a second. The rows are the same, the bounds of the clauses are looser.
+million rows in a second. The bounds of the clauses are looser; where the search by clauses ran to its end, it gives
+the same rows.
 """
 
 import struct

@@ -27,7 +27,7 @@ from ctxrank.indexer.redaction.key_pieces import find_key_pieces
 from ctxrank.indexer.redaction.kubernetes_secrets import ANCHOR as KUBERNETES_ANCHOR
 from ctxrank.indexer.redaction.kubernetes_secrets import find_kubernetes
 from ctxrank.indexer.redaction.named_values import ANCHORS as NAME_ANCHORS
-from ctxrank.indexer.redaction.named_values import find_named, places_of_names
+from ctxrank.indexer.redaction.named_values import NamedValue, find_named, places_of_names
 from ctxrank.indexer.redaction.random_words import find_random
 from ctxrank.indexer.redaction.rules import CONTEXT_REACH, FORMAT_RULES, RULES, Rule
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -267,13 +267,16 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
     if not places:
         return
     named = find_named(text, places_of_names(text, places))
+    later: list[NamedValue] = []
     for value in named:
         if value.label.strip("\\\"'") == "REDACTED" and not value.is_weak:
             claims.add(value.start, value.end, value.label, value.rule)
+        else:
+            later.append(value)
     _claim_rules(RULES, _rules_by_anchor(), text, lower, places, claims)
     for start, end in find_key_pieces(text, places.get(KEY_ANCHOR, [])):
         claims.add(start, end, KEY_LABEL, KEY_RULE)
-    for value in named:
+    for value in later:
         if not value.is_weak:
             claims.add(value.start, value.end, value.label, value.rule)
     _claim_rules(FORMAT_RULES, _formats_by_anchor(), text, lower, places, claims)
@@ -282,8 +285,9 @@ def _claim_forms(text: str, places: dict[str, list[int]], lower: str, claims: _C
             claims.add(secret.start, secret.end, f"[REDACTED:{secret.id}]", secret.id)
     for start, end in find_kubernetes(text, lower, places.get(KUBERNETES_ANCHOR, [])):
         claims.add(start, end, "[REDACTED:kubernetes-secret-yaml]", "kubernetes-secret-yaml")
-    for value in named:
-        claims.add(value.start, value.end, value.label, value.rule)
+    for value in later:
+        if value.is_weak:
+            claims.add(value.start, value.end, value.label, value.rule)
 
 
 def _claim_rules(
@@ -294,10 +298,13 @@ def _claim_rules(
     places: dict[str, list[int]],
     claims: _Claims,
 ) -> None:
-    called = [numbers for anchor in places if (numbers := by_anchor.get(anchor))]
-    for number in sorted(set(chain.from_iterable(called))):
+    called: defaultdict[int, list[list[int]]] = defaultdict(list)  # a rule may have 200 anchors, a text few of them
+    for anchor, found in places.items():
+        for number in by_anchor.get(anchor, ()):
+            called[number].append(found)
+    for number in sorted(called):
         rule = rules[number]
-        for start, end in find_rule(rule, text, lower, _merged(places, rule.anchors)):
+        for start, end in find_rule(rule, text, lower, _merged(called[number])):
             claims.add(start, end, rule.label, rule.name)
 
 
@@ -422,8 +429,7 @@ _KEY_BLOCK = "-----begin"
 _CONTROLS = frozenset(filter(is_control, map(chr, range(0x80))))
 
 
-def _merged(places: dict[str, list[int]], anchors: tuple[str, ...]) -> list[int]:
-    lists = [found for anchor in anchors if (found := places.get(anchor))]
+def _merged(lists: list[list[int]]) -> list[int]:
     return lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
 
 

@@ -109,9 +109,14 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+# Made once: a pattern put together at each call is hashed at each call.
+_STAND_IN = "(?i)" + STAND_IN
+_CODE = "(?i)" + CODE
+
+
 def is_stand_in(text: str, place: int) -> bool:
     """Whether the text there takes a secret's place or talks of one."""
-    return compiled("(?i)" + STAND_IN).match(text, place, place + GUARD_CHARS) is not None
+    return compiled(_STAND_IN).match(text, place, place + GUARD_CHARS) is not None
 
 
 def is_version(text: str, place: int) -> bool:
@@ -124,7 +129,7 @@ _VERSION = r"[\^~<>=]{0,2}v?\d{1,4}(?:\.\d{1,8}){1,3}(?:[-+][\w.+-]{0,60})?" + E
 
 def is_code(text: str, place: int) -> bool:
     """Whether an expression or a word is there, where no quote says that it is a value."""
-    return compiled("(?i)" + CODE).match(text, place, place + GUARD_CHARS) is not None
+    return compiled(_CODE).match(text, place, place + GUARD_CHARS) is not None
 
 
 # n · log2(n) for each count of a character.

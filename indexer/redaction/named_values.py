@@ -7,6 +7,7 @@ its value. The value counts unless it is a stand-in or code, and a key or a toke
 """
 
 import re
+from functools import cache
 from itertools import chain
 
 from ctxrank.indexer.light_typing import NamedTuple
@@ -110,7 +111,7 @@ def find_named(text: str, places: list[int]) -> list[NamedValue]:
     found: list[NamedValue] = []
     link_at = compiled(_LINK).match
     done = 0
-    seen: dict[str, NamedValue | None] | None = {} if are_many(places) else None
+    seen: dict[str, tuple[int, NamedValue] | None] | None = {} if are_many(places) else None
     for place in places:
         if place < done:
             continue
@@ -123,14 +124,15 @@ def find_named(text: str, places: list[int]) -> list[NamedValue]:
                 known = seen[surroundings]
                 if known is None:
                     continue
-                value = known._replace(start=place + known.start, end=place + known.end)
+                moved, value = place - known[0], known[1]
+                value = value._replace(start=value.start + moved, end=value.end + moved)
             else:
                 link = link_at(text, place)
                 value = _value(text, place, link) if link else None
                 if value is None:
                     seen[surroundings] = None
                 elif value.end + _CHARS_BEYOND <= place + _CHARS_BEHIND:
-                    seen[surroundings] = value._replace(start=value.start - place, end=value.end - place)
+                    seen[surroundings] = place, value
         if value is not None:
             found.append(value)
             done = value.end
@@ -148,7 +150,11 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     word, operator, quote, start = link["word"].lower(), link["operator"], link["q"], link.end()
     before = text[place - 1] if place else ""
     # A part of a resource's name (arn:…:secret:name), and a type (AWS::MSK::ScramSecret).
-    if (before == ":" and operator == ":") or compiled(_TYPE_PATH).match(text[max(0, place - _CHARS_BEFORE) : place]):
+    if before == ":" and operator == ":":
+        return None
+    if text.find("::", max(0, place - _CHARS_BEFORE), place) >= 0 and compiled(_TYPE_PATH).match(
+        text[max(0, place - _CHARS_BEFORE) : place]
+    ):
         return None
     if link["tail"][-2:].lower() == "id" and not word.startswith(("api", "access", "secret")):
         return None
@@ -175,7 +181,7 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
         body = r"[^<\s\"]"
         is_value = True
     elif quote:
-        body = rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
+        body = _within(quote)
         if is_password and (phrase := _typed_with_spaces(text, start, quote)):
             return NamedValue(start, phrase, rule, label)
         is_value = not compiled(_NOT_QUOTED).match(text, start)
@@ -202,6 +208,12 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     if not quote and not link["element"] and link["kq"]:
         label = f"{link['kq']}{label}{link['kq']}"
     return NamedValue(start, end, rule, label, is_prose or bool(link["weak"]))
+
+
+@cache
+def _within(quote: str) -> str:
+    """One character of a value in these quotes."""
+    return rf"(?:(?!{re.escape(quote)}|\"(?:[,:}}\]\s]|\Z))(?:\\\S|[^\s\\]))"
 
 
 _PASSWORDS = ("passw", "passp", "passc", "pas", "pw", "psw", "pss", *_PASSWORD_ABROAD)
