@@ -237,7 +237,7 @@ def inspector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     )  # fmt: skip
     if done.returncode:
         pytest.skip(f"the inspector cannot be installed here: {done.stderr[-300:]}")
-    yield [str(folder / "node_modules" / ".bin" / "mcp-inspector"), "--cli", sys.executable, "-m", "ctxrank.cli", "mcp"]
+    yield [str(folder / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -246,10 +246,13 @@ def test_the_protocols_own_inspector_finds_the_tools_and_gets_an_answer(
     inspector: list[str], loaded_once: Path, tmp_path: Path
 ) -> None:
     copy_store(loaded_once, tmp_path)
+    # The inspector passes no environment on, and the state folder says whose the store is.
+    state = f"XDG_STATE_HOME={os.environ['XDG_STATE_HOME']}"
+    server = ["env", state, sys.executable, "-m", "ctxrank.cli", "mcp"]
 
     def ask(*words: str) -> Any:
         done = subprocess.run(
-            [*inspector, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=True
+            [*inspector, *server, *words], capture_output=True, text=True, cwd=tmp_path, timeout=120, check=True
         )
         return json.loads(done.stdout)
 
