@@ -60,8 +60,14 @@ class Follower:
 
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """The exit code, and what it said on stderr."""
-        self.process.send_signal(number)
-        code = self.process.wait(_LIMIT_S)
+        for tries_left in (2, 1, 0):
+            self.process.send_signal(number)
+            try:
+                code = self.process.wait(_LIMIT_S)
+                break
+            except subprocess.TimeoutExpired:  # a machine that stands still, or a signal that a callback swallowed
+                if not tries_left:
+                    raise
         self._reader.join()
         assert self.process.stderr is not None and self.process.stdout is not None
         said = self.process.stderr.read()

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import pytest
@@ -121,7 +122,7 @@ def test_a_closed_stream_is_no_failure(tmp_path: Path, closed: str) -> None:
     redirection = "<&-" if closed == "stdin" else ">&-"
     event = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": str(tmp_path)})
     done = subprocess.run(
-        ["sh", "-c", f"printf %s '{event}' | {sys.executable} -m ctxrank.cli hook {redirection}"],
+        ["sh", "-c", f"printf %s '{event}' | {quote(sys.executable)} -m ctxrank.cli hook {redirection}"],
         capture_output=True, timeout=60,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
