@@ -1,5 +1,6 @@
 """`index --watch` and `search --fresh`: an answer says what is out of date, and the store keeps up with the disk."""
 
+import contextlib
 import json
 import os
 import queue
@@ -58,16 +59,18 @@ class Follower:
         time.sleep(seconds)
         return self.lines.empty()
 
+    def _code_after(self, number: int) -> int:
+        """The exit code after a signal, which is sent again where a machine stands still or a callback swallowed it."""
+        for _ in range(2):
+            self.process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                return self.process.wait(_LIMIT_S)
+        self.process.send_signal(number)
+        return self.process.wait(_LIMIT_S)
+
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """The exit code, and what it said on stderr."""
-        for tries_left in (2, 1, 0):
-            self.process.send_signal(number)
-            try:
-                code = self.process.wait(_LIMIT_S)
-                break
-            except subprocess.TimeoutExpired:  # a machine that stands still, or a signal that a callback swallowed
-                if not tries_left:
-                    raise
+        code = self._code_after(number)
         self._reader.join()
         assert self.process.stderr is not None and self.process.stdout is not None
         said = self.process.stderr.read()
