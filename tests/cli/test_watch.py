@@ -1,6 +1,5 @@
 """`index --watch` and `search --fresh`: an answer says what is out of date, and the store keeps up with the disk."""
 
-import contextlib
 import json
 import os
 import queue
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import answer_of, make_store
+from builders import answer_of, make_store, obey_interrupts
 
 from ctxrank.cli.main import run
 from ctxrank.indexer.files.scan import index_artifacts
@@ -35,6 +34,7 @@ class Follower:
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-c", _MAIN, "index", "--watch", *words], cwd=folder, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(environment or {})},
+            preexec_fn=obey_interrupts,
         )  # fmt: skip
         self.lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read)
@@ -59,18 +59,10 @@ class Follower:
         time.sleep(seconds)
         return self.lines.empty()
 
-    def _code_after(self, number: int) -> int:
-        """The exit code after a signal, which is sent again where a machine stands still or a callback swallowed it."""
-        for _ in range(2):
-            self.process.send_signal(number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                return self.process.wait(_LIMIT_S)
-        self.process.send_signal(number)
-        return self.process.wait(_LIMIT_S)
-
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """The exit code, and what it said on stderr."""
-        code = self._code_after(number)
+        self.process.send_signal(number)
+        code = self.process.wait(_LIMIT_S)
         self._reader.join()
         assert self.process.stderr is not None and self.process.stdout is not None
         said = self.process.stderr.read()
