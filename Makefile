@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel sdist clean
+.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -82,8 +82,9 @@ figures: $(WHEEL_STAMP) ## every table and picture of the benchmarks, from DATA=
 
 wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
 
-sdist: $(STAMP) ## build the source distribution
-	$(BIN)/python -m pip -q install build && $(BIN)/python -m build --sdist
+release: $(STAMP) ## build wheel and source distribution, check them, and use each on each Python that is here
+	$(BIN)/python -m pip -q install --group release
+	$(BIN)/python tests/release.py
 
 clean: ## remove the environments and everything built
 	rm -rf $(VENV) $(WHEEL_VENV) .venv-peers build dist *.egg-info .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -19,6 +19,7 @@ import os
 import stat
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
+from ctxrank.indexer.systems import FOLDER_ONLY
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -29,8 +30,7 @@ MAX_FILE_BYTES = 16 * 1024 * 1024
 # How often a path is asked for its place again while other programs exchange its folders with links.
 _PLACE_TRIES = 20
 
-# A descriptor to open files by needs no right to list the folder where the system knows O_PATH (Linux).
-_ROOT_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+_ROOT_FLAGS = FOLDER_ONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FOLDER_FLAGS = _ROOT_FLAGS | os.O_NOFOLLOW
 _LISTING_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY

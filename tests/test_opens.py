@@ -46,7 +46,7 @@ PERMITTED = {
     # what is installed with the program, or is the system's
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
-    "indexer/care/environment_checks.py file_system_of": "the system's list of mounts",
+    "indexer/systems.py _mounts_of_linux": "the system's list of mounts",
     "cli/streams.py _nowhere": "the null device",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     # what the user names on the command line, which may be a pipe or a link

@@ -16,6 +16,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.beneath import is_inside, read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.systems import sync
 
 _COPY = ".before-ctxrank"
 _MAX_BYTES = 16 * 1024 * 1024  # Claude Code keeps its history of projects in one of these files
@@ -195,7 +196,7 @@ def _write(path: str, text: str, like: str) -> None:
             rest = memoryview(text.encode())
             while rest:
                 rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
+            sync(descriptor)
         finally:
             os.close(descriptor)
         os.replace(unfinished, path)

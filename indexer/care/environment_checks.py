@@ -12,6 +12,7 @@ from ctxrank.indexer.care.replacement import TRIAL
 from ctxrank.indexer.store.connection import LOG_SUFFIXES
 from ctxrank.indexer.store.location import BACKUPS, LOCK_FILES, Location
 from ctxrank.indexer.store.one_process import processes_of
+from ctxrank.indexer.systems import file_system_of
 
 STRESS = ".stress-"  # and the process that runs it: see cli/actions/upkeep/crowd.py
 _CONTENTLESS_DELETE_SINCE = (3, 43, 0)
@@ -69,27 +70,6 @@ def _file_system(location: Location) -> Finding:
         step = "Several processes can damage a database there. Put the store on a local disk, and name it with --db."
         return warn("file-system", f"{location.folder} is on a network file system ({kind})", step)
     return ok("file-system", f"{kind or 'of a kind that this system does not tell'}: {location.folder}")
-
-
-def file_system_of(folder: str, mounts: str = "/proc/self/mountinfo") -> str:
-    """The kind of file system that a folder is on; '' where that is unknown."""
-    best, kind = "", ""
-    path = os.path.realpath(folder)
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.readlines()
-    except OSError:
-        return ""
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        fields = before.split()
-        if len(fields) < 5 or not after.split():
-            continue
-        mount = fields[4].encode().decode("unicode_escape")  # a space is \040 there
-        is_above = path == mount or path.startswith(mount.rstrip("/") + "/")
-        if is_above and len(mount) >= len(best):
-            best, kind = mount, after.split()[0]
-    return kind
 
 
 def _space(location: Location) -> Finding:

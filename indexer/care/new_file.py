@@ -32,6 +32,7 @@ from ctxrank.indexer.store.connection import (
 from ctxrank.indexer.store.known_stores import new_token
 from ctxrank.indexer.store.migrations import PRESENT, Schema, apply_schema, refuse_version
 from ctxrank.indexer.store.store import Change
+from ctxrank.indexer.systems import sync
 
 _USER_VERSION_AT, _APPLICATION_ID_AT = 60, 68
 _SHOWN_IDS = 20
@@ -113,7 +114,7 @@ def save_what_can_be_read(damaged: str, new: str, *, store_uuid: str = "", schem
         finally:
             primary.close()
         descriptor = os.open(new, os.O_RDONLY)
-        os.fsync(descriptor)
+        sync(descriptor)
         os.close(descriptor)
         return report
     finally:

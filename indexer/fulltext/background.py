@@ -20,6 +20,7 @@ from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine
 from ctxrank.indexer.store.location import at
 from ctxrank.indexer.store.store import Store, open_at
+from ctxrank.indexer.systems import cores
 
 
 class BackgroundIndexer:
@@ -45,7 +46,7 @@ def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None
 
     None where one cannot be started: then the caller updates the index itself.
     """
-    process = _start(store) if _cores() > 1 and sys.executable else None
+    process = _start(store) if cores() > 1 and sys.executable else None
     if process is None or process.stdin is None:
         yield None
         return
@@ -59,11 +60,6 @@ def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None
         process.kill()
         process.wait()
         raise
-
-
-def _cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start(store: Store) -> subprocess.Popen[bytes] | None:

@@ -7,6 +7,7 @@ read_map(connection, "SELECT id, name FROM files", (), int, str)                
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import starmap
@@ -133,6 +134,10 @@ def _prepare(
         _switch_to_wal(connection, busy_ms)
     # An acknowledged record survives a power cut.
     connection.pragma("synchronous", 2)
+    if sys.platform != "linux":
+        from ctxrank.indexer.systems import sync_to_the_disk  # noqa: PLC0415  start-up: Linux has nothing to add
+
+        sync_to_the_disk(connection)
     connection.pragma("foreign_keys", True)
     # What is deleted is overwritten: a forgotten secret does not stay in free pages.
     connection.pragma("secure_delete", True)

@@ -26,6 +26,7 @@ from ctxrank.indexer.store.trust import (
     own_ids,
     read_state,
 )
+from ctxrank.indexer.systems import sync
 
 if TYPE_CHECKING:
     from ctxrank.indexer.store.store import Store
@@ -159,7 +160,7 @@ def write_privately(path: str, text: str) -> None:
         descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
             os.write(descriptor, text.encode("utf-8", "backslashreplace"))
-            os.fsync(descriptor)
+            sync(descriptor)
         finally:
             os.close(descriptor)
         _give_to_owner_of(os.path.dirname(path), unfinished)

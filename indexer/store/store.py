@@ -218,7 +218,9 @@ def _sync_folder(folder: str) -> None:
     try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(descriptor)
+            from ctxrank.indexer.systems import sync  # noqa: PLC0415  a new store only
+
+            sync(descriptor)
         finally:
             os.close(descriptor)
     except OSError:

@@ -17,6 +17,7 @@ from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
+from ctxrank.indexer.systems import sync
 
 
 def import_jsonl(call: Call, file: str) -> Reply:
@@ -92,7 +93,7 @@ def _write_file(path: str, lines: Iterable[str]) -> int:
                 file.write(line)
                 count += 1
             file.flush()
-            os.fsync(file.fileno())
+            sync(file.fileno())
         os.replace(unfinished, place)
     except BaseException:
         with contextlib.suppress(OSError):

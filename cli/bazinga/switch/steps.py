@@ -28,6 +28,7 @@ from ctxrank.cli.bazinga.switch.tree import (
 from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.systems import sync
 
 _MANIFEST = f"{OWN_FOLDER}/manifest.json"
 _SWITCH = f"{OWN_FOLDER}/ctxrank_switch.py"
@@ -271,7 +272,7 @@ def _write(path: str, content: bytes, mode: int) -> None:
         os.fchmod(file.fileno(), mode)
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())
+        sync(file.fileno())
     os.replace(new, path)
 
 

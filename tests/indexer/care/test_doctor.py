@@ -19,7 +19,6 @@ from damage import rows_of, spoil
 from ctxrank.cli.actions.upkeep.crowd import press, took_ms
 from ctxrank.cli.main import run
 from ctxrank.indexer.care import primary_checks
-from ctxrank.indexer.care.environment_checks import file_system_of
 from ctxrank.indexer.care.examination import examine
 from ctxrank.indexer.care.finding import Finding, Result
 from ctxrank.indexer.opening import open_store
@@ -192,20 +191,6 @@ def test_a_configuration_that_cannot_be_used_is_said(shop: Location) -> None:
     assert "redaction_mode is 'sometimes'" in alarms(shop)["configuration"].evidence
     config.write_text("colour: blue\n")
     assert "'colour' is not a setting" in alarms(shop)["configuration"].evidence
-
-
-def test_a_network_file_system_is_recognised(tmp_path: Path) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(
-        "1 0 8:1 / / rw - ext4 /dev/sda rw\n"
-        f"2 1 0:4 / {tmp_path} rw,relatime shared:3 - nfs4 server:/data rw\n"
-        f"3 1 0:5 / {tmp_path}/my\\040disk rw - xfs /dev/sdb rw\n"
-    )
-    (tmp_path / "my disk").mkdir()
-    assert file_system_of(str(tmp_path), str(mounts)) == "nfs4"
-    assert file_system_of(str(tmp_path / "my disk"), str(mounts)) == "xfs"
-    assert file_system_of("/", str(mounts)) == "ext4"
-    assert file_system_of("/", str(tmp_path / "none")) == ""
 
 
 def test_a_lock_is_reported_as_a_lock(

@@ -212,7 +212,7 @@ def test_the_index_follows_a_large_import_in_a_second_process(store: Store, monk
 
     monkeypatch.setattr(import_lines, "_FOLLOWED_LINES", 1)
     monkeypatch.setattr(import_lines, "background_indexer", watched)
-    monkeypatch.setattr("ctxrank.indexer.fulltext.background._cores", lambda: 2)
+    monkeypatch.setattr("ctxrank.indexer.fulltext.background.cores", lambda: 2)
     import_of(store, SESSION, PACKAGE, THOUGHT)
     assert applied == [2]
     assert store.catch_up() == 0

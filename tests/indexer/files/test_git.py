@@ -22,6 +22,7 @@ STARTERS = {
     "cli/bazinga/bazinga_db.py": "ctxrank, for a python3 that lacks it",
     "cli/bazinga/switch/placed_switch.py": "ctxrank, for a python3 of the predecessor's that lacks it",
     "indexer/fulltext/background.py": "itself, to index beside a large import or index run",
+    "indexer/systems.py": "the list of mounts of macOS, for doctor",
     "indexer/files/git.py": "git, which is not shown what a checkout configures",
 }
 _STARTING = {
