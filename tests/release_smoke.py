@@ -1,4 +1,4 @@
-"""What a new user does first, with what is installed and nothing else. Prints one line; a failure ends it with an error.
+"""What a new user does first, with what is installed and nothing else. Prints one line; a failure is an error.
 
 Run by `release.py` in an environment that has the distribution and its declared dependencies alone, so it needs only
 the standard library: `python -I release_smoke.py`.
@@ -72,9 +72,8 @@ def main() -> None:
         interface()
         os.chdir("/")
     compiled = [name for name in COMPILED if _is_compiled(name)]
-    print(
-        f"works on {platform.python_implementation()} {platform.python_version()}, {len(compiled)} of {len(COMPILED)} compiled modules"
-    )
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    print(f"works on {python}, {len(compiled)} of {len(COMPILED)} compiled modules")
     if len(compiled) != len(COMPILED) and sys.platform == "linux":
         sys.exit(f"not compiled: {sorted(set(COMPILED) - set(compiled))}")
 

@@ -3,14 +3,13 @@
 import fcntl
 import os
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import apsw
 import pytest
 
 from ctxrank.indexer import systems
-from ctxrank.indexer.store import connection as store_connection
 from ctxrank.indexer.store.connection import open_database
 from ctxrank.indexer.systems import cores, file_system_of, sync, sync_to_the_disk
 
@@ -58,7 +57,7 @@ def test_macos_alone_asks_the_drive_to_write(is_macos: bool) -> None:
 
 def test_a_store_on_another_system_asks_what_that_system_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[apsw.Connection] = []
-    monkeypatch.setattr(store_connection.sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(systems, "sync_to_the_disk", asked.append)
     opened = open_database(str(tmp_path / "ctxrank.db"), busy_ms=0, create=True)
     opened.close()
@@ -77,7 +76,9 @@ def test_a_file_is_synced_by_the_strongest_call_that_its_file_system_knows(
             raise OSError("not supported")
         return 0
 
-    plain: Callable[[int], None] = lambda descriptor: calls.append("fsync")  # noqa: E731  as short as what it stands for
+    def plain(_descriptor: int) -> None:
+        calls.append("fsync")
+
     monkeypatch.setattr(fcntl, "F_FULLFSYNC", 51, raising=False)
     monkeypatch.setattr(fcntl, "fcntl", full_sync)
     monkeypatch.setattr(os, "fsync", plain)
@@ -85,8 +86,12 @@ def test_a_file_is_synced_by_the_strongest_call_that_its_file_system_knows(
     assert calls == (["fcntl 51"] if knows_full_sync else ["fcntl 51", "fsync"])
 
 
+def _two_cores(_process: int) -> set[int]:
+    return {0, 3}
+
+
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 3}, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", _two_cores, raising=False)
     assert cores() == 2
     monkeypatch.delattr(os, "sched_getaffinity")
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
