@@ -268,7 +268,8 @@ def _out_of_the_root(path: str) -> OSError:
 def real_path(path: str) -> str:
     """The path without links. Raises OSError where other programs exchange its folders with links without end.
 
-    `os.path.realpath` looks at a name and then reads its link: between the two a link may have become a folder.
+    `os.path.realpath` looks at a name and then reads its link: between the two a link may have become a folder, which
+    was an error before Python 3.13.
     """
     for _ in range(_PLACE_TRIES):
         try:

@@ -72,10 +72,14 @@ def open_database(
             # URIs are allowed so that the index can attach the primary database read-only.
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(path, flags=flags)
-            prepared = _prepare(connection, busy_ms, check)
-            keep_temporary_files_beside(prepared, path)
-            _refuse_cut_off(prepared, path)
-            return prepared
+            try:
+                _prepare(connection, busy_ms, check)
+                keep_temporary_files_beside(connection, path)
+                _refuse_cut_off(connection, path)
+            except BaseException:
+                connection.close()  # at once, and not when the error's frames are collected
+                raise
+            return connection
         except (apsw.CantOpenError, apsw.ReadOnlyError):
             if os.access(os.path.dirname(path), os.W_OK) and os.access(path, os.W_OK):
                 raise
@@ -110,7 +114,6 @@ def _refuse_cut_off(connection: apsw.Connection, path: str) -> None:
     """
     size = os.stat(path).st_size
     if size % int(connection.pragma("page_size")) and not _has_content(path + "-wal"):
-        connection.close()
         raise apsw.CorruptError(f"it ends within a page, after {size} bytes")
 
 
@@ -121,9 +124,7 @@ def _has_content(path: str) -> bool:
         return False
 
 
-def _prepare(
-    connection: apsw.Connection, busy_ms: int, check: Callable[[apsw.Connection], None] | None
-) -> apsw.Connection:
+def _prepare(connection: apsw.Connection, busy_ms: int, check: Callable[[apsw.Connection], None] | None) -> None:
     # First of all: whatever comes next may meet a lock.
     wait_for_locks(connection, busy_ms)
     # Only where it is not WAL already: the switch needs an exclusive lock and ignores the timeout.
@@ -145,7 +146,6 @@ def _prepare(
     connection.pragma("journal_size_limit", _WAL_KEPT_BYTES)
     # Nothing in the file's own schema may call functions with side effects.
     connection.pragma("trusted_schema", False)
-    return connection
 
 
 def wait_for_locks(connection: apsw.Connection, busy_ms: int) -> None:

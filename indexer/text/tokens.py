@@ -68,7 +68,8 @@ def estimate_tokens(text: str) -> int:
         return 0
     raw = text.encode("utf-8", "surrogatepass")
     compiled = compiled_classes() if len(raw) >= _COMPILED_FROM_BYTES else None
-    tokens = sum(map(mul, _PRICES, (compiled or classes_in_python)(raw)), 0.0)
+    # Rounded once: the builtin sum rounds otherwise since Python 3.12, and a count is the same on each.
+    tokens = math.fsum(map(mul, _PRICES, (compiled or classes_in_python)(raw)))
     return max(math.ceil(tokens), math.ceil(len(raw) / LONGEST_TOKEN_BYTES))
 
 

@@ -1,5 +1,6 @@
 """Compound words come apart the same way in the index and in a query, and nothing else does."""
 
+import contextlib
 import re
 import sqlite3
 
@@ -74,15 +75,15 @@ def test_a_repeated_name_is_kept_a_few_times_only() -> None:
 
 
 def test_the_full_text_index_finds_a_part_of_a_name_through_the_column() -> None:
-    base = sqlite3.connect(":memory:")
     tokenizer = "porter unicode61 remove_diacritics 2"
-    base.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, identifiers, tokenize='{tokenizer}')")
-    for body in ("call getUserById now", "全文検索を行う"):
-        base.execute("INSERT INTO t VALUES (?, ?)", (body, split_identifiers(body)))
     match = "SELECT rowid FROM t WHERE t MATCH ?"
-    assert base.execute(match, ("body : user",)).fetchall() == []
-    assert base.execute(match, ('"user by id"',)).fetchall() == [(1,)]
-    assert base.execute(match, ('"検索"',)).fetchall() == [(2,)]
+    with contextlib.closing(sqlite3.connect(":memory:")) as base:
+        base.execute(f"CREATE VIRTUAL TABLE t USING fts5(body, identifiers, tokenize='{tokenizer}')")
+        for body in ("call getUserById now", "全文検索を行う"):
+            base.execute("INSERT INTO t VALUES (?, ?)", (body, split_identifiers(body)))
+        assert base.execute(match, ("body : user",)).fetchall() == []
+        assert base.execute(match, ('"user by id"',)).fetchall() == [(1,)]
+        assert base.execute(match, ('"検索"',)).fetchall() == [(2,)]
 
 
 @given(HUMPS)
