@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel release clean
+.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -81,6 +81,10 @@ figures: $(WHEEL_STAMP) ## every table and picture of the benchmarks, from DATA=
 	@PYTHON="$(WHEEL_VENV)/bin/python" sh benchmarks/figures.sh "$(DATA)" $(if $(QUICK),--quick)
 
 wheel: $(WHEEL_STAMP) ## build the wheel and install it into its own environment
+
+docs: $(STAMP) ## build the documentation as a site, in build/site
+	$(BIN)/python -m pip -q install --group docs
+	$(BIN)/mkdocs build --strict
 
 release: $(STAMP) ## build wheel and source distribution, check them, and use each on each Python that is here
 	$(BIN)/python -m pip -q install --group release

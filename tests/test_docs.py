@@ -93,7 +93,10 @@ def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) ->
     entry = tmp_path / "bin" / "ctxrank"
     entry.parent.mkdir()
     entry.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ctxrank.cli "$@"\n')
-    entry.chmod(0o755)
+    python = entry.with_name("python3")  # that of the environment in which ctxrank is installed
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for program in (entry, python):
+        program.chmod(0o755)
     folder = tmp_path / "shop"
     folder.mkdir()
     environment = {**os.environ, "PATH": f"{entry.parent}:{os.environ['PATH']}"}

@@ -84,7 +84,7 @@ def _section(name: str, command: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     codes = ", ".join(f"{code} {meaning}" for code, meaning in command["exit_codes"].items())
     yield from (f"Exit codes: {codes}.", "")
-    if fields := list(_fields(command["answer"])):
+    if fields := list(_fields(command["answer"] or {})):
         yield from ("| field of the answer | type |", "|---|---|")
         yield from (_row(f"`{path}`", kind) for path, kind in fields)
         yield ""
