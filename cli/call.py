@@ -88,6 +88,14 @@ class Call(NamedTuple):
         """The text emphasised where a terminal shows it."""
         return f"\x1b[1m{text}\x1b[0m" if self.is_colored else text
 
+    def linked(self, text: str, path: str) -> str:
+        """The text, which opens a file where a terminal shows links."""
+        if not self.is_colored:
+            return text
+        from ctxrank.cli.output.terminal import linked  # noqa: PLC0415  only a terminal gets links
+
+        return linked(text, path)
+
     def dim(self, text: str) -> str:
         """The text toned down where a terminal shows it."""
         return f"\x1b[2m{text}\x1b[0m" if self.is_colored else text
@@ -130,7 +138,28 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
     """Run a command's action and print its reply; returns the exit code."""
     if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
         raise UsageError(*command.answer.refusal)
-    return finish(call, action_of(command)(call, **values))
+    if call.verbosity <= 0:
+        return finish(call, action_of(command)(call, **values))
+    return _timed(command, call, values)
+
+
+def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
+    """The same, and afterwards where the time went."""
+    from time import perf_counter, process_time  # noqa: PLC0415  only --verbose asks
+
+    started = process_time()  # all that the process has done so far
+    begun = perf_counter()
+    action = action_of(command)
+    loaded = perf_counter()
+    reply = action(call, **values)
+    answered_at = perf_counter()
+    code = finish(call, reply)
+    parts = (
+        ("to start", started), ("to load the command", loaded - begun), ("to answer", answered_at - loaded),
+        ("to print", perf_counter() - answered_at),
+    )  # fmt: skip
+    call.note(", ".join(f"{seconds * 1000:.0f} ms {what}" for what, seconds in parts) + ".")
+    return code
 
 
 def action_of(command: Command) -> Callable[..., Reply]:
@@ -157,9 +186,13 @@ def finish(call: Call, reply: Reply) -> int:
 
         emit_json(reply.payload(), outcome=reply.outcome, engine=reply.engine)
     elif not is_json:
-        for line in reply.lines:
-            print(line)
-        if reply.text:
+        if sys.stdout.isatty():
+            from ctxrank.cli.output.terminal import print_to_a_person  # noqa: PLC0415  a program reads no pager
+
+            print_to_a_person("".join(f"{line}\n" for line in reply.lines) + reply.text)
+        else:
+            for line in reply.lines:
+                print(line)
             sys.stdout.write(reply.text)
         for note in reply.text_notes:
             call.note(note)

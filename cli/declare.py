@@ -206,7 +206,7 @@ GLOBALS = (
     _global("--root", metavar="DIR", type=Path(), help="Where artifacts' paths start [default: .ctxrank/'s parent]."),
     _global("--json", "as_json", help="Answer in JSON."),
     _global("-q", "--quiet", help="No notes on stderr."),
-    _global("-v", "--verbose", help="More notes on stderr."),
+    _global("-v", "--verbose", help="More notes on stderr, and where the time went."),
     _global("--no-color", help="No colour, even if NO_COLOR is not set."),
 )
 

@@ -47,6 +47,7 @@ PERMITTED = {
     "indexer/fulltext/index_file.py create_schema": "the program's own schema.sql",
     "indexer/store/migrations.py _read_sql": "the program's own SQL files",
     "indexer/systems.py _mounts_of_linux": "the system's list of mounts",
+    "cli/actions/upkeep/evaluation.py measure": "makes the drawing that the user named",
     "cli/streams.py _nowhere": "the null device",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     # what the user names on the command line, which may be a pipe or a link

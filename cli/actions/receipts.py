@@ -67,7 +67,7 @@ def show(call: Call, receipt_id: int) -> Reply:
 def _details(call: Call, receipt: Receipt) -> Iterator[str]:
     yield _receipt_line(call, receipt)
     for name, value in receipt.inputs.items():
-        yield f"   {shown(name)}: {shown(value)}"
+        yield f"   {shown(name)}: {_input(name, value)}"
     for entry in receipt.entries:
         yield _entry_line(entry)
 
@@ -119,13 +119,20 @@ def _difference_json(found: Difference) -> dict[str, object]:
 
 def _difference_lines(found: Difference) -> Iterator[str]:
     for name, mine, theirs in found.inputs:
-        yield f"{shown(name)}: {shown(mine) or 'not set'} → {shown(theirs) or 'not set'}"
+        yield f"{shown(name)}: {_input(name, mine)} → {_input(name, theirs)}"
     for entry in found.removed:
         yield f"no longer named: {_entry_line(entry).strip()}"
     for entry in found.added:
         yield f"named now: {_entry_line(entry).strip()}"
     for before, after in found.changed:
         yield f"{shown(before.id)}: {_state(before)} → {_state(after)}"
+
+
+def _input(name: str, value: str) -> str:
+    """One input of a receipt as a person reads it: a moment is stored in microseconds."""
+    if name == "as_of" and value.isdecimal():
+        return format_us(int(value))
+    return shown(value) or "not set"
 
 
 def _receipt_line(call: Call, receipt: Receipt) -> str:

@@ -1,5 +1,6 @@
 """`ctxrank search`: past findings, ranked."""
 
+import os
 from collections.abc import Iterable, Iterator
 
 from ctxrank.cli.call import Call, Reply
@@ -68,11 +69,12 @@ def search(
             index_for_search(call, store, config.redaction_mode)
         result = search_store(store, request, config)
         out_of_date = _out_of_date(store, result)
+        root = store.location.root
         for note in (*config.notes, *result.notes):
             call.note(note)
     return Reply(
         lambda: _as_json(result) | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {}),
-        _lines(call, result, form),
+        _lines(call, result, form, root),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
@@ -188,9 +190,9 @@ def _hidden(result: "SearchResult") -> int:
     return result.total - sum(1 + len(hit.folded) for hit in result.hits)
 
 
-def _lines(call: Call, result: "SearchResult", form: str) -> Iterable[str]:
+def _lines(call: Call, result: "SearchResult", form: str, root: str) -> Iterable[str]:
     if form == "text":
-        return _text_lines(call, result)
+        return _text_lines(call, result, root)
     if form == "compact":
         from ctxrank.cli.actions.compact_hits import compact_line  # noqa: PLC0415  counts tokens, which text does not
 
@@ -200,9 +202,9 @@ def _lines(call: Call, result: "SearchResult", form: str) -> Iterable[str]:
     return (as_json_line(_hit_json(hit)) for hit in result.hits)
 
 
-def _text_lines(call: Call, result: "SearchResult") -> Iterator[str]:
+def _text_lines(call: Call, result: "SearchResult", root: str) -> Iterator[str]:
     for place, hit in enumerate(result.hits, start=1):
-        yield from _hit_lines(call, place, hit)
+        yield from _hit_lines(call, place, hit, root)
     if result.hits and result.hits[0].explanation is not None:
         yield f"exact: {'yes' if result.is_exact else 'likely, not proven'}"
 
@@ -212,7 +214,7 @@ _FILE_STATES = {
 }  # fmt: skip
 
 
-def _hit_lines(call: Call, place: int, hit: Hit) -> Iterator[str]:
+def _hit_lines(call: Call, place: int, hit: Hit, root: str) -> Iterator[str]:
     where = "/".join(part for part in (hit.session, hit.group) if part)
     score = "" if hit.score is None else f"score {hit.score:.3f}"
     facts = [hit.id, hit.priority, hit.type, where, format_day(hit.created_at), score]
@@ -223,7 +225,7 @@ def _hit_lines(call: Call, place: int, hit: Hit) -> Iterator[str]:
         state += f" (superseded by {hit.superseded_by})"
     if hit.path:
         line = f":{hit.passages[0].match_line}" if hit.passages else ""
-        yield f"   {one_line(hit.path)}{line}{state}"
+        yield f"   {call.linked(f'{one_line(hit.path)}{line}', os.path.join(root, hit.path))}{state}"
     elif state:
         yield f"  {state}"
     if hit.passages and is_code(hit.path):

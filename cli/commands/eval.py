@@ -10,11 +10,15 @@ _MEASURE = Command(
     "ctxrank.cli.actions.upkeep.evaluation:measure",
     """Print nDCG@10, recall@100, MRR@10 and the latency of a search.
 
-    Queries are asked as they are typed, and once more as plain words.
+    Queries are asked as they are typed, and once more as plain words. Two
+    histograms show how quality and latency are spread.
 
     Example: ctxrank eval relevance/
     """,
-    (argument("folder", type=Path(), metavar="DIR"),),
+    (
+        argument("folder", type=Path(), metavar="DIR"),
+        option("--plot", type=Path(), metavar="FILE.svg", help="Also write the histograms as a drawing."),
+    ),
     answer={
         "engine": ENGINE,
         "queries": "integer",

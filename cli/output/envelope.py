@@ -49,7 +49,15 @@ def as_json_line(value: object) -> str:
     return _encoded(value, None)
 
 
+def is_read_by_a_person() -> bool:
+    """Whether stdout is a terminal: indentation is a fifth of an answer's tokens, and only a person needs it."""
+    return sys.stdout.isatty()
+
+
 def _print(value: object) -> None:
+    if not is_read_by_a_person():
+        sys.stdout.write(_encoded(value, None) + "\n")
+        return
     text = _encoded(value, 2)
     # A pair in a list of pairs, such as a mark, is on one line. No string of JSON has a newline in it.
     sys.stdout.write(re.sub(r"\n( +)\[\n +(\d+),\n +(\d+)\n +\]", r"\n\1[\2, \3]", text) + "\n")

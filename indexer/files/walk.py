@@ -39,6 +39,10 @@ ALWAYS_SKIPPED = frozenset(
 )
 
 
+# What `python -m venv` and its like write into an environment: all in it is other people's code, whatever it is called.
+_ENVIRONMENT_MARK = "pyvenv.cfg"
+
+
 class Skipped(NamedTuple):
     """Something that is there and is not indexed; bytes that are not UTF-8 are `\\xff` in `path`."""
 
@@ -206,6 +210,8 @@ class _Walk:
             name = entry.name
             if name in skipped:
                 continue
+            if name == _ENVIRONMENT_MARK and folder and not suffixes:
+                return [], False
             is_folder = entry.is_dir(follow_symlinks=False)
             if is_folder:
                 if not selection.is_deep or name in selection.skipped_folders:

@@ -20,7 +20,7 @@ DEFAULT_PROJECT = "default"
 _ASKED_FOR_PROJECT = 1000
 MAX_NAME_CHARS = 200
 # A session-wide request or package, in the spellings that callers use for it.
-SESSION_WIDE = ("", "-", "global")
+SESSION_WIDE = ("", "-", "global", "none")
 
 
 class Session(NamedTuple):

@@ -45,8 +45,11 @@ def why(store: Store, document: DocumentRef | str, receipt: Receipt) -> Why:
 def _of_entry(entry: Entry, receipt: Receipt) -> Why:
     # Deliveries count within one iteration: that of the receipt.
     reasons = [entry.reason.replace(DELIVERED, f"delivered at iteration {receipt.iteration}")]
-    if len({other.is_included for other in receipt.entries if other.id == entry.id}) > 1:
-        reasons.append("lowered: see its other line")
+    reasons += [
+        f"not {other.detail or 'more'} of it: {other.reason}"
+        for other in receipt.entries
+        if other.id == entry.id and entry.is_included and not other.is_included
+    ]
     return Why(entry.id, entry.is_included, entry.detail, entry.tokens, tuple(filter(None, reasons)))
 
 

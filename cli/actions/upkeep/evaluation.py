@@ -1,11 +1,13 @@
 """`ctxrank eval`: the ranking as numbers, on a collection with known answers."""
 
+import os
 import tempfile
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.histogram import Histogram, histogram, latency_bounds, rows, svg
 from ctxrank.cli.output.progress import progress_bar
-from ctxrank.indexer.exceptions import NoStoreError, UntrustedError
+from ctxrank.indexer.exceptions import NoStoreError, UntrustedError, UsageError
 from ctxrank.indexer.opening import create_scratch_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.ranking.evaluation.collection import read_collections
@@ -16,15 +18,37 @@ from ctxrank.ranking.evaluation.sweep import sweep as tune
 _MEASURES = ("ndcg_at_10", "recall_at_100", "mrr_at_10")
 _NAMES = {"ndcg": "nDCG", "recall": "recall", "mrr": "MRR"}
 _ENGINE = "fts5"
+_QUALITY_BOUNDS = (0.0, 0.2, 0.4, 0.6, 0.8)
 
 
-def measure(call: Call, folder: str) -> Reply:
-    """Ask every query of the folder and compare with its known answers."""
+def measure(call: Call, folder: str, plot: str | None) -> Reply:
+    """Ask every query of the folder and compare with its known answers; draw how they spread."""
+    if plot is not None:
+        _refuse_as_drawing(plot)
     config = _config(call)
     collections = read_collections(folder)
     with progress_bar("Asking", call) as progress:
         found = evaluate(collections, config, progress)
+    if plot is not None:
+        with open(plot, "w", encoding="utf-8") as file:
+            file.write(svg(_histograms(found)))
     return Reply(lambda: _as_json(found), _lines(found), engine=_ENGINE)
+
+
+def _refuse_as_drawing(path: str) -> None:
+    """Raises UsageError for a file that is not to be replaced with a drawing, before anything is measured."""
+    if not path.endswith(".svg"):
+        raise UsageError(f"{path} does not end in .svg.", "The drawing is an SVG: give such a name.")
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise UsageError(f"There is no folder {os.path.dirname(path)}.", "Make it first, or give another name.")
+
+
+def _histograms(found: Evaluation) -> tuple[Histogram, Histogram]:
+    latencies = found.latencies_ms
+    return (
+        histogram("queries by nDCG@10", [query.ndcg_at_10 for query in found.queries], _QUALITY_BOUNDS),
+        histogram("queries by latency", latencies, latency_bounds(max(latencies, default=0.0)), " ms"),
+    )
 
 
 def _as_json(found: Evaluation) -> dict[str, object]:
@@ -45,6 +69,9 @@ def _lines(found: Evaluation) -> Iterator[str]:
         typed, plain = found.mean(measure), found.mean(measure, is_plain=True)
         yield f"  {f'{_NAMES[name]}@{depth}':<11} {typed:<9.4f} {plain:.4f}"
     yield f"  {'latency':<11} p50 {found.latency_ms(0.5):.1f} ms, p95 {found.latency_ms(0.95):.1f} ms"
+    for drawn in _histograms(found) if found.queries else ():
+        yield ""
+        yield from rows(drawn)
 
 
 def sweep(call: Call, folder: str, seed: int) -> Reply:

@@ -115,9 +115,10 @@ def _lines(call: Call, done: Indexed, *, dry_run: bool) -> Iterator[str]:
     for verb, paths in (("added", report.added), ("changed", report.changed), ("removed", report.removed)):
         yield from _path_lines(call, verb, paths)
     yield from _path_lines(call, "moved", [f"{before} -> {after}" for before, after in report.moved])
-    for path, reason in report.skipped[:_SHOWN_PATHS]:
+    if call.verbosity >= 0:
         # Among the lines, so that a terminal shows them in their place.
-        print(f"skipped   {shown(path)} ({reason})", file=sys.stderr)
+        for line in _path_lines(call, "skipped", [f"{path} ({reason})" for path, reason in report.skipped]):
+            print(line, file=sys.stderr)
     counts = (
         f"{len(report.added)} added, {len(report.changed)} changed, {len(report.moved)} moved, "
         f"{len(report.removed)} removed, {report.unchanged} unchanged, {len(report.skipped)} skipped"

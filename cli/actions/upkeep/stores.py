@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Iterator
 
+from ctxrank.cli.actions.upkeep.surroundings import proposals
 from ctxrank.cli.agents.log import last_failures
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.compaction import optimize as compact
@@ -30,13 +31,17 @@ def init(call: Call, folder: str | None) -> Reply:
         is_usual = os.path.basename(store.location.folder) == FOLDER
         path = store.location.folder if is_usual else store.location.primary
         trouble = _not_known(store)
+        path_of_project = store.location.project
     where = "in" if is_usual else "at"
-    next_step = "next: 'ctxrank index' for files, 'ctxrank package save' for findings."
+    next_steps = (
+        *(f"found {found}" for found in (proposals(path_of_project) if is_new else ())),
+        "next: 'ctxrank index' for files, 'ctxrank package save' for findings.",
+    )
     return Reply(
         lambda: {"store": path, "created": is_new, "trusted": not trouble},
         [f"{'Made' if is_new else 'There is already'} a store {where} {shown(path)}"],
         notes=(trouble,) if trouble else (),
-        text_notes=(next_step,) if is_new else (),
+        text_notes=next_steps if is_new else (),
     )
 
 
@@ -89,12 +94,23 @@ def optimize(call: Call) -> Reply:
     )  # fmt: skip
 
 
+# What a count is of, where it is not the kind with an s.
+_KINDS = {"artifact": "file", "linked": "linked artifact", "reasoning": "reasoning entry", "skill": "skill output"}
+_PLURALS = {"reasoning": "reasoning entries", "strategy": "strategies"}
+
+
+def _counted(kind: str, count: int) -> str:
+    one = _KINDS.get(kind, kind)
+    return f"{count:,} {one if count == 1 else _PLURALS.get(kind, f'{one}s')}"
+
+
 def _status_lines(status: Status) -> Iterator[str]:
     yield f"store     {shown(status.store)}"
     yield f"root      {shown(status.root)}"
-    yield f"holds     {', '.join(f'{count} {kind}' for kind, count in status.documents.items()) or 'nothing yet'}"
+    held = ", ".join(_counted(kind, count) for kind, count in status.documents.items())
+    yield f"holds     {held or 'nothing yet'}"
     if status.artifacts:
-        yield f"artifacts {', '.join(f'{count} {state}' for state, count in status.artifacts.items())}"
+        yield f"files     {', '.join(f'{count:,} {state}' for state, count in status.artifacts.items())}"
     if status.index_trouble:
         yield f"index     cannot answer: {status.index_trouble}; heuristics answer instead"
     else:

@@ -90,6 +90,13 @@ def test_stores_of_other_programs_are_never_entered(tmp_path: Path) -> None:
     assert list(walk(str(tmp_path), "web/node_modules/x")) == []
 
 
+def test_a_virtual_environment_is_known_by_its_mark_whatever_it_is_called(tmp_path: Path) -> None:
+    put(tmp_path, "env/pyvenv.cfg", "env/lib/a.py", "app.py", "deep/py312/pyvenv.cfg", "deep/py312/b.py", "deep/c.py")
+    assert found(tmp_path) == ["app.py", "deep/c.py"]
+    put(tmp_path, "pyvenv.cfg")
+    assert "app.py" in found(tmp_path)  # a project that is its own environment is still the user's
+
+
 def test_what_an_ignore_file_hides_is_not_there(tmp_path: Path) -> None:
     put(tmp_path, ".gitignore", text="*.log\nbuild/\n!keep.log\n")
     put(tmp_path, "a.log", "keep.log", "sub/b.log", "build/out.md", "sub/build/out.md", "a.md", "build.md")

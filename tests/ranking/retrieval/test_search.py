@@ -267,7 +267,7 @@ def test_a_path_filter_takes_names_whole_and_patterns_as_globs(store: Store, pat
 
 
 def test_a_name_that_nothing_has_finds_nothing_and_says_so(small: Store) -> None:
-    for query in ("session:none", "group:none", "agent:nobody", "type:none", "priority:urgent"):
+    for query in ("session:none", "group:nowhere", "agent:nobody", "type:none", "priority:urgent"):
         result = found(small, f"locked {query}")
         assert result.hits == () and query.split(":")[1] in result.notes[0]
 

@@ -1,0 +1,151 @@
+"""What only a person sees: on a terminal answers are indented, linked and paged, elsewhere as short as can be."""
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+from builders import copy_store
+
+from ctxrank.cli.actions.upkeep.surroundings import proposals
+from ctxrank.cli.main import run
+from ctxrank.cli.output import terminal
+from ctxrank.cli.output.histogram import histogram, latency_bounds, rows, svg
+from ctxrank.cli.output.terminal import linked
+from ctxrank.indexer.exceptions import CtxrankError
+
+SEARCH = ("search", "why is the database locked")
+
+
+@pytest.fixture
+def shop(loaded_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    copy_store(loaded_once, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _on_a_terminal(folder: Path, *arguments: str, **environment: str) -> str:
+    """What a terminal of 24 rows shows of a call."""
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ctxrank.cli", *arguments],
+        cwd=folder, env={**os.environ, **environment}, stdin=there, stdout=there, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    os.close(there)
+    printed = b""
+    try:
+        while part := os.read(here, 65_536):
+            printed += part
+    except OSError:  # the other end was closed
+        pass
+    assert process.wait(30) == 0
+    os.close(here)
+    return printed.decode().replace("\r\n", "\n")
+
+
+def test_json_is_one_line_in_a_pipe_and_indented_on_a_terminal(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SEARCH, "--json"]) == 0
+    printed = capsys.readouterr().out
+    shown = _on_a_terminal(shop, *SEARCH, "--json")
+    assert printed.count("\n") == 1 and shown.startswith('{\n  "schema_version": 1,\n')
+    assert json.loads(printed) == json.loads(shown)
+    assert len(printed) < 0.8 * len(shown)
+
+
+def test_a_path_is_a_link_on_a_terminal_and_plain_elsewhere(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SEARCH]) == 0
+    printed = capsys.readouterr().out
+    shown = _on_a_terminal(shop, *SEARCH, PAGER="cat")
+    assert "\x1b" not in printed
+    assert "\x1b]8;;file://" in shown and f"{shop}/" in shown
+    assert "\x1b]8;;" not in _on_a_terminal(shop, *SEARCH, PAGER="cat", NO_COLOR="1")
+
+
+def test_a_name_in_a_link_cannot_end_it() -> None:
+    assert linked("x", "/a b/\x1b\\c%").split("\x1b")[1].endswith("/a%20b/%1B%5Cc%25")
+
+
+@pytest.mark.parametrize("pager", ["sed s/^/paged:/", "no-such-pager", "cat", ""])
+def test_what_is_longer_than_the_screen_goes_through_the_pager(shop: Path, pager: str) -> None:
+    long = _on_a_terminal(shop, "package", "list", CTXRANK_PAGER=pager, NO_COLOR="1")
+    short = _on_a_terminal(shop, "group", "list", "--session", "shop-2026-10", CTXRANK_PAGER=pager, NO_COLOR="1")
+    assert ("paged:" in long) == pager.startswith("sed")
+    assert "paged:" not in short and short.count("\n") > 1
+
+
+def test_a_pager_that_is_no_command_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(terminal, "_rows", lambda: 1)
+    monkeypatch.setenv("CTXRANK_PAGER", "less '")
+    with pytest.raises(CtxrankError) as said:
+        terminal.print_to_a_person("a\nb\n")
+    assert "CTXRANK_PAGER=cat" in said.value.hint
+
+
+def test_verbose_says_where_the_time_went(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*SEARCH, "-v"]) == 0
+    assert "ms to start" in capsys.readouterr().err
+    assert run([*SEARCH]) == 0
+    assert "ms to start" not in capsys.readouterr().err
+
+
+def test_index_names_what_it_skips_says_that_there_is_more_and_is_silent_when_quiet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(30):
+        (tmp_path / f"{number}.bin").write_bytes(b"\0")
+    assert run(["init", "-q"]) == 0
+    for options, lines, more in (([], 21, True), (["-v"], 30, False), (["-q"], 0, False)):
+        capsys.readouterr()
+        assert run(["index", *options]) == 0
+        skipped = [line for line in capsys.readouterr().err.splitlines() if line.startswith("skipped")]
+        assert (len(skipped), any("more (-v lists them)" in line for line in skipped)) == (lines, more)
+
+
+def test_a_group_called_none_is_none(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (shop / "a.md").write_text("# A\n\nwalrus\n")
+    words = ("--type", "research", "--producer", "developer", "--summary", "x")
+    assert run(["package", "save", "a.md", "--session", "shop-2026-10", "--group", "none", *words]) == 0
+    capsys.readouterr()
+    assert run(["search", "walrus", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["hits"][0]["group_id"] is None
+
+
+def test_init_names_what_it_found_and_the_command_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert list(proposals(str(tmp_path))) == []
+    kept = tmp_path / "claude" / "projects" / "".join(c if c.isalnum() else "-" for c in os.path.realpath(tmp_path))
+    for folder in (tmp_path / "docs", tmp_path / ".contextia", tmp_path / "bazinga", kept):
+        folder.mkdir(parents=True)
+    (tmp_path / "bazinga" / "bazinga.db").write_bytes(b"")
+    (kept / "one.jsonl").write_text("{}\n")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    found = "\n".join(proposals(str(tmp_path)))
+    for command in ("index docs", "check", "import bazinga bazinga/bazinga.db --root .", "import transcripts"):
+        assert f"'ctxrank {command}'" in found
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert run(["init"]) == 0
+    assert "found a git checkout: 'ctxrank index'" in capsys.readouterr().err
+
+
+def test_a_histogram_counts_every_value_once() -> None:
+    drawn = histogram("latency", [0.2, 1.0, 3.9, 4.0, 900.0], latency_bounds(5.0), " ms")
+    assert drawn.bins == (("0–1 ms", 1), ("1–2 ms", 1), ("2–4 ms", 1), ("≥ 4 ms", 2))
+    lines = list(rows(drawn))
+    assert lines[-1].strip().startswith("≥ 4 ms") and lines[-1].endswith("40 %") and "█" * 30 in lines[-1]
+    assert "≥ 4 ms" in svg([drawn]) and svg([drawn]).count("<rect") == 4
+
+
+def test_a_drawing_has_to_be_named_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("plot.png", "nowhere/plot.svg"):
+        assert run(["eval", str(tmp_path), "--plot", name]) == 2
+    assert "does not end in .svg" in capsys.readouterr().err
