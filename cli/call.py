@@ -193,7 +193,8 @@ def finish(call: Call, reply: Reply) -> int:
         else:
             for line in reply.lines:
                 print(line)
-            sys.stdout.write(reply.text)
+            if reply.text:
+                sys.stdout.write(reply.text)
         for note in reply.text_notes:
             call.note(note)
     for note in reply.notes:
