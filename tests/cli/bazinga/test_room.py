@@ -24,6 +24,10 @@ ALLOWED = {
         '"import": ("ctxrank.cli.commands.exchange", "Import a predecessor\'s store, or an export."),',
         '"bazinga": ("ctxrank.cli.bazinga.command", "Run the predecessor\'s own commands on this store."),',
     ),
+    "cli/actions/upkeep/surroundings.py": (
+        '_DATABASE = os.path.join("bazinga", "bazinga.db")',
+        """yield f"a store of BAZINGA: 'ctxrank import bazinga {_DATABASE} --root .' takes it in\"""",
+    ),
     "cli/commands/exchange.py": (
         '_ELSEWHERE = {"bazinga": "ctxrank.cli.bazinga.import_command"}',
         '"Import a BAZINGA database, an export of ours, or transcripts of a runner.",',
