@@ -12,7 +12,7 @@ Questions are values: a `RowQuery` is a small tree of clauses within a `Scope`. 
 MATCH, SQL, JSON of a cluster) is its own affair.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from math import fsum
 
 import apsw
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+    from ctxrank.indexer.text.word_finder import FoundWords
 
 TEXT_COLUMNS = ("title", "body", "path", "identifiers")
 # Fields of terms, each with document frequencies of its own: words of titles, bodies and compound words; words of
@@ -315,6 +316,12 @@ if TYPE_CHECKING:
 
         def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
             """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
+            ...
+
+        def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
+            """The tokens of a text in UTF-8, and which of them are wanted, by their terms; with parts, also words of
+            which a part is (`indexer/text/word_finder.py`).
+            """
             ...
 
         def unstemmed(self, surface: str) -> str:

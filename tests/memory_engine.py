@@ -6,7 +6,7 @@ has been asked through the interface alone.
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import apsw
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import forms_of, names_in
 from ctxrank.indexer.text.globs import sqlite_globs
+from ctxrank.indexer.text.word_finder import FoundWords, WordFinder
 
 _BATCH = 100
 _Key = tuple[str, str]  # field, term
@@ -169,6 +170,11 @@ class MemoryEngine:
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with their offsets in bytes."""
         return _cut(self._porter, text)
+
+    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
+        """The same, and which of them are wanted."""
+        finder = WordFinder(lambda read: _cut(self._porter, read.decode()))
+        return finder.find_in_python(text, wanted, with_parts=with_parts)
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents."""

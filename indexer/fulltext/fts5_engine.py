@@ -4,7 +4,7 @@ FTS5 enumerates rows; what no facet can say is checked by SQLite meanwhile, on t
 there. Filters are part of each question: none is applied to what was picked already.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 
 import apsw
 
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.fulltext.postings import RowBounds
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
+    from ctxrank.indexer.text.word_finder import FoundWords
 
 # An index that is missing more than this share of the change log would hide too much: heuristics are more honest.
 _MAX_MISSING_SHARE = 0.2
@@ -197,6 +198,10 @@ class Fts5Engine:
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) that they cut from the UTF-8 text."""
         return self.index().tokens_at(text)
+
+    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
+        """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
+        return self.index().find_words(text, wanted, with_parts=with_parts)
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents, but with its ending: as terms begin."""

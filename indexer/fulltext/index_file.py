@@ -6,6 +6,7 @@ assembly answer without it.
 """
 
 import os
+from collections.abc import Mapping
 
 import apsw
 
@@ -18,6 +19,8 @@ from ctxrank.indexer.store.location import Location
 
 if TYPE_CHECKING:
     from typing import Protocol
+
+    from ctxrank.indexer.text.word_finder import FoundWords, WordFinder
 else:
     Protocol = object
 
@@ -76,6 +79,7 @@ class Index:
         self.generation = generation  # as it was when it was opened
         self._identity = _identity(path)
         self._tokenizer: apsw.FTS5Tokenizer | None = None
+        self._finder: WordFinder | None = None
 
     @property
     def connection(self) -> apsw.Connection:
@@ -146,7 +150,7 @@ class Index:
 
     def tokens(self, text: str) -> list[str]:
         """The terms that the index's own tokenizer makes of a text, in order."""
-        return cast("list[str]", self._tokenize(text, include_offsets=False))
+        return cast("list[str]", self._tokenize(text.encode("utf-8", "replace"), include_offsets=False))
 
     def words(self, text: str) -> list[str]:
         """The words that these terms are made of, as they are written but in lower case."""
@@ -159,13 +163,24 @@ class Index:
 
     def tokens_at(self, text: str) -> list[tuple[int, int, str]]:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
+        return self._tokens_of_bytes(text.encode("utf-8", "replace"))
+
+    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
+        """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
+        if self._finder is None:
+            from ctxrank.indexer.text.word_finder import WordFinder  # noqa: PLC0415  only where texts are read
+
+            self._finder = WordFinder(self._tokens_of_bytes)
+        return self._finder.find(text, wanted, with_parts=with_parts)
+
+    def _tokens_of_bytes(self, text: bytes) -> list[tuple[int, int, str]]:
         return cast("list[tuple[int, int, str]]", self._tokenize(text, include_offsets=True))
 
-    def _tokenize(self, text: str, *, include_offsets: bool) -> object:
+    def _tokenize(self, text: bytes, *, include_offsets: bool) -> object:
         if self._tokenizer is None:
             self._tokenizer = self.connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1]))
         return self._tokenizer(
-            text.encode("utf-8", "replace"),
+            text,
             apsw.FTS5_TOKENIZE_DOCUMENT,
             None,
             include_offsets=include_offsets,
@@ -180,6 +195,7 @@ class Index:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close()
             self._connection = None
+            self._finder = None  # which refers back to this index
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -1,7 +1,8 @@
-/* What is done for each word of a text: the compiled twins of two functions in Python, which say what and why.
+/* What is done for each word of a text: the compiled twins of two functions and a class in Python, which say what and why.
 
    split_ascii    identifiers.py: the parts of compound words
-   count_classes  tokens.py: what an estimate of tokens is made of */
+   count_classes  tokens.py: what an estimate of tokens is made of
+   WordFinder     word_finder.py: which words of a text a query asks for */
 
 #define Py_LIMITED_API 0x030B0000
 #define PY_SSIZE_T_CLEAN
@@ -239,6 +240,389 @@ static PyObject *count_classes(PyObject *Py_UNUSED(module), PyObject *raw)
     return Py_BuildValue("nnnnnnnn", words, beyond_six, triples, punctuation_runs, punctuation, newlines, spaces, wide);
 }
 
+/* A piece of a text between separators of ASCII, and what the tokenizer makes of it. What is in such pieces repeats, and
+   nothing outside of one changes what it gives, so each is asked of the tokenizer once. */
+typedef struct {
+    uint32_t start, length; /* of its bytes among the letters; length 0: a free place of the table */
+    uint64_t question;      /* the last one that it was met in */
+    uint64_t asked;         /* the last time that the tokenizer was asked for it */
+    uint8_t is_wanted;      /* there */
+    uint8_t has_parts;      /* whether `tokens` knows the parts of compounds, or there are none */
+    uint8_t is_term;        /* whether it is one token; then `tokens` is its term, else a tuple of them */
+    PyObject *tokens;
+} Piece;
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *describe;   /* a function: a list of pieces, whether with parts → what each is */
+    PyObject *wanted;     /* what was asked last: a dict of terms */
+    int with_parts;
+    uint64_t question;    /* how often that has changed */
+    uint64_t asked;       /* how often the tokenizer was asked */
+    Words limits;         /* of compounds */
+    Piece *pieces;        /* open addressing, its size a power of two */
+    size_t size, used;
+    char *letters;        /* of the pieces, one after the other */
+    size_t letters_size, letters_used;
+} WordFinder;
+
+enum { PIECES_MAX = 1 << 15, LETTERS_MAX = 1 << 20 };
+
+static Piece *find_piece(const WordFinder *self, const char *text, size_t length)
+{
+    uint64_t hash = length, part;
+    const char *at = text;
+    size_t left = length;
+    for (; left >= 8; at += 8, left -= 8) {
+        memcpy(&part, at, 8);
+        hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+        hash ^= hash >> 32;
+    }
+    for (part = 0; left > 0; left--)
+        part = part << 8 | (uint8_t)*at++;
+    hash = (hash ^ part) * 0xD6E8FEB86659FD93u;
+    size_t place = (size_t)(hash ^ hash >> 32) & (self->size - 1);
+    for (; self->pieces[place].length != 0; place = (place + 1) & (self->size - 1))
+        if (self->pieces[place].length == length && memcmp(self->letters + self->pieces[place].start, text, length) == 0)
+            break;
+    return &self->pieces[place];
+}
+
+static void forget_pieces(WordFinder *self)
+{
+    for (size_t i = 0; i < self->size; i++)
+        Py_CLEAR(self->pieces[i].tokens);
+    memset(self->pieces, 0, self->size * sizeof(Piece));
+    self->used = self->letters_used = 0;
+}
+
+/* A place for a new piece; NULL with an exception. */
+static Piece *new_piece(WordFinder *self, const char *text, size_t length)
+{
+    if (self->used * 2 >= self->size) {
+        Piece *before = self->pieces, *larger = calloc(2 * self->size, sizeof(Piece));
+        if (larger == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        self->pieces = larger;
+        self->size *= 2;
+        for (size_t i = 0; i < self->size / 2; i++)
+            if (before[i].length != 0)
+                *find_piece(self, self->letters + before[i].start, before[i].length) = before[i];
+        free(before);
+    }
+    if (self->letters_used + length > self->letters_size) {
+        size_t size = 2 * self->letters_size + length;
+        char *letters = realloc(self->letters, size);
+        if (letters == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        self->letters = letters;
+        self->letters_size = size;
+    }
+    memcpy(self->letters + self->letters_used, text, length);
+    Piece *piece = find_piece(self, text, length);
+    *piece = (Piece){.start = (uint32_t)self->letters_used, .length = (uint32_t)length};
+    self->letters_used += length;
+    self->used++;
+    return piece;
+}
+
+static uint8_t is_in_piece[256]; /* of a byte: a letter or digit, or none of ASCII */
+
+static const char *start_of_piece(const char *at, const char *end)
+{
+    while (at < end && !is_in_piece[(uint8_t)*at])
+        at++;
+    return at;
+}
+
+static const char *end_of_piece(const char *at, const char *end)
+{
+    while (at < end && is_in_piece[(uint8_t)*at])
+        at++;
+    return at;
+}
+
+static int is_ascii(const char *at, const char *end)
+{
+    while (at < end && (uint8_t)*at < 0x80)
+        at++;
+    return at == end;
+}
+
+/* Whether the piece that is found for a part of a text is known as far as it is asked for. */
+static int is_known(const WordFinder *self, Piece *piece, const char *at, const char *end, int with_parts)
+{
+    if (piece->tokens == NULL)
+        return 0;
+    if (with_parts && !piece->has_parts && piece->is_term && is_ascii(at, end))
+        piece->has_parts = !is_compound(&self->limits, at, end);
+    return !with_parts || piece->has_parts;
+}
+
+/* Ask for all pieces from here on that are not known yet. */
+static int learn(WordFinder *self, const char *at, const char *end, int with_parts)
+{
+    PyObject *unknown = PyList_New(0), *found = NULL;
+    int failed = unknown == NULL;
+    self->asked++;
+    while (!failed && (at = start_of_piece(at, end)) < end) {
+        const char *next = end_of_piece(at, end);
+        size_t length = (size_t)(next - at);
+        Piece *piece = find_piece(self, at, length);
+        int is_asked = piece->asked == self->asked; /* it is in the list already */
+        if (piece->length == 0)
+            failed = (piece = new_piece(self, at, length)) == NULL;
+        if (!failed && !is_asked && !is_known(self, piece, at, next, with_parts)) {
+            piece->asked = self->asked;
+            PyObject *bytes = PyBytes_FromStringAndSize(at, (Py_ssize_t)length);
+            failed = bytes == NULL || PyList_Append(unknown, bytes) < 0;
+            Py_XDECREF(bytes);
+        }
+        at = next;
+    }
+    if (!failed)
+        found = PyObject_CallFunction(self->describe, "Oi", unknown, with_parts);
+    failed = found == NULL || PyList_Size(found) != PyList_Size(unknown);
+    for (Py_ssize_t i = 0; !failed && i < PyList_Size(unknown); i++) {
+        char *text;
+        Py_ssize_t length;
+        PyObject *tokens = PyList_GetItem(found, i);
+        failed = PyBytes_AsStringAndSize(PyList_GetItem(unknown, i), &text, &length) < 0 ||
+                 !(PyUnicode_Check(tokens) || PyTuple_Check(tokens));
+        Piece *piece = failed ? NULL : find_piece(self, text, (size_t)length);
+        if (!failed && piece->length == 0)
+            failed = (piece = new_piece(self, text, (size_t)length)) == NULL;
+        if (failed)
+            break;
+        PyObject *before = piece->tokens;
+        piece->tokens = Py_NewRef(tokens);
+        piece->is_term = (uint8_t)PyUnicode_Check(tokens);
+        piece->has_parts = (uint8_t)with_parts;
+        piece->question = 0;
+        Py_XDECREF(before); /* last, since nothing of the table is used after it */
+    }
+    Py_XDECREF(unknown);
+    Py_XDECREF(found);
+    if (failed && !PyErr_Occurred())
+        PyErr_SetString(PyExc_TypeError, "a piece is described by its term or by a tuple of tokens");
+    return failed ? -1 : 0;
+}
+
+/* Whether a tuple of (start, end, term) in a tuple of them has a wanted one; -1 with an exception. */
+static int holds_wanted(PyObject *tokens, PyObject *wanted, int with_parts)
+{
+    int held = 0;
+    for (Py_ssize_t i = 0; held == 0 && i < PyTuple_Size(tokens); i++) {
+        PyObject *token = PyTuple_GetItem(tokens, i);
+        Py_ssize_t count = PyTuple_Size(token);
+        if (count < 0)
+            return -1;
+        for (Py_ssize_t j = 0; held == 0 && j < (with_parts ? count : 1); j++) {
+            PyObject *term = PyTuple_GetItem(PyTuple_GetItem(token, j), 2);
+            held = term == NULL ? -1 : PyDict_Contains(wanted, term);
+        }
+    }
+    return held;
+}
+
+typedef struct {
+    uint32_t *spans; /* start and end of each token */
+    size_t count, size;
+    PyObject *matches;
+} Finding;
+
+static int add_span(Finding *finding, size_t start, size_t end)
+{
+    if (finding->count == finding->size) {
+        size_t size = 2 * finding->size + 256;
+        uint32_t *spans = realloc(finding->spans, 2 * size * sizeof(uint32_t));
+        if (spans == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        finding->spans = spans;
+        finding->size = size;
+    }
+    finding->spans[2 * finding->count] = (uint32_t)start;
+    finding->spans[2 * finding->count + 1] = (uint32_t)end;
+    finding->count++;
+    return 0;
+}
+
+static int add_match(Finding *finding, size_t start, size_t end, PyObject *term)
+{
+    PyObject *match = Py_BuildValue("nnnO", (Py_ssize_t)finding->count, (Py_ssize_t)start, (Py_ssize_t)end, term);
+    int failed = match == NULL || PyList_Append(finding->matches, match) < 0;
+    Py_XDECREF(match);
+    return failed ? -1 : 0;
+}
+
+/* Add what matches in one token: itself, or else its parts. */
+static int match_token(Finding *finding, size_t base, PyObject *token, PyObject *wanted, int with_parts)
+{
+    size_t first = 0, last = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(token); i++) {
+        Py_ssize_t start, end;
+        PyObject *term;
+        if (!PyArg_ParseTuple(PyTuple_GetItem(token, i), "nnO", &start, &end, &term))
+            return -1;
+        if (i == 0) {
+            first = base + (size_t)start;
+            last = base + (size_t)end;
+        }
+        int is_wanted = i == 0 || with_parts ? PyDict_Contains(wanted, term) : 0;
+        if (is_wanted < 0 || (is_wanted && add_match(finding, base + (size_t)start, base + (size_t)end, term) < 0))
+            return -1;
+        if (is_wanted && i == 0)
+            break;
+    }
+    return add_span(finding, first, last);
+}
+
+static int match_piece(Finding *finding, size_t start, const Piece *piece, PyObject *wanted, int with_parts)
+{
+    if (piece->is_term) {
+        if (piece->is_wanted && add_match(finding, start, start + piece->length, piece->tokens) < 0)
+            return -1;
+        return add_span(finding, start, start + piece->length);
+    }
+    PyObject *tokens = Py_NewRef(piece->tokens);
+    int failed = 0;
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(tokens); i++)
+        failed = match_token(finding, start, PyTuple_GetItem(tokens, i), wanted, with_parts);
+    Py_DECREF(tokens);
+    return failed;
+}
+
+static PyObject *find_words(WordFinder *self, PyObject *arguments)
+{
+    const char *text;
+    Py_ssize_t length;
+    PyObject *wanted;
+    int with_parts;
+    if (!PyArg_ParseTuple(arguments, "y#O!p:find", &text, &length, &PyDict_Type, &wanted, &with_parts))
+        return NULL;
+    if (self->used > PIECES_MAX || self->letters_used > LETTERS_MAX)
+        forget_pieces(self); /* hashes in logs never end */
+    if (wanted != self->wanted || with_parts != self->with_parts) {
+        PyObject *before = self->wanted;
+        self->wanted = Py_NewRef(wanted);
+        self->with_parts = with_parts;
+        self->question++;
+        Py_XDECREF(before);
+    }
+    uint64_t question = self->question;
+    Finding finding = {.matches = PyList_New(0)};
+    int failed = finding.matches == NULL;
+    const char *end = text + length;
+    for (const char *at = text; !failed && (at = start_of_piece(at, end)) < end;) {
+        const char *next = end_of_piece(at, end);
+        Piece *piece = find_piece(self, at, (size_t)(next - at));
+        if (!is_known(self, piece, at, next, with_parts)) {
+            if ((failed = learn(self, at, end, with_parts)) < 0)
+                break;
+            piece = find_piece(self, at, (size_t)(next - at));
+        }
+        if (piece->tokens == NULL) {
+            PyErr_SetString(PyExc_RuntimeError, "a word was forgotten while it was looked for");
+            failed = 1;
+            break;
+        }
+        if (piece->question != question) {
+            int held = piece->is_term ? PyDict_Contains(wanted, piece->tokens)
+                                      : holds_wanted(piece->tokens, wanted, with_parts);
+            if (held < 0) {
+                failed = 1;
+                break;
+            }
+            piece->is_wanted = (uint8_t)held;
+            piece->question = question;
+        }
+        failed = match_piece(&finding, (size_t)(at - text), piece, wanted, with_parts) < 0;
+        at = next;
+    }
+    PyObject *found = failed ? NULL
+                             : Py_BuildValue("ny#O", (Py_ssize_t)finding.count, finding.count ? (char *)finding.spans : "",
+                                             (Py_ssize_t)(2 * finding.count * sizeof(uint32_t)), finding.matches);
+    free(finding.spans);
+    Py_XDECREF(finding.matches);
+    return found;
+}
+
+static PyObject *create_finder(PyTypeObject *type, PyObject *arguments, PyObject *Py_UNUSED(named))
+{
+    PyObject *describe;
+    Words limits = {0};
+    if (!PyArg_ParseTuple(arguments, "Oll:WordFinder", &describe, &limits.max_parts, &limits.max_chars))
+        return NULL;
+    allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    WordFinder *self = (WordFinder *)allocate(type, 0);
+    if (self == NULL)
+        return NULL;
+    self->describe = Py_NewRef(describe);
+    self->limits = limits;
+    self->size = 1 << 11;
+    self->pieces = calloc(self->size, sizeof(Piece));
+    self->letters_size = 1 << 13;
+    self->letters = malloc(self->letters_size);
+    if (self->pieces == NULL || self->letters == NULL) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static int traverse_finder(WordFinder *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE((PyObject *)self));
+    Py_VISIT(self->describe); /* of the index that holds this finder */
+    Py_VISIT(self->wanted);
+    return 0;
+}
+
+static int clear_finder(WordFinder *self)
+{
+    Py_CLEAR(self->describe);
+    Py_CLEAR(self->wanted);
+    return 0;
+}
+
+static void destroy_finder(WordFinder *self)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)self);
+    PyObject_GC_UnTrack(self);
+    clear_finder(self);
+    if (self->pieces != NULL)
+        forget_pieces(self);
+    free(self->pieces);
+    free(self->letters);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef finder_methods[] = {
+    {"find", (PyCFunction)find_words, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot finder_slots[] = {
+    {Py_tp_new, (void *)create_finder},         {Py_tp_dealloc, (void *)destroy_finder},
+    {Py_tp_traverse, (void *)traverse_finder},  {Py_tp_clear, (void *)clear_finder},
+    {Py_tp_methods, finder_methods},            {0, NULL},
+};
+
+static PyType_Spec type_of_finder = {
+    .name = "ctxrank.indexer.text._words.WordFinder",
+    .basicsize = sizeof(WordFinder),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = finder_slots,
+};
+
 static PyMethodDef methods[] = {
     {"count_classes", count_classes, METH_O, NULL},
     {"split_ascii", split_ascii, METH_VARARGS, NULL},
@@ -258,5 +642,12 @@ PyMODINIT_FUNC PyInit__words(void)
                       : byte < 0x80                    ? PUNCTUATION
                       : byte >= 0xC0                   ? WIDE
                                                        : OTHER;
-    return PyModule_Create(&definition);
+    for (int byte = 0; byte < 256; byte++)
+        is_in_piece[byte] = byte >= 0x80 || (kinds[byte] & WORD) != 0;
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *type = module == NULL ? NULL : PyType_FromSpec(&type_of_finder);
+    if (type == NULL || PyModule_AddObjectRef(module, "WordFinder", type) < 0)
+        Py_CLEAR(module);
+    Py_XDECREF(type);
+    return module;
 }

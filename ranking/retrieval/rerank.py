@@ -105,10 +105,9 @@ def _read_row(
     written: dict[tuple[str, str], float] = {}
     start = 0
     for column, text in enumerate(columns):
-        tokens = engine.tokens_at(text) if text else []
-        found = [(at, token) for at, token in enumerate(tokens) if token[2] in forms]
-        encoded = text.encode("utf-8", "replace") if found else b""
-        for at, (first, end, term) in found:
+        encoded = text.encode("utf-8", "replace")
+        count, _, found = engine.find_words(encoded, forms, with_parts=False)
+        for at, first, end, term in found:
             positions.setdefault(term, []).append(start + at)
             form = encoded[first:end].decode("utf-8", "replace").lower()
             if form in forms[term]:
@@ -116,7 +115,7 @@ def _read_row(
                 if weight:
                     written[term, form] = written.get((term, form), 0.0) + weight
         # The end of one column and the beginning of the next are no neighbours.
-        start += len(tokens) + WINDOW + 1
+        start += count + WINDOW + 1
     return _Read(row, columns[_PATH], length, positions, written)
 
 

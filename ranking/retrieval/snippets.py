@@ -11,12 +11,11 @@ shown plain in prose.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.text.identifiers import compounds_among, may_hold_compound
 from ctxrank.indexer.text.lines import printable
 
 WINDOW_TOKENS = 32
@@ -28,9 +27,6 @@ Span = tuple[int, int]  # in characters, the end outside
 
 _MAX_SEARCHED_CHARS = 20_000
 _BEFORE_CHARS = 60
-# The parts of words that were met in texts, by what makes terms of them; emptied at times, since hashes never end.
-_known_parts: dict[str, dict[bytes, tuple[tuple[str, str], ...]]] = {}
-_KNOWN_PARTS_MAX = 1 << 15
 # What no mark of Markdown's bold stands beside, on its outside and on its inside. In ASCII: no space parts a CJK word
 # from its marks.
 _NOT_OUTSIDE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_*/")
@@ -72,13 +68,13 @@ class Match(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A text, its tokens (where they start and end, and what they are) in order, and what matched in it."""
+    """A text, where its tokens start and end, one after the other, and what matched in it."""
 
     text: str
-    tokens: list[tuple[int, int, str]] | list[Span]
+    spans: Sequence[int]
     matches: list[Match]
     values: Mapping[str, float]  # of terms
-    is_in_bytes: bool = False  # the tokens are; matches never are
+    is_in_bytes: bool = False  # the spans are; matches never are
 
 
 class _Part(NamedTuple):
@@ -139,14 +135,14 @@ def shown_text(text: str) -> str:
 
 
 def _read(engine: Engine, text: str, values: Mapping[str, float]) -> Reading:
-    tokens = engine.tokens_at(text)
     encoded = text.encode("utf-8", "replace")
-    matches = _matches(engine, encoded, tokens, values)
+    _, spans, found = engine.find_words(encoded, values, with_parts=True)
     is_in_bytes = not text.isascii()
-    return Reading(text, tokens, _in_characters(encoded, matches) if is_in_bytes else matches, values, is_in_bytes)
+    matches = _in_characters(encoded, found) if is_in_bytes else list(map(Match._make, found))
+    return Reading(text, spans, matches, values, is_in_bytes)
 
 
-def _in_characters(encoded: bytes, matches: list[Match]) -> list[Match]:
+def _in_characters(encoded: bytes, matches: list[tuple[int, int, int, str]]) -> list[Match]:
     """The same matches with their places in characters instead of bytes."""
     counted: list[Match] = []
     at = characters = 0
@@ -162,64 +158,6 @@ def _in_characters(encoded: bytes, matches: list[Match]) -> list[Match]:
 def _characters(encoded: bytes, end: int) -> int:
     """How many characters these first bytes are."""
     return len(_decode(encoded[:end]))
-
-
-def _matches(
-    engine: Engine, encoded: bytes, tokens: list[tuple[int, int, str]], values: Mapping[str, float]
-) -> list[Match]:
-    """The matches, with their places in bytes."""
-    compounds: dict[bytes, tuple[tuple[str, str], ...]] = {}
-    if not encoded.isascii() or may_hold_compound(encoded):
-        words = {encoded[start:end] for start, end, _ in tokens}
-        compounds = {
-            word: parts for word, parts in _parts_of(engine, words).items() if any(t in values for _, t in parts)
-        }
-    if not compounds:
-        return [
-            Match._make((position, *token))
-            for position, token in [(position, token) for position, token in enumerate(tokens) if token[2] in values]
-        ]
-    matches: list[Match] = []
-    for position, (start, end, term) in enumerate(tokens):
-        if term in values:
-            matches.append(Match._make((position, start, end, term)))
-        elif (word := encoded[start:end]) in compounds:
-            for part, stem in compounds[word]:
-                if stem in values:
-                    matches += _part_matches(word, part, Match._make((position, start, end, stem)))
-    return matches
-
-
-def _parts_of(engine: Engine, words: set[bytes]) -> dict[bytes, tuple[tuple[str, str], ...]]:
-    """Those of these words that have parts: each part, and the term that it is."""
-    known = _known_parts.setdefault(engine.fingerprint, {})
-    unknown = words.difference(known)
-    if unknown:
-        if len(known) + len(unknown) > _KNOWN_PARTS_MAX:
-            known.clear()
-            unknown = words
-        known.update(dict.fromkeys(unknown, ()))
-        parts_of = compounds_among(unknown)
-        # A part in ASCII is one token, so all are tokenised at once.
-        ascii_parts = [part for word, parts in parts_of.items() if word.isascii() for part in parts]
-        terms = dict(zip(ascii_parts, engine.tokens(" ".join(ascii_parts)), strict=True)) if ascii_parts else {}
-        for word, parts in parts_of.items():
-            known[word] = tuple([
-                (part, terms[part] if part in terms else " ".join(engine.tokens(part))) for part in parts
-            ])  # fmt: skip
-    return {word: found for word in words if (found := known[word])}
-
-
-def _part_matches(word: bytes, part: str, whole: Match) -> Iterator[Match]:
-    """An identifier is marked as a whole; in a CJK run, which may be a sentence, only what matched is."""
-    if word.isascii():
-        yield whole
-        return
-    wanted = part.encode()
-    at = word.find(wanted)
-    while at >= 0:
-        yield whole._replace(start=whole.start + at, end=whole.start + at + len(wanted))
-        at = word.find(wanted, at + 1)
 
 
 def _part(read: Reading, by_lines: bool) -> _Part:
@@ -243,7 +181,7 @@ def _snippet(read: Reading, part: _Part, by_lines: bool, first_line: int) -> Sni
 
 def _window(read: Reading) -> Span:
     """The window with the most distinct terms, then the most matches, then the first."""
-    length, matches = len(read.tokens), read.matches
+    length, matches = len(read.spans) // 2, read.matches
     if not length:
         return 0, min(len(read.text), MAX_LINE_CHARS)
     first = 0
@@ -251,7 +189,7 @@ def _window(read: Reading) -> Span:
         # A little of what comes before, so that the first marked word has a context.
         first = max(0, min(_best_position(matches) - WINDOW_TOKENS // 5, length - WINDOW_TOKENS))
     last = min(first + WINDOW_TOKENS, length) - 1
-    start, end = read.tokens[first][0], read.tokens[last][1]
+    start, end = read.spans[2 * first], read.spans[2 * last + 1]
     if read.is_in_bytes:
         encoded = read.text.encode("utf-8", "replace")
         start, end = _characters(encoded, start), _characters(encoded, end)

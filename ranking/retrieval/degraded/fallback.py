@@ -251,4 +251,5 @@ def _cut(text: str, words: _Words, path: str = "", first_line: int = 1) -> Snipp
         for match in pattern.finditer(text)
         if (term := match[0].lower()) in values
     ]
-    return cut_snippet(Reading(text, tokens, matches, values), path=path, first_line=first_line)
+    spans = [place for token in tokens for place in token]
+    return cut_snippet(Reading(text, spans, matches, values), path=path, first_line=first_line)

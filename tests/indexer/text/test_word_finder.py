@@ -1,0 +1,101 @@
+"""Which words of a text a query asks for: the compiled finder and its twin in Python."""
+
+from collections.abc import Callable, Iterator
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.indexer.text import word_finder
+from ctxrank.indexer.text.word_finder import WordFinder
+
+TokensAt = Callable[[bytes], list[tuple[int, int, str]]]
+pieces = st.sampled_from(
+    ["lock", "Locked", "wal_lock", "walLock", "HTTPServer2", "日本語の検索", "検索", "café", "naïve", "✅", "⚠️", "→", "ﬁn",
+     "e\u0301x", "\u0301", "x" * 70, "a1B2", "\0", "10ms", "ÅngStröm", "straße", "\U0001f600", "ab→cdE", "userIDs"]
+)  # fmt: skip
+texts = st.lists(pieces | st.text(max_size=4), max_size=12).flatmap(
+    lambda words: st.sampled_from([" ", "", "-", "\n"]).map(lambda by: by.join(words))
+)
+
+
+@pytest.fixture(scope="module")
+def tokens_at() -> Iterator[TokensAt]:
+    connection = apsw.Connection(":memory:")
+    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+    yield lambda text: tokenizer(text, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
+    connection.close()
+
+
+@pytest.fixture(scope="module")
+def finder(tokens_at: TokensAt) -> WordFinder:
+    """One for all texts: what it remembers of one is used for the next."""
+    return WordFinder(tokens_at)
+
+
+def terms_of(tokens_at: TokensAt, text: str) -> list[str]:
+    return [term for _, _, term in tokens_at(text.encode("utf-8", "replace"))]
+
+
+@pytest.mark.skipif(word_finder.compiled_finder() is None, reason="this installation was made without a C compiler")
+@given(text=texts, asked=texts, with_parts=st.booleans())
+def test_the_compiled_finder_finds_what_the_one_in_python_finds(
+    finder: WordFinder, tokens_at: TokensAt, text: str, asked: str, with_parts: bool
+) -> None:
+    wanted = dict.fromkeys(terms_of(tokens_at, asked), 1.0) | {"lock": 1.0, "検索": 1.0, "id": 1.0}
+    encoded = text.encode("utf-8", "replace")
+    compiled = finder.find(encoded, wanted, with_parts=with_parts)
+    in_python = finder.find_in_python(encoded, wanted, with_parts=with_parts)
+    assert (compiled.count, list(compiled.spans), compiled.matches) == (
+        in_python.count,
+        list(in_python.spans),
+        in_python.matches,
+    )
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_words_match_by_their_terms_and_identifiers_by_their_parts(
+    tokens_at: TokensAt, monkeypatch: pytest.MonkeyPatch, is_compiled: bool
+) -> None:
+    if not is_compiled:
+        monkeypatch.setattr(word_finder, "compiled_finder", lambda: None)
+    finder = WordFinder(tokens_at)
+    text = b"Locked: the walLock"
+    found = finder.find(text, {"lock": 1.0}, with_parts=True)
+    assert (found.count, list(found.spans)) == (3, [0, 6, 8, 11, 12, 19])
+    assert found.matches == [(0, 0, 6, "lock"), (2, 12, 19, "lock")]
+    assert finder.find(text, {"lock": 1.0}, with_parts=False).matches == [(0, 0, 6, "lock")]
+    assert finder.find(text, {"wallock": 1.0, "lock": 1.0}, with_parts=True).matches[1:] == [(2, 12, 19, "wallock")]
+
+
+def test_what_was_met_without_parts_is_asked_again_with_them(finder: WordFinder) -> None:
+    text = "openStore 全文検索".encode()
+    assert finder.find(text, {"store": 1.0}, with_parts=False).matches == []
+    assert finder.find(text, {"store": 1.0, "検索": 1.0}, with_parts=True).matches == [
+        (0, 0, 9, "store"),
+        (1, 16, 22, "検索"),
+    ]
+
+
+def test_more_words_than_are_remembered_are_found(tokens_at: TokensAt) -> None:
+    finder = WordFinder(tokens_at)
+    for start in range(0, 60_000, 5_000):
+        text = b" ".join(b"w%d" % number for number in range(start, start + 5_000))
+        found = finder.find(text, {f"w{start + 7}": 1.0}, with_parts=False)
+        assert (found.count, [match[0] for match in found.matches]) == (5_000, [7])
+
+
+def test_an_error_of_the_tokenizer_is_the_callers(tokens_at: TokensAt) -> None:
+    is_broken = True
+
+    def sometimes(text: bytes) -> list[tuple[int, int, str]]:
+        if is_broken:
+            raise apsw.CorruptError("no tokenizer")
+        return tokens_at(text)
+
+    finder = WordFinder(sometimes)
+    with pytest.raises(apsw.CorruptError):
+        finder.find(b"lock", {"lock": 1.0}, with_parts=False)
+    is_broken = False
+    assert finder.find(b"lock", {"lock": 1.0}, with_parts=False).matches == [(0, 0, 4, "lock")]
