@@ -27,6 +27,7 @@ _IGNORABLE = (
 )  # fmt: skip
 # It is a pattern without dots, and looks like a space; no rule of Unicode's calls it ignorable.
 _BRAILLE_BLANK = "\u2800"
+_ASCII = bytes(range(0x80))
 
 # Extended_Pictographic of emoji-data.txt, Unicode 14.0 to 16.0, likewise.
 _PICTOGRAPHS = (
@@ -84,7 +85,9 @@ def without_ignorable(text: str) -> str:
     if text.isascii():
         return text
     if len(text) < _SHORT_CHARS:
-        hidden = {char for char in set(text) if char > "~" and (is_ignorable(char) or char == _BRAILLE_BLANK)}
+        # What is not ASCII is cut out as bytes: a set of all characters takes five times as long.
+        others = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        hidden = {char for char in set(others) if is_ignorable(char) or char == _BRAILLE_BLANK}
     else:
         hidden = set(_ignorable().findall(text))
     return _without(text, hidden) if hidden else text
@@ -103,7 +106,8 @@ def _ignorable() -> re.Pattern[str]:
 
 def _without(text: str, hidden: set[str]) -> str:
     kept = {char for char in hidden if char in f"{_NON_JOINER}{_JOINER}{_TEXT_STYLE}{_EMOJI_STYLE}" or _is_tag(char)}
-    text = text.translate({ord(char): None for char in hidden - kept})
+    if hidden != kept:
+        text = text.translate({ord(char): None for char in hidden - kept})
     if not kept:
         return text
     return re.sub(

@@ -12,6 +12,7 @@ shown plain in prose.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from os.path import splitext
 
 from ctxrank.indexer.engine import Engine
@@ -87,6 +88,7 @@ class _Part(NamedTuple):
     first: int  # of the lines
 
 
+_start_of = itemgetter(1)  # of a match: by it, equal ones as they were found
 NOTHING = Snippet(text="", marks=(), match_line=0, lines=(), terms=frozenset())
 
 
@@ -122,7 +124,7 @@ def cut_snippet(read: Reading, *, path: str, first_line: int) -> Snippet:
 
 def terms_in(engine: Engine, text: str, values: Mapping[str, float]) -> frozenset[str]:
     """Which of the query's terms a text holds."""
-    return frozenset(match.term for match in _read(engine, text, values).matches)
+    return frozenset([match.term for match in _read(engine, text, values).matches])
 
 
 def shown_text(text: str) -> str:
@@ -172,7 +174,7 @@ def _part(read: Reading, by_lines: bool) -> _Part:
 
 def _snippet(read: Reading, part: _Part, by_lines: bool, first_line: int) -> Snippet:
     lines = _lines(read, part, first_line)
-    terms = frozenset(match.term for match in read.matches)
+    terms = frozenset([match[3] for match in read.matches])
     if by_lines:
         return Snippet("\n".join(line.text for line in lines), (), first_line + part.best, lines, terms)
     shown, marks = _on_one_line(read, part.start, part.end)
@@ -229,16 +231,22 @@ def _best_line(read: Reading, lines: list[Span], start: int, end: int) -> int:
     terms: dict[int, set[str]] = {}
     counts: dict[int, int] = {}
     line = 0
-    for match in sorted(read.matches, key=lambda match: match.start):
-        if match.start < start or match.end > end:
+    for _, from_, to, term in sorted(read.matches, key=_start_of):
+        if from_ < start or to > end:
             continue
-        while match.start > lines[line][1]:
+        while from_ > lines[line][1]:
             line += 1
-        terms.setdefault(line, set()).add(match.term)
-        counts[line] = counts.get(line, 0) + 1
+        if line in terms:
+            terms[line].add(term)
+            counts[line] += 1
+        else:
+            terms[line] = {term}
+            counts[line] = 1
     if not terms:
         return next((at for at, (from_, to) in enumerate(lines) if read.text[from_:to].strip()), 0)
-    worth = {at: sum(sorted(read.values[term] for term in held)) for at, held in terms.items()}
+    if len(terms) == 1:
+        return line
+    worth = {at: sum(sorted([read.values[term] for term in held])) for at, held in terms.items()}
     return max(terms, key=lambda at: (worth[at], counts[at], -at))
 
 
@@ -246,8 +254,8 @@ def _lines(read: Reading, part: _Part, first_line: int) -> tuple[SnippetLine, ..
     """The best line between its neighbours, without blank lines at either end."""
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
-        marks = _merged((m.start - start, m.end - start) for m in read.matches if start <= m.start and m.end <= end)
-        lines.append(_shortened(SnippetLine(number, read.text[start:end].rstrip(), tuple(marks))))
+        spans = _merged([(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end])
+        lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(spans)))))
     while lines and not lines[0].text.strip():
         del lines[0]
     while lines and not lines[-1].text.strip():
@@ -267,8 +275,10 @@ def _shortened(line: SnippetLine) -> SnippetLine:
     return SnippetLine(line.number, f"{before}{line.text[start:end]}{after}", marks)
 
 
-def _merged(spans: Iterator[Span]) -> list[Span]:
+def _merged(spans: list[Span]) -> list[Span]:
     """Spans in order; those that touch are one."""
+    if len(spans) < 2:
+        return spans
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -281,17 +291,18 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
 def _on_one_line(read: Reading, start: int, end: int) -> tuple[str, tuple[Span, ...]]:
     """A part of prose on one line with its marks, and where these are."""
     text = read.text
-    hidden = _bold_delimiters(text)
+    has_asterisk = text.find("*", max(start - 1, 0), end + 1) >= 0
+    hidden = _bold_delimiters(text) if has_asterisk else []
     shown = f"{ELLIPSIS} " if start else ""
     is_begun = False  # white space at the beginning goes
     marks: list[Span] = []
     at = start
-    for from_, to in _merged((m.start, m.end) for m in read.matches if start <= m.start and m.end <= end):
+    for from_, to in _merged([(from_, to) for _, from_, to, _ in read.matches if start <= from_ and to <= end]):
         piece = _collapsed(_without(text, at, from_, hidden))
         shown += piece if is_begun else piece.lstrip()
         is_begun = True
         word = _without(text, from_, to, hidden)
-        if _is_beside_asterisk(text, from_, to, hidden):  # a mark would be taken for the text's
+        if has_asterisk and _is_beside_asterisk(text, from_, to, hidden):  # a mark would be taken for the text's
             shown += word
         else:
             marks.append((len(shown), len(shown) + len(word) + 2 * len(MARK)))
@@ -333,6 +344,8 @@ def _closing_mark(text: str, start: int) -> int:
 
 def _without(text: str, start: int, end: int, hidden: list[int]) -> str:
     """A part of the text without the characters at these places."""
+    if not hidden:
+        return text[start:end]
     pieces: list[str] = []
     for at in hidden[bisect_left(hidden, start) : bisect_left(hidden, end)]:
         pieces.append(text[start:at])
