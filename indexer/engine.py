@@ -380,10 +380,15 @@ if TYPE_CHECKING:
             ...
 
         def row_bounds(
-            self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+            self,
+            words: Sequence[ListedWord],
+            weights: FieldWeights,
+            saturation: Callable[[float, int], float],
+            most: int,
         ) -> RowBounds | None:
-            """All rows that hold any of these words, each with the most that it can score; None where that cannot be
-            said. `saturation` is the tf part of a score, from weighted occurrences and tokens.
+            """The rows that hold any of these words, each with the most that it can score; of more than `most` at least
+            as many, those of the highest bounds; None where that cannot be said. `saturation` is the tf part of a
+            score, from weighted occurrences and tokens.
             """
             ...
 

@@ -250,7 +250,7 @@ class MemoryEngine:
         return sorted(self.rows(query), key=lambda row: row[2])[:most]
 
     def row_bounds(
-        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float], most: int
     ) -> "RowBounds | None":
         """None are known."""
         return None

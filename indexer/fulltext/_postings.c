@@ -33,11 +33,19 @@ typedef struct {
     size_t joined_size;
 } Cursor;
 
+/* The rows of the highest bounds, with others that were met since some were last dropped. */
 typedef struct {
     int64_t *rowids;
     double *bounds;
     size_t count, size;
+    size_t most;    /* so many are wanted */
+    double lowest;  /* a row of a lower bound is none of them */
+    double *sorted; /* room for the bounds in another order */
 } Found;
+
+/* Rows are dropped when there are so many times what is wanted: of a word that is everywhere a million would be kept, and
+   their memory takes longer to get than their list to read. */
+enum { ROOM = 8 };
 
 static int malformed(void)
 {
@@ -187,8 +195,66 @@ static int next_row(Cursor *cursor)
     return 1;
 }
 
+/* The bound that so many are above or equal to; the order of `bounds` changes (Hoare's find). */
+static double nth_highest(double *bounds, size_t count, size_t nth)
+{
+    size_t low = 0, high = count - 1, wanted = nth - 1;
+    while (low < high) {
+        double pivot = bounds[low + (high - low) / 2];
+        size_t left = low, right = high;
+        for (;;) {
+            while (bounds[left] > pivot)
+                left++;
+            while (bounds[right] < pivot)
+                right--;
+            if (left >= right)
+                break;
+            double swapped = bounds[left];
+            bounds[left++] = bounds[right];
+            bounds[right--] = swapped;
+        }
+        if (wanted <= right)
+            high = right;
+        else
+            low = right + 1;
+    }
+    return bounds[wanted];
+}
+
+/* Keep the `most` of the highest bounds, of equal ones the last. */
+static int drop_rows(Found *found)
+{
+    if (found->sorted == NULL && (found->sorted = malloc(found->size * sizeof(double))) == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(found->sorted, found->bounds, found->count * sizeof(double));
+    double lowest = found->lowest = nth_highest(found->sorted, found->count, found->most);
+    size_t higher = 0, equal = 0, kept = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        higher += found->bounds[i] > lowest;
+        equal += found->bounds[i] == lowest;
+    }
+    size_t dropped = higher + equal - found->most; /* of the equal ones */
+    for (size_t i = 0; i < found->count; i++) {
+        double bound = found->bounds[i];
+        if (bound < lowest || (bound == lowest && dropped > 0)) {
+            dropped -= bound == lowest;
+            continue;
+        }
+        found->rowids[kept] = found->rowids[i];
+        found->bounds[kept++] = bound;
+    }
+    found->count = kept;
+    return 0;
+}
+
 static int add_row(Found *found, int64_t rowid, double bound)
 {
+    if (bound < found->lowest)
+        return 0;
+    if (found->count == found->size && found->size / ROOM >= found->most && drop_rows(found) < 0)
+        return -1;
     if (found->count == found->size) {
         size_t size = found->size ? 2 * found->size : 1024;
         int64_t *rowids = realloc(found->rowids, size * sizeof(int64_t));
@@ -306,15 +372,19 @@ static PyObject *row_bounds(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *segments;
     const char *tables;
-    Py_ssize_t bytes;
-    if (!PyArg_ParseTuple(arguments, "O!y#:row_bounds", &PyList_Type, &segments, &tables, &bytes))
+    Py_ssize_t bytes, most = PY_SSIZE_T_MAX;
+    if (!PyArg_ParseTuple(arguments, "O!y#|n:row_bounds", &PyList_Type, &segments, &tables, &bytes, &most))
         return NULL;
+    if (most < 1) {
+        PyErr_SetString(PyExc_ValueError, "at least one row is wanted");
+        return NULL;
+    }
     size_t terms = (size_t)bytes / (TABLE * sizeof(double));
     double *copied = malloc((size_t)bytes + 1); /* aligned */
     if (copied == NULL)
         return PyErr_NoMemory();
     memcpy(copied, tables, (size_t)bytes);
-    Found found = {NULL, NULL, 0, 0};
+    Found found = {.most = (size_t)most};
     int result = 0;
     for (Py_ssize_t i = 0; result == 0 && i < PyList_Size(segments); i++)
         result = read_segment(PyList_GetItem(segments, i), copied, terms, &found);
@@ -326,6 +396,7 @@ static PyObject *row_bounds(PyObject *Py_UNUSED(module), PyObject *arguments)
     free(copied);
     free(found.rowids);
     free(found.bounds);
+    free(found.sorted);
     return pair;
 }
 

@@ -314,12 +314,12 @@ class Fts5Engine:
         return self.rows_of([row[0] for row in best])
 
     def row_bounds(
-        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float]
+        self, words: Sequence[ListedWord], weights: FieldWeights, saturation: Callable[[float, int], float], most: int
     ) -> "RowBounds | None":
-        """All rows that hold any of these words, each with the most that it can score."""
+        """The rows that hold any of these words, each with the most that it can score."""
         from ctxrank.indexer.fulltext.postings import row_bounds  # noqa: PLC0415  only where a store is large
 
-        return row_bounds(self.index().connection, words, weights, saturation)
+        return row_bounds(self.index().connection, words, weights, saturation, most)
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""

@@ -34,13 +34,17 @@ _STRUCTURE = 10  # the id of the record that lists the segments
 _SECOND_FORMAT = b"\xff\x00\x00\x01"
 _SEGMENT_BITS, _TOMBSTONES = 37, 1 << 16
 _MAIN = b"0"  # what each term begins with
+MOST_ROWS = 1 << 40  # all
 _MOST_LISTS = 64  # of one segment, as the compiled part has room for
 
 Saturation = Callable[[float, int], float]  # from weighted occurrences and tokens
 
 
 class RowBounds:
-    """Rows, each with the most that it can score: two arrays, of 64-bit integers and of doubles."""
+    """Rows, each with the most that it can score: two arrays, of 64-bit integers and of doubles.
+
+    Where some were left out, the answers are the same for as many as were wanted.
+    """
 
     def __init__(self, rowids: bytes, bounds: bytes) -> None:
         self.rowids = rowids
@@ -72,9 +76,16 @@ class _Segment(NamedTuple):
 
 
 def row_bounds(
-    connection: apsw.Connection, words: Sequence[ListedWord], weights: FieldWeights, saturation: Saturation
+    connection: apsw.Connection,
+    words: Sequence[ListedWord],
+    weights: FieldWeights,
+    saturation: Saturation,
+    most: int = MOST_ROWS,
 ) -> RowBounds | None:
-    """The rows that hold any of these words in a text column; None where that cannot be read."""
+    """The rows that hold any of these words in a text column; None where that cannot be read.
+
+    Of more than `most` rows at least as many, those of the highest bounds; of equal ones those that are last.
+    """
     compiled = compiled_lists()
     if compiled is None or not 0 < len(words) <= _MOST_LISTS:
         return None
@@ -91,7 +102,7 @@ def row_bounds(
             )
             for segment in _segments(connection)
         ]
-        return RowBounds(*merged(segments, impact_tables(connection, words, weights, saturation)))
+        return RowBounds(*merged(segments, impact_tables(connection, words, weights, saturation), most))
     except (IndexError, TypeError, ValueError, struct.error):
         return None
 

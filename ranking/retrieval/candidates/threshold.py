@@ -153,7 +153,7 @@ def _row_bounds(engine: Engine, statistics: Statistics, plan: Plan, query: RowQu
     def saturation(tf: float, length: int) -> float:
         return tf_saturation(tf, length, average_length, tuning.k1, tuning.b)
 
-    return engine.row_bounds(words, tuning.weights, saturation)
+    return engine.row_bounds(words, tuning.weights, saturation, MAX_SCORED + 1)
 
 
 def _best_by_engine(engine: Engine, plan: Plan, query: RowQuery, scored: Scoring) -> GeneratedCandidates:

@@ -1,5 +1,6 @@
 """What FTS5's own lists say is what FTS5 says: which rows hold a word, how often, and what is deleted."""
 
+import math
 import random
 import struct
 from pathlib import Path
@@ -12,7 +13,7 @@ from ctxrank.indexer.engine import AnyOf, ListedWord, RowQuery, TermClause
 from ctxrank.indexer.fulltext import postings
 from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of, index_of
 from ctxrank.indexer.fulltext.impact_bounds import WEIGHTS
-from ctxrank.indexer.fulltext.postings import RowBounds, is_compiled
+from ctxrank.indexer.fulltext.postings import MOST_ROWS, RowBounds, is_compiled
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.documents import Document, document_id, put, remove
 from ctxrank.indexer.store.ids import DocumentRef
@@ -71,6 +72,18 @@ def _bound_of(bounds: RowBounds, rowid: int) -> float:
     return float(struct.unpack_from("d", bounds.bounds, 8 * at)[0])
 
 
+def _row_bounds(engine: Fts5Engine, text: str, most: int) -> RowBounds:
+    with engine.snapshot() as statistics:
+        plan = make_plan(plain_query(text), engine, statistics)
+        words = listed_words(plan)
+        assert words is not None
+        found = engine.row_bounds(
+            words, plan.tuning.weights, lambda tf, length: tf_saturation(tf, length, statistics.average_length), most
+        )
+    assert found is not None
+    return found
+
+
 def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, float]]:
     """The bounds of all rows by their lists, and the scores of the rows that FTS5 finds."""
     with engine.snapshot() as statistics:
@@ -78,7 +91,7 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
         words = listed_words(plan)
         assert words is not None
         found = engine.row_bounds(
-            words, plan.tuning.weights, lambda tf, length: tf_saturation(tf, length, statistics.average_length)
+            words, plan.tuning.weights, lambda tf, length: tf_saturation(tf, length, statistics.average_length), MOST_ROWS
         )
         rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
         scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
@@ -140,6 +153,31 @@ def test_where_more_rows_are_alike_than_are_wanted_the_threshold_is_their_bound(
     assert bounds.threshold(2) == 2.0 and bounds.between(2.0, 9.0, 9) == []
 
 
+@pytest.mark.parametrize("text", ["kiwi", "kiwi balmo rasto", "c1 kiwi", "plum"])
+@pytest.mark.parametrize("most", [1, 2, 17, 60])
+def test_where_few_rows_are_wanted_the_others_change_no_answer(changed: Store, text: str, most: int) -> None:
+    everything, few = (_row_bounds(fts5_of(changed), text, wanted) for wanted in (MOST_ROWS, most + 1))
+    for wanted in (most, max(1, most // 3)):
+        theta = everything.threshold(wanted)
+        assert few.threshold(wanted) == theta
+        assert few.between(theta, math.inf, most) == everything.between(theta, math.inf, most)
+        highest = everything.between(theta * 0.999, math.inf, wanted)
+        assert few.between(theta * 0.999, math.inf, wanted)[: len(highest)] == highest
+
+
+def test_rows_of_a_common_word_do_not_all_take_memory(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    with store.write() as change:
+        for number in range(1, 9001):
+            body = "kiwi " * (1 + number % 3) + "plum"
+            put(change, Document("strategy", number, "", body, created_at=0, ruleset=RULESET_VERSION))
+    store.catch_up()
+    everything, few = (_row_bounds(fts5_of(store), "kiwi", most) for most in (MOST_ROWS, 21))
+    assert len(everything) == 9000 and 21 <= len(few) < 2048
+    newest = everything.between(everything.threshold(20) * 0.999, math.inf, 20)
+    assert few.between(few.threshold(20) * 0.999, math.inf, 20) == newest and len(newest) == 20
+
+
 def test_a_page_that_is_not_as_expected_is_left_to_fts5(changed: Store) -> None:
     """Whatever a page holds, reading it ends with rows or with none; no byte leads outside."""
     connection = index_of(changed).connection
@@ -177,4 +215,4 @@ def test_a_structure_that_is_not_as_expected_is_left_to_fts5(changed: Store, mon
 
     monkeypatch.setattr(postings, "_segments", segments)
     words = [ListedWord("kiwi", 1.0, 1)]
-    assert fts5_of(changed).row_bounds(words, WEIGHTS, lambda tf, length: tf / (tf + length)) is None
+    assert fts5_of(changed).row_bounds(words, WEIGHTS, lambda tf, length: tf / (tf + length), 9) is None
