@@ -18,7 +18,7 @@
    title, body and identifiers, then by those in a path, then what a name adds that is among the identifiers. */
 enum { BODY, TITLE, PATH, IDENTIFIERS, SCOPE, COLUMNS };
 enum { HEAD_BYTES = 4, TEXT_MOST = 17, PATH_MOST = 6, PATH_AT = TEXT_MOST + 1, NAME_AT = PATH_AT + PATH_MOST + 1,
-       TABLE = NAME_AT + 1 };
+       TABLE = NAME_AT + 1, LISTS_MOST = 64 };
 
 typedef struct {
     PyObject *pages; /* a list of bytes */
@@ -27,8 +27,10 @@ typedef struct {
     size_t at, end, first_rowid;
     int is_begun;
     int64_t rowid;
-    double bound;
+    const uint8_t *positions; /* of this row */
+    size_t size;
     const double *table;
+    double most; /* what a row can gain by this list */
     uint8_t *joined; /* positions that are on several pages */
     size_t joined_size;
 } Cursor;
@@ -45,7 +47,7 @@ typedef struct {
 
 /* Rows are dropped when there are so many times what is wanted: of a word that is everywhere a million would be kept, and
    their memory takes longer to get than their list to read. */
-enum { ROOM = 8 };
+enum { ROOM = 4 };
 
 static int malformed(void)
 {
@@ -146,7 +148,7 @@ static const uint8_t *next_positions(Cursor *cursor, size_t size)
     return cursor->joined;
 }
 
-/* 1 with the next row of a list and its bound, 0 at the end, -1 with an exception set. */
+/* 1 with the next row of a list, 0 at the end, -1 with an exception set. */
 static int next_row(Cursor *cursor)
 {
     if (cursor->at >= cursor->end) {
@@ -167,19 +169,22 @@ static int next_row(Cursor *cursor)
         return -1;
     }
     cursor->is_begun = 1;
-    const uint8_t *at = next_positions(cursor, (size_t)(size >> 1));
-    if (at == NULL)
-        return -1;
-    const uint8_t *end = at + (size_t)(size >> 1);
+    cursor->size = (size_t)(size >> 1);
+    cursor->positions = next_positions(cursor, cursor->size);
+    return cursor->positions == NULL ? -1 : 1;
+}
+
+/* What the counts of the present row can add; below 0 with an exception set. */
+static double bound_of(const Cursor *cursor)
+{
+    const uint8_t *at = cursor->positions, *end = at + cursor->size;
     size_t counts[COLUMNS] = {0};
     size_t column = BODY;
     while (at < end) {
         uint8_t byte = *at++;
         if (byte == 1) {
-            if (at >= end || *at >= COLUMNS) {
-                malformed();
-                return -1;
-            }
+            if (at >= end || *at >= COLUMNS)
+                return malformed();
             column = *at++;
             continue;
         }
@@ -189,10 +194,8 @@ static int next_row(Cursor *cursor)
     }
     size_t text = 5 * counts[TITLE] + 2 * (counts[BODY] + counts[IDENTIFIERS]);
     size_t path = counts[PATH] < PATH_MOST ? counts[PATH] : PATH_MOST;
-    cursor->bound = cursor->table[text < TEXT_MOST ? text : TEXT_MOST] + cursor->table[PATH_AT + path];
-    if (counts[IDENTIFIERS])
-        cursor->bound += cursor->table[NAME_AT];
-    return 1;
+    double bound = cursor->table[text < TEXT_MOST ? text : TEXT_MOST] + cursor->table[PATH_AT + path];
+    return counts[IDENTIFIERS] ? bound + cursor->table[NAME_AT] : bound;
 }
 
 /* The bound that so many are above or equal to; the order of `bounds` changes (Hoare's find). */
@@ -287,43 +290,98 @@ static int is_among(const int64_t *sorted, size_t count, int64_t rowid)
     return low < count && sorted[low] == rowid;
 }
 
-/* The rows of the lists of one segment, each with the sum of its bounds. */
-static int merge(Cursor *cursors, size_t count, const int64_t *deleted, size_t deleted_count, Found *found)
+/* Lists by what they can add, the highest first, and what each and all behind it can add together. */
+typedef struct {
+    Cursor *cursors[LISTS_MOST];
+    int64_t rowids[LISTS_MOST]; /* of the cursors, side by side */
+    double rest[LISTS_MOST + 1];
+    size_t used;
+} Lists;
+
+static void add_rest(Lists *lists)
 {
-    Cursor *active[64];
-    size_t used = 0;
+    lists->rest[lists->used] = 0.0;
+    for (size_t i = lists->used; i-- > 0;)
+        lists->rest[i] = lists->rest[i + 1] + lists->cursors[i]->most;
+}
+
+static void remove_list(Lists *lists, size_t place)
+{
+    for (lists->used--; place < lists->used; place++) {
+        lists->cursors[place] = lists->cursors[place + 1];
+        lists->rowids[place] = lists->rowids[place + 1];
+    }
+    add_rest(lists);
+}
+
+static int begin(Cursor *cursors, size_t count, Lists *lists)
+{
     for (size_t i = 0; i < count; i++) {
         int has_row = next_row(cursors + i);
         if (has_row < 0)
             return -1;
-        if (has_row)
-            active[used++] = cursors + i;
+        if (!has_row)
+            continue;
+        size_t place = lists->used++;
+        for (; place > 0 && lists->cursors[place - 1]->most < cursors[i].most; place--) {
+            lists->cursors[place] = lists->cursors[place - 1];
+            lists->rowids[place] = lists->rowids[place - 1];
+        }
+        lists->cursors[place] = cursors + i;
+        lists->rowids[place] = cursors[i].rowid;
     }
-    while (used > 0) {
-        int64_t rowid = active[0]->rowid;
-        for (size_t i = 1; i < used; i++)
-            if (active[i]->rowid < rowid)
-                rowid = active[i]->rowid;
+    add_rest(lists);
+    return 0;
+}
+
+/* The rows of the lists of one segment, each with the sum of its bounds. A row that is in none of the first lists, and
+   could not be among the wanted by all the others together, is passed without being looked at (MaxScore: Turtle and
+   Flood, Query Evaluation: Strategies and Optimizations, 1995). */
+static int merge(Cursor *cursors, size_t count, const int64_t *deleted, size_t deleted_count, Found *found)
+{
+    Lists lists = {.used = 0};
+    if (begin(cursors, count, &lists) < 0)
+        return -1;
+    for (;;) {
+        double needed = found->lowest * (1 - 1e-9); /* sums in another order differ by their rounding */
+        size_t first = lists.used;
+        while (first > 0 && lists.rest[first - 1] < needed)
+            first--;
+        if (first == 0)
+            return 0;
+        int64_t rowid = lists.rowids[0];
+        for (size_t i = 1; i < first; i++)
+            rowid = lists.rowids[i] < rowid ? lists.rowids[i] : rowid;
         double bound = 0.0;
-        for (size_t i = 0; i < used;) {
-            if (active[i]->rowid != rowid) {
+        for (size_t i = 0; i < lists.used && (i < first || bound + lists.rest[i] >= needed);) {
+            if (lists.rowids[i] > rowid) {
                 i++;
                 continue;
             }
-            bound += active[i]->bound;
-            int has_row = next_row(active[i]);
+            Cursor *cursor = lists.cursors[i];
+            int has_row = 1;
+            while (has_row > 0 && cursor->rowid < rowid)
+                has_row = next_row(cursor);
+            if (has_row > 0 && cursor->rowid == rowid) {
+                double added = bound_of(cursor);
+                if (added < 0)
+                    return -1;
+                bound += added;
+                has_row = next_row(cursor);
+            }
             if (has_row < 0)
                 return -1;
-            if (has_row)
-                i++;
-            else
-                active[i] = active[--used];
+            if (has_row) {
+                lists.rowids[i++] = cursor->rowid;
+            } else {
+                remove_list(&lists, i);
+                first -= i < first;
+            }
         }
         if (bound > 0.0 && rowid > 0 && !(deleted_count && is_among(deleted, deleted_count, rowid)) &&
             add_row(found, rowid, bound) < 0)
             return -1;
     }
-    return 0;
 }
 
 static int read_list(PyObject *list, const double *tables, size_t terms, Cursor *cursor)
@@ -340,6 +398,9 @@ static int read_list(PyObject *list, const double *tables, size_t terms, Cursor 
     if (term < 0 || (size_t)term >= terms || start < HEAD_BYTES || end < start || end > size)
         return malformed();
     cursor->table = tables + TABLE * term;
+    for (size_t i = 0; i <= TEXT_MOST; i++)
+        cursor->most = cursor->table[i] > cursor->most ? cursor->table[i] : cursor->most;
+    cursor->most += cursor->table[PATH_AT + PATH_MOST] + cursor->table[NAME_AT];
     cursor->bytes = (const uint8_t *)bytes;
     cursor->at = (size_t)start;
     cursor->end = (size_t)end;
@@ -354,9 +415,9 @@ static int read_segment(PyObject *segment, const double *tables, size_t terms, F
     if (!PyArg_ParseTuple(segment, "y#O!", &deleted, &deleted_bytes, &PyList_Type, &lists))
         return -1;
     size_t count = (size_t)PyList_Size(lists);
-    if (count > 64)
+    if (count >= LISTS_MOST)
         return malformed();
-    Cursor cursors[64];
+    Cursor cursors[LISTS_MOST];
     memset(cursors, 0, sizeof(cursors));
     int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)

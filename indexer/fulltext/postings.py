@@ -35,7 +35,7 @@ _SECOND_FORMAT = b"\xff\x00\x00\x01"
 _SEGMENT_BITS, _TOMBSTONES = 37, 1 << 16
 _MAIN = b"0"  # what each term begins with
 MOST_ROWS = 1 << 40  # all
-_MOST_LISTS = 64  # of one segment, as the compiled part has room for
+_MOST_LISTS = 63  # of one segment, as the compiled part has room for
 
 Saturation = Callable[[float, int], float]  # from weighted occurrences and tokens
 

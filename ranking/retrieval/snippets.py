@@ -11,7 +11,7 @@ shown plain in prose.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from os.path import splitext
 
@@ -254,7 +254,9 @@ def _lines(read: Reading, part: _Part, first_line: int) -> tuple[SnippetLine, ..
     """The best line between its neighbours, without blank lines at either end."""
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
-        spans = _merged([(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end])
+        spans = _merged(
+            [(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end]
+        )
         lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(spans)))))
     while lines and not lines[0].text.strip():
         del lines[0]

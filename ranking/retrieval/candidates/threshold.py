@@ -37,7 +37,6 @@ MAX_SELECTIVITY_ERROR = 3
 # Rows that a round did not expect show how far the estimate is off in this query; one round shows it roughly.
 _LEAST_RATIO, _MOST_RATIO = 0.05, 50.0
 _JUST_BELOW = 0.999
-_MOST_LISTED = 20  # terms
 
 # From the scores so far, the best first: the score below which no row matters.
 ThresholdFn = Callable[[list[float]], float]
@@ -141,12 +140,12 @@ def _by_row_bounds(
 
 
 def _row_bounds(engine: Engine, statistics: Statistics, plan: Plan, query: RowQuery) -> "RowBounds | None":
-    """What each row that the query finds can score; None where there are filters, many words, or the engine cannot say.
+    """What each row that the query finds can score; None where there are filters, or the engine cannot say.
 
-    Of many words the dearest few find the best rows sooner than all their lists are read.
+    Of 32 words clauses of the dearest few are asked in half the time, but find half of the ten best rows of a million.
     """
     words = None if query.excluded or query.required or query.scope != EVERYWHERE else listed_words(plan)
-    if words is None or len(plan.terms) > _MOST_LISTED:
+    if words is None:
         return None
     average_length, tuning = statistics.average_length, plan.tuning
 

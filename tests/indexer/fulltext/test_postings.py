@@ -91,7 +91,10 @@ def _bounds(engine: Fts5Engine, text: str) -> tuple[dict[int, float], dict[int, 
         words = listed_words(plan)
         assert words is not None
         found = engine.row_bounds(
-            words, plan.tuning.weights, lambda tf, length: tf_saturation(tf, length, statistics.average_length), MOST_ROWS
+            words,
+            plan.tuning.weights,
+            lambda tf, length: tf_saturation(tf, length, statistics.average_length),
+            MOST_ROWS,
         )
         rows = engine.rows(RowQuery(AnyOf(tuple(TermClause((word.term,), (word.term,)) for word in words))))
         scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
