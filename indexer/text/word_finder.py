@@ -3,15 +3,15 @@
     finder = WordFinder(tokens_at)      # the index's tokenizer: terms with the bytes that they were cut from
     finder.find(b"Locked: the walLock", {"lock": 1.0}, with_parts=True)
 
-        count 3    how many tokens the text has
+        tokens 3   how many the text has
         spans      [0, 6, 8, 11, 12, 19]: the bytes of each
         matches    [(0, 0, 6, "lock"), (2, 12, 19, "lock")]: place among the tokens, bytes, term
 
 With parts, a word that is not asked for itself matches by the parts of an identifier or of a CJK run (identifiers.py):
 an identifier as a whole, in a run, which may be a sentence, what is asked for.
 
-There are two of it. The one here tokenizes each text. `_words.c` cuts texts at what separates words in ASCII and asks the
-tokenizer for each piece once a run: the sixty texts that a search reads have few words that it has not met.
+There are two of it. The one here tokenizes each text. `_words.c` cuts texts at what separates words in ASCII and asks
+the tokenizer for each piece once a run: the sixty texts that a search reads have few words that it has not met.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ Tokens = tuple[tuple[tuple[int, int, str], ...], ...]
 class FoundWords(NamedTuple):
     """What was found in a text; `spans` are start and end of each of its tokens, in bytes, one after the other."""
 
-    count: int
+    tokens: int
     spans: Sequence[int]
     matches: list[Match]
 
@@ -72,7 +72,15 @@ class WordFinder:
 
     def _described(self, pieces: list[bytes], with_parts: bool) -> list[str | Tokens]:
         """What the tokenizer makes of each piece: one term, or tokens with what they may match as."""
-        tokens = iter(self._tokens_at(b" ".join(pieces)))
+        text = b" ".join(pieces)
+        if text.isascii():  # each is one token
+            terms = [term for _, _, term in self._tokens_at(text)]
+            parts = self._parts(set(pieces)) if with_parts else {}
+            return [
+                _description(piece, [(0, len(piece), term)], parts) if piece in parts else term
+                for piece, term in zip(pieces, terms, strict=True)
+            ]
+        tokens = iter(self._tokens_at(text))
         start, end, term = next(tokens, _NONE)
         found: list[list[tuple[int, int, str]]] = []
         begin = 0
@@ -125,14 +133,15 @@ def _description(
 ) -> str | Tokens:
     if len(held) == 1 and held[0][:2] == (0, len(piece)) and piece not in parts:
         return held[0][2]
-    return tuple([
-        (token, *_at(token[0], _places(word, parts[word]))) if (word := piece[token[0] : token[1]]) in parts else (token,)
-        for token in held
-    ])  # fmt: skip
+    return tuple([(token, *_part_tokens(piece, token, parts)) for token in held])
 
 
-def _at(start: int, places: Iterator[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
-    return ((start + first, start + last, term) for first, last, term in places)
+def _part_tokens(
+    piece: bytes, token: tuple[int, int, str], parts: dict[bytes, list[tuple[str, str]]]
+) -> list[tuple[int, int, str]]:
+    start, end, _ = token
+    word = piece[start:end]
+    return [(start + first, start + last, term) for first, last, term in _places(word, parts.get(word, _NO_PARTS))]
 
 
 def _places(word: bytes, parts: list[tuple[str, str]]) -> Iterator[tuple[int, int, str]]:

@@ -34,8 +34,11 @@ class HitGroup:
     def score(self) -> float:
         """The rows' scores, each by its share."""
         own, passages = self.own, self.passages
-        if own is None and len(passages) == 1 and not self.support:  # so are most of the hundreds of a query
-            return passages[0].score
+        if not self.support:  # most of the hundreds of a query are one row
+            if own is None and len(passages) == 1:
+                return passages[0].score
+            if own is not None and not passages:
+                return own.score
         return sum(share * candidate.score for share, candidate, _ in self.shares())
 
     @property

@@ -9,7 +9,7 @@ with 20, 30 and 50 rows: the same within 0.001).
 from bisect import bisect_left, bisect_right
 from operator import neg
 
-from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, FieldWeights, RowText, Statistics
+from ctxrank.indexer.engine import DEFINITION, TEXT_COLUMNS, Engine, RowText, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
@@ -88,35 +88,31 @@ def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candida
     texts = engine.texts([row.rowid for row in rows], _MAX_CHARS)
     weights = plan.tuning.weights
     scales = {term.stems[0]: term.path_scale for term in terms}
-    return [_read_row(engine, row, texts.get(row.rowid, _NOTHING), forms, weights, scales) for row in rows]
-
-
-def _read_row(
-    engine: Engine,
-    row: Candidate,
-    read: RowText,
-    forms: dict[str, frozenset[str]],
-    weights: FieldWeights,
-    scales: dict[str, float],
-) -> _Read:
-    length, *columns, identifiers = read
-    columns = [*map(searchable, columns), identifiers.partition("\n")[0]]  # below them are the defined names, once more
-    positions: dict[str, list[int]] = {}
-    written: dict[tuple[str, str], float] = {}
-    start = 0
-    for column, text in enumerate(columns):
-        encoded = text.encode("utf-8", "replace")
-        count, _, found = engine.find_words(encoded, forms, with_parts=False)
-        for at, first, end, term in found:
-            positions.setdefault(term, []).append(start + at)
-            form = encoded[first:end].decode("utf-8", "replace").lower()
-            if form in forms[term]:
-                weight = weights[column] * (scales[term] if column == _PATH else 1.0)
-                if weight:
-                    written[term, form] = written.get((term, form), 0.0) + weight
+    read: list[_Read] = []
+    columns: list[bytes] = []
+    for row in rows:
+        length, *shown, identifiers = texts.get(row.rowid, _NOTHING)
+        title, body, path = map(searchable, shown)
+        parts = identifiers.partition("\n")[0]  # below them are the defined names, once more
+        columns += [text.encode("utf-8", "replace") for text in (title, body, path, parts)]
+        read.append(_Read(row, path, length, {}, {}))
+    # All at once: the tokenizer is asked for all words that it has not met together.
+    together = b"\n".join(columns)
+    column, column_end = 0, len(columns[0]) if columns else 0
+    for at, first, end, term in engine.find_words(together, forms, with_parts=False).matches:
+        while first >= column_end:
+            column += 1
+            column_end += 1 + len(columns[column])
+        place = column % len(weights)
+        _, _, _, positions, written = read[column // len(weights)]
         # The end of one column and the beginning of the next are no neighbours.
-        start += count + WINDOW + 1
-    return _Read(row, columns[_PATH], length, positions, written)
+        positions.setdefault(term, []).append(at + column * (WINDOW + 1))
+        form = together[first:end].decode("utf-8", "replace").lower()
+        if form in forms[term]:
+            weight = weights[place] * (scales[term] if place == _PATH else 1.0)
+            if weight:
+                written[term, form] = written.get((term, form), 0.0) + weight
+    return read
 
 
 def _share_of_name(term: QueryTerm) -> float:

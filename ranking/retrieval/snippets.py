@@ -254,9 +254,8 @@ def _lines(read: Reading, part: _Part, first_line: int) -> tuple[SnippetLine, ..
     """The best line between its neighbours, without blank lines at either end."""
     lines: list[SnippetLine] = []
     for number, (start, end) in enumerate(part.lines, start=first_line + part.first):
-        spans = _merged(
-            [(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end]
-        )
+        inside = [(from_ - start, to - start) for _, from_, to, _ in read.matches if start <= from_ and to <= end]
+        spans = _merged(inside)
         lines.append(_shortened(SnippetLine._make((number, read.text[start:end].rstrip(), tuple(spans)))))
     while lines and not lines[0].text.strip():
         del lines[0]
