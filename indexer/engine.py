@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
-    from ctxrank.indexer.text.word_finder import FoundWords
+    from ctxrank.indexer.text.identifiers import FoundWords
 
 TEXT_COLUMNS = ("title", "body", "path", "identifiers")
 # Fields of terms, each with document frequencies of its own: words of titles, bodies and compound words; words of
@@ -320,7 +320,7 @@ if TYPE_CHECKING:
 
         def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
             """The tokens of a text in UTF-8, and which of them are wanted, by their terms; with parts, also words of
-            which a part is (`indexer/text/word_finder.py`).
+            which a part is (`indexer/text/identifiers.py`).
             """
             ...
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.definitions import forms_of, names_in
 from ctxrank.indexer.text.globs import sqlite_globs
-from ctxrank.indexer.text.word_finder import FoundWords, WordFinder
+from ctxrank.indexer.text.identifiers import FoundWords, find_words
 
 _BATCH = 100
 _Key = tuple[str, str]  # field, term
@@ -173,8 +173,7 @@ class MemoryEngine:
 
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The same, and which of them are wanted."""
-        finder = WordFinder(lambda read: _cut(self._porter, read.decode()))
-        return finder.find_in_python(text, wanted, with_parts=with_parts)
+        return find_words(lambda read: _cut(self._porter, read.decode()), text, wanted, with_parts=with_parts)
 
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents."""

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.fulltext.postings import RowBounds
     from ctxrank.indexer.store.change_log import ChangeBatch
     from ctxrank.indexer.store.parents import ParentDocument, StoredPassage
-    from ctxrank.indexer.text.word_finder import FoundWords
+    from ctxrank.indexer.text.identifiers import FoundWords
 
 # An index that is missing more than this share of the change log would hide too much: heuristics are more honest.
 _MAX_MISSING_SHARE = 0.2

@@ -16,11 +16,12 @@ from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple, cast
 from ctxrank.indexer.store.connection import file_uri, immediate, open_database
 from ctxrank.indexer.store.facets import SENTINEL
 from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.text.identifiers import FoundWords, find_words
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ctxrank.indexer.text.word_finder import FoundWords, WordFinder
+    from ctxrank.indexer.text.word_finder import WordFinder
 else:
     Protocol = object
 
@@ -29,6 +30,8 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # A text of ASCII as this tokenizer cuts it into words: in lower case, with a space for all that is no letter or digit.
 _UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
 _SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
+# A word finder is loaded for a text of so many bytes: for less it takes longer to load than to do without.
+_FINDER_FROM_BYTES = 16_000
 _LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 7
@@ -165,9 +168,11 @@ class Index:
         """Terms with the byte offsets (start, end) they cut from the UTF-8 text."""
         return self._tokens_of_bytes(text.encode("utf-8", "replace"))
 
-    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> "FoundWords":
+    def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
         if self._finder is None:
+            if len(text) < _FINDER_FROM_BYTES:
+                return find_words(self._tokens_of_bytes, text, wanted, with_parts=with_parts)
             from ctxrank.indexer.text.word_finder import WordFinder  # noqa: PLC0415  only where texts are read
 
             self._finder = WordFinder(self._tokens_of_bytes)

@@ -16,7 +16,7 @@ are not names and their parts would only be noise:
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import filterfalse, pairwise
 
 from ctxrank.indexer.light_typing import cache
@@ -38,6 +38,11 @@ _plain_words: set[bytes] = set()
 _PLAIN_WORDS_MAX = 100_000
 _parts: dict[bytes, str] = {}
 _PARTS_MAX = 1 << 15
+
+TokensAt = Callable[[bytes], list[tuple[int, int, str]]]  # a tokenizer: terms with their bytes
+Match = tuple[int, int, int, str]  # place among the tokens, start and end in bytes, term
+# How many tokens a text has, where they start and end in bytes, one after the other, and what is wanted of them.
+FoundWords = tuple[int, Sequence[int], list[Match]]
 
 # What a letter or digit of ASCII is: a word is cut where that changes.
 _UPPER, _LOWER, _DIGIT = "A", "a", "0"
@@ -103,6 +108,57 @@ def compounds_among(words: Collection[bytes]) -> dict[bytes, tuple[str, ...]]:
         if parts:
             found[word] = tuple(parts.split())
     return found
+
+
+def find_words(tokens_at: TokensAt, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
+    """The tokens of a text in UTF-8, and which of them are wanted, by their terms; with parts, also compound words of
+    which a part is: an identifier as a whole, in a CJK run, which may be a sentence, the part.
+    """
+    tokens = tokens_at(text)
+    spans = [place for token in tokens for place in token[:2]]
+    parts: dict[bytes, list[tuple[str, str]]] = {}
+    if with_parts and (not text.isascii() or may_hold_compound(text)):
+        parts = parts_in(tokens_at, {text[start:end] for start, end, _ in tokens})
+    matches: list[Match] = []
+    for position, (start, end, term) in enumerate(tokens):
+        if term in wanted:
+            matches.append((position, start, end, term))
+        elif parts and (word := text[start:end]) in parts:
+            matches += [
+                (position, start + first, start + last, stem)
+                for first, last, stem in places_of_parts(word, parts[word])
+                if stem in wanted
+            ]
+    return len(tokens), spans, matches
+
+
+def parts_in(tokens_at: TokensAt, words: set[bytes]) -> dict[bytes, list[tuple[str, str]]]:
+    """Those of these words that have parts: each part, and the term that it is."""
+    parts_of = compounds_among(words)
+    # A part in ASCII is one token, so all are tokenized at once.
+    ascii_parts = [part.encode() for word, parts in parts_of.items() if word.isascii() for part in parts]
+    tokens = tokens_at(b" ".join(ascii_parts)) if ascii_parts else []
+    terms = dict(zip(ascii_parts, [term for _, _, term in tokens], strict=True))
+    return {
+        word: [
+            (part, terms.get(part.encode()) or " ".join([term for _, _, term in tokens_at(part.encode())]))
+            for part in parts
+        ]
+        for word, parts in parts_of.items()
+    }
+
+
+def places_of_parts(word: bytes, parts: Sequence[tuple[str, str]]) -> Iterator[tuple[int, int, str]]:
+    """Where in a word each of its parts matches, and by which term."""
+    for part, term in parts:
+        if word.isascii():
+            yield 0, len(word), term
+            continue
+        wanted = part.encode()
+        at = word.find(wanted)
+        while at >= 0:
+            yield at, at + len(wanted), term
+            at = word.find(wanted, at + 1)
 
 
 def _cut_at_wide_punctuation(repeats: Counter[bytes]) -> Counter[bytes]:

@@ -99,7 +99,8 @@ def _read(engine: Engine, plan: Plan, terms: list[QueryTerm], rows: list[Candida
     # All at once: the tokenizer is asked for all words that it has not met together.
     together = b"\n".join(columns)
     column, column_end = 0, len(columns[0]) if columns else 0
-    for at, first, end, term in engine.find_words(together, forms, with_parts=False).matches:
+    _, _, found = engine.find_words(together, forms, with_parts=False)
+    for at, first, end, term in found:
         while first >= column_end:
             column += 1
             column_end += 1 + len(columns[column])

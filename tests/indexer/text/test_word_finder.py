@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxrank.indexer.text import word_finder
+from ctxrank.indexer.text.identifiers import find_words
 from ctxrank.indexer.text.word_finder import WordFinder
 
 TokensAt = Callable[[bytes], list[tuple[int, int, str]]]
@@ -51,13 +52,9 @@ def test_the_compiled_finder_finds_what_the_one_in_python_finds(
 ) -> None:
     wanted = dict.fromkeys(terms_of(tokens_at, asked), 1.0) | {"lock": 1.0, "検索": 1.0, "id": 1.0}
     encoded = text.encode("utf-8", "replace")
-    compiled = finder.find(encoded, wanted, with_parts=with_parts)
-    in_python = finder.find_in_python(encoded, wanted, with_parts=with_parts)
-    assert (compiled.tokens, list(compiled.spans), compiled.matches) == (
-        in_python.tokens,
-        list(in_python.spans),
-        in_python.matches,
-    )
+    tokens, spans, matches = finder.find(encoded, wanted, with_parts=with_parts)
+    in_python = find_words(tokens_at, encoded, wanted, with_parts=with_parts)
+    assert (tokens, list(spans), matches) == in_python
 
 
 @pytest.mark.parametrize("is_compiled", [True, False])
@@ -68,17 +65,17 @@ def test_words_match_by_their_terms_and_identifiers_by_their_parts(
         monkeypatch.setattr(word_finder, "compiled_finder", lambda: None)
     finder = WordFinder(tokens_at)
     text = b"Locked: the walLock"
-    found = finder.find(text, {"lock": 1.0}, with_parts=True)
-    assert (found.tokens, list(found.spans)) == (3, [0, 6, 8, 11, 12, 19])
-    assert found.matches == [(0, 0, 6, "lock"), (2, 12, 19, "lock")]
-    assert finder.find(text, {"lock": 1.0}, with_parts=False).matches == [(0, 0, 6, "lock")]
-    assert finder.find(text, {"wallock": 1.0, "lock": 1.0}, with_parts=True).matches[1:] == [(2, 12, 19, "wallock")]
+    tokens, spans, matches = finder.find(text, {"lock": 1.0}, with_parts=True)
+    assert (tokens, list(spans)) == (3, [0, 6, 8, 11, 12, 19])
+    assert matches == [(0, 0, 6, "lock"), (2, 12, 19, "lock")]
+    assert finder.find(text, {"lock": 1.0}, with_parts=False)[2] == [(0, 0, 6, "lock")]
+    assert finder.find(text, {"wallock": 1.0, "lock": 1.0}, with_parts=True)[2][1:] == [(2, 12, 19, "wallock")]
 
 
 def test_what_was_met_without_parts_is_asked_again_with_them(finder: WordFinder) -> None:
     text = "openStore 全文検索".encode()
-    assert finder.find(text, {"store": 1.0}, with_parts=False).matches == []
-    assert finder.find(text, {"store": 1.0, "検索": 1.0}, with_parts=True).matches == [
+    assert finder.find(text, {"store": 1.0}, with_parts=False)[2] == []
+    assert finder.find(text, {"store": 1.0, "検索": 1.0}, with_parts=True)[2] == [
         (0, 0, 9, "store"),
         (1, 16, 22, "検索"),
     ]
@@ -88,8 +85,8 @@ def test_more_words_than_are_remembered_are_found(tokens_at: TokensAt) -> None:
     finder = WordFinder(tokens_at)
     for start in range(0, 60_000, 5_000):
         text = b" ".join(b"w%d" % number for number in range(start, start + 5_000))
-        found = finder.find(text, {f"w{start + 7}": 1.0}, with_parts=False)
-        assert (found.tokens, [match[0] for match in found.matches]) == (5_000, [7])
+        tokens, _, matches = finder.find(text, {f"w{start + 7}": 1.0}, with_parts=False)
+        assert (tokens, [match[0] for match in matches]) == (5_000, [7])
 
 
 def test_an_error_of_the_tokenizer_is_the_callers(tokens_at: TokensAt) -> None:
@@ -104,4 +101,4 @@ def test_an_error_of_the_tokenizer_is_the_callers(tokens_at: TokensAt) -> None:
     with pytest.raises(apsw.CorruptError):
         finder.find(b"lock", {"lock": 1.0}, with_parts=False)
     is_broken = False
-    assert finder.find(b"lock", {"lock": 1.0}, with_parts=False).matches == [(0, 0, 4, "lock")]
+    assert finder.find(b"lock", {"lock": 1.0}, with_parts=False)[2] == [(0, 0, 4, "lock")]
