@@ -10,9 +10,9 @@
 With parts, a word that is not asked for itself matches by the parts of an identifier or of a CJK run (identifiers.py):
 an identifier as a whole, in a run, which may be a sentence, what is asked for.
 
-It says what `find_words` (identifiers.py) says, which tokenizes each text and runs where nothing was compiled. `_words.c`
-cuts texts at what separates words in ASCII and asks the tokenizer for each piece once a run: the sixty texts that a
-search reads have few words that it has not met.
+It says what `find_words` (identifiers.py) says, which tokenizes each text and runs where nothing was compiled.
+`_words.c` cuts texts at what separates words in ASCII and asks the tokenizer for each piece once a run: the sixty texts
+that a search reads have few words that it has not met.
 """
 
 from collections.abc import Mapping
