@@ -1,14 +1,18 @@
-"""Put the kept results into README.md, between its two markers: python benchmarks/report.py"""
+"""Put the kept results between the markers of this README.md and of the one above: python benchmarks/report.py"""
 
 import json
 import os
 from typing import Any
 
 from figures import short
+from timing import percentile
 
 _HOME = os.path.dirname(os.path.abspath(__file__))
-_BEGIN, _END = "<!-- results -->", "<!-- end of results -->"
+_ROOT = os.path.dirname(_HOME)
+_TORTURE = os.path.join(_ROOT, "tests", "torture", "results")
+_PARTS = ("kills", "cuts", "disk", "crowd", "damage")
 _ORDER = (
+    "real_store",
     "whole_process",
     "in_process",
     "commands",
@@ -23,13 +27,76 @@ _ORDER = (
 
 
 def main() -> None:
-    """Rewrite the part of README.md that shows the results."""
-    path = os.path.join(_HOME, "README.md")
+    """Rewrite the parts of both that show results."""
+    pages = {os.path.join(_ROOT, "README.md"): {"speed": speed_as_markdown()}}
+    pages[os.path.join(_HOME, "README.md")] = {"results": results_as_markdown(), "scale": scale_as_markdown()}
+    for path, parts in pages.items():
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for name, part in parts.items():
+            begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+            before, _, rest = text.partition(begin)
+            _, _, after = rest.partition(end)
+            text = f"{before}{begin}\n\n{part}\n{end}{after}"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def speed_as_markdown() -> str:
+    """The table of README.md: the real store first, then generated ones by size."""
+    lines = [
+        "| store | search everywhere | plain FTS5 | tantivy | search in a session | assemble |",
+        "|---|---|---|---|---|---|",
+    ]
+    if real := _kept("real_store"):
+        cpu = {one["name"].removesuffix(", p95 of CPU"): one["values"] for one in real["figures"]}
+        columns = ("search in everything", "peer: naive FTS5 in everything", "", "search in a session")
+        shown = [_both(cpu[name]) if name else "" for name in (*columns, "assemble, delivery marked")]
+        lines.append(f"| **real**: {real['notes'][0].partition(';')[0]} | {' | '.join(shown)} |")
+    for size in (_kept("scale") or {"sizes": []})["sizes"]:
+        names = ("search_ms", "naive_ms", "tantivy_ms", "session_ms", "assemble_ms")
+        shown = [_both(size[name]) if name in size else "" for name in names]
+        lines.append(f"| generated: {size['documents']:,} documents | {' | '.join(shown)} |")
+    return "\n".join(lines) + "\n"
+
+
+def scale_as_markdown() -> str:
+    """The same of generated stores with what else is known of them, and the largest by words and by results."""
+    found = _kept("scale")
+    if found is None:
+        return ""
+    lines = [
+        _where(found["machine"]), "",
+        "| documents | search everywhere | naive FTS5 | tantivy | in a session | assemble, marked | exact | overlap "
+        "| memory | index |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for size in found["sizes"]:
+        names = ("search_ms", "naive_ms", "tantivy_ms", "session_ms", "assemble_ms")
+        shown = " | ".join([_both(size[name]) if name in size else "" for name in names])
+        lines.append(
+            f"| {size['documents']:,} | {shown} | {size['exact_share']:.0%} | {size['overlap']:.2f} "
+            f"| {size['rss_mb']:.0f} MB | {size['index_bytes'] / 1e6:.0f} MB |"
+        )
+    for name, kind in (("by_words", "words"), ("by_limit", "results")):
+        figures = found["largest"][name]
+        lines += ["", f"| {kind} | {' | '.join(figures)} |", f"|---|{'---|' * len(figures)}"]
+        lines.append(f"| ms | {' | '.join(map(_both, figures.values()))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _kept(name: str, folder: str = os.path.join(_HOME, "results")) -> dict[str, Any] | None:
+    path = os.path.join(folder, f"{name}.json")
+    if not os.path.exists(path):
+        return None
     with open(path, encoding="utf-8") as file:
-        before, _, rest = file.read().partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(f"{before}{_BEGIN}\n\n{results_as_markdown()}\n{_END}{after}")
+        kept: dict[str, Any] = json.load(file)
+    return kept
+
+
+def _both(values: list[float]) -> str:
+    """Median and tail."""
+    return f"{percentile(values, 0.5):.1f} / {percentile(values, 0.95):.1f}"
 
 
 def results_as_markdown() -> str:
@@ -45,7 +112,23 @@ def results_as_markdown() -> str:
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 parts.append(table(json.load(file)))
-    return "\n".join(parts)
+    tortured = [found for part in _PARTS if (found := _kept(part, _TORTURE))]
+    return "\n".join([*parts, _torture(tortured)] if tortured else parts)
+
+
+def _torture(results: list[dict[str, Any]]) -> str:
+    """What the long harness did, and what it counted."""
+    lines = ["### torture", "", "`make torture`; what each part does: `tests/torture/README.md`.", ""]
+    lines += ["| part | counted | run |", "|---|---|---|"]
+    for one in results:
+        counts = [
+            f"{name.replace('_', ' ')} {len(value) if isinstance(value, list) else value:,}"
+            for name, value in one["outcome"].items()
+            if isinstance(value, int | float | list)
+        ]
+        on = one["machine"]
+        lines.append(f"| {one['part']} | {', '.join(counts)} | {on['date']}, commit {on['commit']} |")
+    return "\n".join(lines) + "\n"
 
 
 def _errors(result: dict[str, Any]) -> str:
