@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every table and picture of the benchmarks, from one folder of data; about four hours on two cores.
+# Every table and picture of the benchmarks, from one folder of data; some three hours on two cores, seven at most.
 #
 #     sh benchmarks/figures.sh DATA                what stands in README.md and benchmarks/README.md afterwards
 #     sh benchmarks/figures.sh DATA --quick        small sizes into a temporary folder: shows that all of it runs

@@ -7,6 +7,8 @@ from typing import Any
 from figures import short
 from timing import percentile
 
+from ctxrank.indexer.light_typing import is_list
+
 _HOME = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.dirname(_HOME)
 _TORTURE = os.path.join(_ROOT, "tests", "torture", "results")
@@ -122,9 +124,9 @@ def _torture(results: list[dict[str, Any]]) -> str:
     lines += ["| part | counted | run |", "|---|---|---|"]
     for one in results:
         counts = [
-            f"{name.replace('_', ' ')} {len(value) if isinstance(value, list) else value:,}"
+            f"{name.replace('_', ' ')} {len(value) if is_list(value) else value:,}"
             for name, value in one["outcome"].items()
-            if isinstance(value, int | float | list)
+            if isinstance(value, int | float) or is_list(value)
         ]
         on = one["machine"]
         lines.append(f"| {one['part']} | {', '.join(counts)} | {on['date']}, commit {on['commit']} |")
