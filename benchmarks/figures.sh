@@ -41,7 +41,7 @@ case ${2-} in
   step 5 links "$python" benchmarks/links/run_links.py --quick --out "$work"
   step 10 scale "$python" benchmarks/scale/run_scale.py --sizes 500 1000 --questions 5 --folder "$work/stores" \
     --peers "$peers/bin/python" --out "$work"
-  torture 5 1 cuts --suffix -quick
+  torture 5 1 cuts --suffix=-quick
   rm -f tests/torture/results/*-quick.json
   ls "$work"
   ;;

@@ -84,6 +84,7 @@ class Workspace:
         self.data = data
         self.is_offline = is_offline
         self._stores: dict[StoreShape, str] = {}
+        self._real_stores = 0
 
     @staticmethod
     def ctxrank(*words: str) -> list[str]:
@@ -121,11 +122,14 @@ class Workspace:
         return self._stores[shape]
 
     def real_store(self) -> Question:
-        """The predecessor's store from `--data`, imported; without it the fixtures."""
+        """The predecessor's store from `--data`, imported anew for each who asks, as some save into it; without it the
+        fixtures.
+        """
+        self._real_stores += 1
+        folder = self.new_folder(f"real-{self._real_stores}")
         if self.data is None:
-            return self._fixtures()
+            return self._fixtures(folder)
         root = os.path.join(self.data, "predecessor")
-        folder = self.new_folder("imported")
         self.run("init", "--quiet", cwd=folder)
         self.run("import", "bazinga", os.path.join(root, "bazinga", "bazinga.db"), "--root", root, cwd=folder)
         with open_store(start=folder) as store:
@@ -147,8 +151,8 @@ class Workspace:
         )
         return Question(folder, str(session), str(group), task, str(path), root)
 
-    def _fixtures(self) -> Question:
-        folder = self.new_folder("fixtures")
+    @staticmethod
+    def _fixtures(folder: str) -> Question:
         loader = os.path.join(os.path.dirname(_HOME), "fixtures", "load.py")
         subprocess.run([sys.executable, loader, folder], check=True, env=clean_environment())
         task = "Customers are signed out when two requests refresh the token at once: make the refresh single-flight"
