@@ -61,7 +61,7 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
             return bool(line.strip())
         case "rust block":
             # What else a compiler says at the edge is another message: gcc's warnings come before what stops it.
-            return bool(line.strip()) and re.match(r"\s|\d+ *\||\.\.\.|(?:help|note|For more)\b", line) is not None
+            return bool(line.strip()) and re.match(r"\s|(?:\d+|LL) *\||\.\.\.|(?:help|note|For more)\b", line) is not None
         case "same prefix":
             return line[:5] == first[:5]
         case "indented or empty":
