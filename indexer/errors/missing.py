@@ -79,6 +79,7 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
      rf"|{_either('b')}.? is not (?:recognized|a \w+ command)"),
     (("ot built by this project", "is not built"), rf"target {_either('a')}"),
     (("ource file",), rf"(?:find|load) source file:?\s+{_either('a')}"),
+    (("xpected ",), r"\bexpected [`'\u2018](?P<a>[^\w\s`'\u2019]{1,3})['\u2019](?= (?:before|after|at|to)\b)"),
     (("feature",), rf"(?:contain|have) (?:this|these|the) features?:? {_either('a')}"),
     (("executable file not found",), rf"{_QUOTED.format('a')}.?: executable file not found"),
     (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),

@@ -239,6 +239,12 @@ _TOOLS = (
         "tool", "", TOOL, _CANNOT, "indented",
     ),
     Notation(
+        ("is not recognized as ", "cannot be retrieved", "Cannot find path"),
+        r"(?P<message>(?:[^:]+ ?: )?(?:(?:The term )?'[^']+' is not recognized as .*"
+        r"|The variable '\$[^']+' cannot be retrieved .*|Cannot find path '.*))$",
+        "tool", "shell", TOOL, "the shell's message",
+    ),
+    Notation(
         ("nknown ", "nrecognized ", "nvalid "),
         r"(?P<message>(?:[Uu]nknown|[Uu]nrecognized|[Ii]nvalid) (?:\w+ )?"
         r"(?:flag|option|command|subcommand|argument)\b.*)$",

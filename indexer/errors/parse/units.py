@@ -65,7 +65,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     lines = unwrapped(clean(text).split("\n"))
-    units = _leading(_without_summaries(_placed(_units(lines), lines), lines)) or _fallback(lines)
+    units = _in_step(_leading(_without_summaries(_placed(_units(lines), lines), lines))) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     kept: list[ErrorUnit] = []
@@ -84,6 +84,20 @@ def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
     """Without warnings where something worse is announced: they explain nothing of it."""
     worst = min((unit.rank for unit in units), default=TEXT)
     return [unit for unit in units if unit.rank < WARNING or worst >= WARNING]
+
+
+def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """Without what a parser expected later in a file where it had lost its step: the first such message is the cause."""
+    kept: list[ErrorUnit] = []
+    out_of_step: set[str] = set()
+    for unit in units:
+        file = unit.place.partition(":")[0]
+        if file and unit.family == "compiler" and unit.message.startswith("expected "):
+            if file in out_of_step:
+                continue
+            out_of_step.add(file)
+        kept.append(unit)
+    return kept
 
 
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
