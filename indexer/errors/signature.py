@@ -129,7 +129,7 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(message, unit.error_type), _outcome(unit, frames, template.text),
+        unit.message, missing_name(message, unit.error_type, of_code=unit.family not in ("tool", "text")), _outcome(unit, frames, template.text),
     )  # fmt: skip
 
 
