@@ -118,9 +118,25 @@ _OF_CODE: Final = (
 )
 # What any tool may say of what it looked for and did not get; the name is quoted after it or before it, or ends it.
 _ABSENT_SIGNS: Final = (
-    "nable to access", "nable to open", "nable to load", "nable to find", "not open", "n't open",
-    "not load", "annot open", "n't find", "annot find", "not found", "sourcing file", "does not exist", "nknown",
-    "issing", "is not defined", "needed by", "annot stat", "not exist",
+    "nable to access",
+    "nable to open",
+    "nable to load",
+    "nable to find",
+    "not open",
+    "n't open",
+    "not load",
+    "annot open",
+    "n't find",
+    "annot find",
+    "not found",
+    "sourcing file",
+    "does not exist",
+    "nknown",
+    "issing",
+    "is not defined",
+    "needed by",
+    "annot stat",
+    "not exist",
 )
 _ABSENT: Final = (
     r"(?:nable to (?:access|open|load|find)|(?:[Cc]an't|[Cc]annot|[Cc]ould not|[Cc]ouldn't) (?:open|find|load|stat)"
@@ -141,7 +157,11 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             return _normal(next(value for value in match.groups() if value))
-    if not of_code and any(sign in message for sign in _ABSENT_SIGNS) and (match := re.search(_ABSENT, message)) is not None:
+    if (
+        not of_code
+        and any(sign in message for sign in _ABSENT_SIGNS)
+        and (match := re.search(_ABSENT, message)) is not None
+    ):
         return _normal(next(value for value in match.groups() if value))
     return ""
 
@@ -151,4 +171,4 @@ def _normal(name: str) -> str:
     name = name.rstrip(".,;:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
-    return re.sub(_VERSION, "", name) if any(sign in name for sign in "=<>~!^@") else name
+    return re.sub(_VERSION, "", name) if " " not in name and any(sign in name for sign in "=<>~!^@") else name

@@ -34,7 +34,11 @@ _WORDINGS: Final[tuple[tuple[str, str, str], ...]] = (
     ("can't cd to ", r"(?:[\w-]+: )*can't cd to (?P<a>\S+?)(?:: No such file or directory)?", _NO_FOLDER),
     ("cd: no such file or directory: ", r"cd: no such file or directory: (?P<a>.+)", _NO_FOLDER),
     ("does not exist", r"cd: The directory '(?P<a>[^']+)' does not exist", _NO_FOLDER),
-    ("Cannot find path", r"(?:Set-Location|cd) ?: Cannot find path '(?P<a>[^']+)' because it does not exist\.", _NO_FOLDER),
+    (
+        "Cannot find path",
+        r"(?:Set-Location|cd) ?: Cannot find path '(?P<a>[^']+)' because it does not exist\.",
+        _NO_FOLDER,
+    ),
     ("Cannot find path", r"(?:[\w-]+ ?: )?Cannot find path '(?P<a>[^']+)' because it does not exist\.", _NO_FILE),
     ("no such file or directory: ", r"no such file or directory: (?P<a>.+)", _NO_FILE),
     ("open ", r"(?:cannot|can't) open '?(?P<a>[^\s':]+)'?(?:: No such file(?: or directory)?)?", _NO_FILE),
@@ -45,7 +49,11 @@ _WORDINGS: Final[tuple[tuple[str, str, str], ...]] = (
     ("annot create ", r"cannot create (?P<a>[^\s:]+): Is a directory", _IS_DIRECTORY),
     ("is a directory: ", r"is a directory: (?P<a>.+)", _IS_DIRECTORY),
     ("parameter not set", r"(?P<a>\w+): parameter not set", _UNSET),
-    ("has not been set", r"(?:[^:]+: )?The variable '\$(?P<a>\w+)' cannot be retrieved because it has not been set\.", _UNSET),
+    (
+        "has not been set",
+        r"(?:[^:]+: )?The variable '\$(?P<a>\w+)' cannot be retrieved because it has not been set\.",
+        _UNSET,
+    ),
 )  # fmt: skip
 
 

@@ -22,7 +22,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
-# has a name; 6: what a test saw; options are words; 7: shells say one thing in one wording; what was expected is missing.
+# has a name; 6: what a test saw; options are words; 7: one wording
+# for all shells; what was expected is missing.
 NORMALISER_VERSION: Final = 7
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
@@ -129,7 +130,8 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(message, unit.error_type, of_code=unit.family not in ("tool", "text")), _outcome(unit, frames, template.text),
+        unit.message, missing_name(message, unit.error_type, of_code=unit.family not in ("tool", "text")),
+        _outcome(unit, frames, template.text),
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Make real failures with the tools at hand: python benchmarks/errors/failures/make.py seen|unseen|later [--packages FOLDER]
+"""Make real failures with the tools at hand: python benchmarks/errors/failures/make.py HALF [--packages FOLDER]
 
 Every case of HALF/*.toml fails three times: A; B, the same cause in another folder, with other names
 and lines; and C, a near miss: nearly the same, and another cause. What the tools print is written to HALF.jsonl.gz

@@ -12,7 +12,8 @@ import re
 # The quick test that most messages fail.
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
-    "did not run", "exiting", "returned", "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
+    "did not run", "exiting", "returned",
+    "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
 _CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"

@@ -10,7 +10,15 @@ import bisect
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
-from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_at, frame_of, go_frame_of, own_frames, rust_frame_of
+from ctxrank.indexer.errors.parse.frames import (
+    NAMELESS,
+    Frame,
+    frame_at,
+    frame_of,
+    go_frame_of,
+    own_frames,
+    rust_frame_of,
+)
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
 from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_summary
@@ -34,9 +42,7 @@ _STACK_HEAD = re.compile(
     r"(?P<type>(?:[a-z_][\w]*\.)*[A-Z][\w$.]*(?:Error|Exception|Throwable|Failure|Interrupt))"
     r"(?: \[(?P<code>[A-Z_0-9]+)\])?(?:: (?P<message>.*)|:)?$"
 )
-_RUBY = (
-    r"(?P<file>\S.*?\.rb>?):\d+:in [`'](?P<function>[^`']+)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$"
-)
+_RUBY = r"(?P<file>\S.*?\.rb>?):\d+:in [`'](?P<function>[^`']+)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$"
 _COUNTED = r"\d+ validation errors? for "
 _PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
 _FACT = re.compile(
@@ -91,7 +97,7 @@ def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
 
 
 def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
-    """Without what a parser expected later in a file where it had lost its step: the first such message is the cause."""
+    """Without what a parser expected later in a file where it had lost its step: the first message is the cause."""
     kept: list[ErrorUnit] = []
     out_of_step: set[str] = set()
     for unit in units:

@@ -53,7 +53,9 @@ def _without_tap(lines: list[str]) -> list[str]:
             key = ""
         elif key:
             told[key] += [line.strip()] if line.strip() else []
-        elif line.startswith("# ") and not re.match(r"# (?:Subtest|tests|suites|pass|fail|cancelled|skipped|todo|dur)", line):
+        elif line.startswith("# ") and not re.match(
+            r"# (?:Subtest|tests|suites|pass|fail|cancelled|skipped|todo|dur)", line
+        ):
             found.append(line[2:])
         elif not told and not line.startswith(("#", "TAP version", "1..")):
             found.append(line)
