@@ -47,7 +47,7 @@ KEYWORDS = frozenset(_KEYWORDS_TEXT.split())
 # After these a quotation is a value even if it is a keyword: the type 'void', the property 'get'.
 _VALUE_NOUNS_TEXT = """
     type types name names property properties identifier variable method field member value values module symbol key
-    attribute parameter argument option command file path string named called column table relation package class
+    attribute parameter argument option command file path string named called column table relation package class before
 """
 _VALUE_NOUNS = frozenset(_VALUE_NOUNS_TEXT.split())
 # And before these: any keyword can be meant.
@@ -110,6 +110,9 @@ _SINGLE_LETTER_WORDS = frozenset("ai")
 _STANDS_FOR = " {aka "
 _STOOD_FOR = r" \{aka (?:'[^'\n]*'|\u2018[^\u2019\n]*\u2019|\"[^\"\n]*\")(?: [^{}\n]*)?\}"
 
+# GCC: what stands after what is missing. A keyword, an operator and a name are the same there.
+_FOUND_TOKEN = r"(\b(?:before|after) ['\u2018][^'\u2019\n]{1,40}['\u2019]) token\b"
+
 
 def masked(message: str) -> Masked:
     """The template of a message and the values that were taken out of it; bounded by MAX_WORDS."""
@@ -117,6 +120,8 @@ def masked(message: str) -> Masked:
     values: list[str] = []
     if _STANDS_FOR in message:
         message = re.sub(_STOOD_FOR, "", message)
+    if message.startswith("expected "):
+        message = re.sub(_FOUND_TOKEN, r"\1", message)
     message = with_quoted_slots(message)
     for match in _TOKEN.finditer(message):
         kind, token = str(match.lastgroup), match[0]

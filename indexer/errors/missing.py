@@ -29,9 +29,16 @@ _NAMED_BY_TYPE: Final = frozenset(
     )
 )  # fmt: skip
 
+# An exception's type that says the same; then the message may be the name alone.
+_TYPE_OF_ABSENCE: Final = r"NotFound|DoesNotExist|NoSuch|Missing"
+
 # Each with what a message must hold; the particular before the general.
 _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
-    (("module named",), rf"[Nn]o module named {_either('a')}"),
+    (("module named",), rf"[Nn]o module named {_either('a')}|for module named {_QUOTED.format('b')}"),
+    (("nable to import", "for module"), rf"(?:nable to import|file not found for module) {_QUOTED.format('a')}"),
+    (("annot open: ", "ot found in archive"), r"(?P<a>[^\s:]+): (?:Cannot open: |Not found in archive)"),
+    (("find package",), r"(?:an't|annot) find package (?P<a>\S+)"),
+    (("@ rb_",), r"@ rb_\w+ - (?P<a>\S+)"),
     (("annot import name",), rf"[Cc]annot import name {_either('a')}"),
     (
         ("annot find", "an't find", "an't resolve", "an't locate", "o resolve import", "load such file"),
@@ -79,6 +86,7 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
      rf"|{_either('b')}.? is not (?:recognized|a \w+ command)"),
     (("ot built by this project", "is not built"), rf"target {_either('a')}"),
     (("ource file",), rf"(?:find|load) source file:?\s+{_either('a')}"),
+    (("xpected ",), r"\bexpected [`'\u2018](?P<a>[^\w\s`'\u2019]{1,3})['\u2019](?= (?:before|after|at|to)\b)"),
     (("feature",), rf"(?:contain|have) (?:this|these|the) features?:? {_either('a')}"),
     (("executable file not found",), rf"{_QUOTED.format('a')}.?: executable file not found"),
     (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),
@@ -93,7 +101,10 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
      r"(?P<a>[\w./+@-]+): (?:command )?not found|(?:command )not found: (?P<b>\S+)"
      rf"|{_QUOTED.format('c')}.? (?:was |is |could )?not (?:be )?found"),
     (("ermission denied",), rf"[Pp]ermission denied: {_QUOTED.format('a')}"),
-    (("syntax error",), r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)"),
+    (("syntax error", "parse error"),
+     r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)|at or near (?P<b>\S+)|unexpected [`'\"](?P<c>[^`'\"]+)"),
+    (("ssertion",), r"ssertion [`'\u2018](?P<a>[^'\u2019\n]+)['\u2019] failed"),
+    (("nmatched", "nbalanced"), r"(?:nmatched|nbalanced) (?P<a>\S+)"),
     (("request to",), r"request to (?P<a>\S+) failed"),
     (("constraint failed",), r"constraint failed: (?P<a>[\w.]+)"),
     (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
@@ -105,18 +116,53 @@ _OF_CODE: Final = (
     r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
     r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
 )
+# What any tool may say of what it looked for and did not get; the name is quoted after it or before it, or ends it.
+_ABSENT_SIGNS: Final = (
+    "nable to access",
+    "nable to open",
+    "nable to load",
+    "nable to find",
+    "not open",
+    "n't open",
+    "not load",
+    "annot open",
+    "n't find",
+    "annot find",
+    "not found",
+    "sourcing file",
+    "does not exist",
+    "nknown",
+    "issing",
+    "is not defined",
+    "needed by",
+    "annot stat",
+    "not exist",
+)
+_ABSENT: Final = (
+    r"(?:nable to (?:access|open|load|find)|(?:[Cc]an't|[Cc]annot|[Cc]ould not|[Cc]ouldn't) (?:open|find|load|stat)"
+    r"|[Nn]ot found for|sourcing file|[Uu]nknown|[Mm]issing) (?:\w+ ){0,8}?(?:from )?"
+    r"(?:[`'\"\u2018](?P<a>[^`'\"\u2019\n]+)[`'\"\u2019]|(?P<b>(?=\S*[\d._/-]|\S*[A-Z])[^\s'\"`,;()]+)$)"
+    r"|[`'\"\u2018](?P<c>[^`'\"\u2019\n]+)[`'\"\u2019],? (?:needed by .* missing|(?:does not|doesn't) exist$)"
+    r"|^(?:\w+: error: )?(?P<d>[^\s:'\"]+/\d+) is not defined"
+)
 _VERSION: Final = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
-def missing_name(message: str, error_type: str = "") -> str:
-    """The name of what is missing; '' where nothing is, or it is not named."""
-    if error_type in _NAMED_BY_TYPE:
+def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -> str:
+    """The name of what is missing; '' where nothing is, or it is not named. `of_code`: a compiler says it."""
+    if error_type in _NAMED_BY_TYPE or (re.search(_TYPE_OF_ABSENCE, error_type) and len(message.split()) == 1):
         return _normal(message.strip().strip("'\""))
     if any(sign in message for sign in _SIGNS_OF_CODE) and re.search(_OF_CODE, message) is not None:
         return ""
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             return _normal(next(value for value in match.groups() if value))
+    if (
+        not of_code
+        and any(sign in message for sign in _ABSENT_SIGNS)
+        and (match := re.search(_ABSENT, message)) is not None
+    ):
+        return _normal(next(value for value in match.groups() if value))
     return ""
 
 
@@ -125,4 +171,4 @@ def _normal(name: str) -> str:
     name = name.rstrip(".,;:") or name
     if name.startswith(("/", "~", "./", "../", "\\")) or name[1:3] in (":\\", ":/"):
         return re.split(r"[/\\]", name.rstrip("/\\"))[-1]
-    return re.sub(_VERSION, "", name) if any(sign in name for sign in "=<>~!^@") else name
+    return re.sub(_VERSION, "", name) if " " not in name and any(sign in name for sign in "=<>~!^@") else name

@@ -16,13 +16,15 @@ from ctxrank.indexer.errors.masks import Masked, lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
 from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
+from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
-# has a name; 6: what a test saw; options are words.
-NORMALISER_VERSION: Final = 6
+# has a name; 6: what a test saw; options are words; 7: one wording
+# for all shells; what was expected is missing.
+NORMALISER_VERSION: Final = 7
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -114,7 +116,8 @@ class Signature(NamedTuple):
 
 def sign(unit: ErrorUnit) -> Signature:
     """The signature of one error; a pure function of the unit."""
-    template = masked(unit.message)
+    message = in_one_wording(unit.message) if unit.family in ("tool", "compiler", "text") else unit.message
+    template = masked(message)
     named = (_code_name(code) for code in (*unit.codes, *_lints(unit)) if _is_diagnostic(code))
     codes = tuple(dict.fromkeys(code for code in named if code not in _GROUPS))
     conditions = tuple(dict.fromkeys(code for code in unit.codes if not _is_diagnostic(code)))
@@ -127,7 +130,8 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(unit.message, unit.error_type), _outcome(unit, frames, template.text),
+        unit.message, missing_name(message, unit.error_type, of_code=unit.family not in ("tool", "text")),
+        _outcome(unit, frames, template.text),
     )  # fmt: skip
 
 

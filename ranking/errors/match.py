@@ -9,6 +9,7 @@ same message with other values. near: the wording differs. A pattern that someth
 exception or condition; a word that changes the meaning; another place of the code) is never answered, however alike.
 """
 
+import itertools
 from collections.abc import Iterable
 from typing import Final, Literal
 
@@ -31,7 +32,7 @@ from ctxrank.ranking.errors.calibration import (
     record_bound,
 )
 from ctxrank.ranking.errors.confidence import SAME_ERROR, confidence_in
-from ctxrank.ranking.errors.similarity import Likeness, compare
+from ctxrank.ranking.errors.similarity import LEAST_SHARE, Likeness, align, compare
 
 Grade = Literal["exact", "template", "near"]
 
@@ -184,7 +185,12 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     eligible: list[Candidate] = []
     objections: list[tuple[float, str]] = []
     needs_more = is_summary(asked.message)
-    for known in _looked_up(connection, asked, whose):
+    looked_up = _looked_up(connection, asked, whose)
+    groups = _group_codes(asked, looked_up) if asked.codes else frozenset()
+    if groups:
+        asked = _without_codes(asked, groups)
+        looked_up = [one._replace(signature=_without_codes(one.signature, groups)) for one in looked_up]
+    for known in looked_up:
         likeness = compare(asked, known.signature)
         score = score_of(likeness)
         if needs_more and not (likeness.notes or likeness.frames == 2):
@@ -210,6 +216,23 @@ def _looked_up(connection: apsw.Connection, asked: Signature, whose: Whose) -> l
     if not found or asked.is_traced:
         found |= {one.pattern_id: one for one in lookup.similar(connection, whose, asked)}
     return list(found.values())
+
+
+def _group_codes(asked: Signature, looked_up: list[KnownError]) -> frozenset[str]:
+    """Codes of the new error that the store has seen with messages of which two have next to nothing in common.
+
+    Such a code is a switch that turns on a group of diagnostics (-Wextra), or stands for several: no evidence.
+    """
+    found: set[str] = set()
+    for code in asked.codes:
+        messages = {one.signature.template: one.signature.words for one in looked_up if code in one.signature.codes}
+        if any(align(one, other).share < LEAST_SHARE for one, other in itertools.combinations(messages.values(), 2)):
+            found.add(code)
+    return frozenset(found)
+
+
+def _without_codes(signature: Signature, groups: frozenset[str]) -> Signature:
+    return signature._replace(codes=tuple(code for code in signature.codes if code not in groups))
 
 
 def score_of(likeness: Likeness) -> float:

@@ -1,6 +1,6 @@
-"""Make real failures with the tools at hand: python benchmarks/errors/failures/make.py seen|unseen [--packages FOLDER]
+"""Make real failures with the tools at hand: python benchmarks/errors/failures/make.py HALF [--packages FOLDER]
 
-Every case of seen/*.toml or unseen/*.toml fails three times: A; B, the same cause in another folder, with other names
+Every case of HALF/*.toml fails three times: A; B, the same cause in another folder, with other names
 and lines; and C, a near miss: nearly the same, and another cause. What the tools print is written to HALF.jsonl.gz
 beside this file, with neutral paths. FOLDER holds what package registries have: node_modules and JUnit's archives. A
 tool that is not there is left out, which is said.
@@ -20,11 +20,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+HALVES = ("seen", "unseen", "later")
 _TIMEOUT = 180
 # Lines above the code, by the suffix of a file's name: B and C fail at other lines than A.
 _COMMENT = {
     ".c": "//", ".cpp": "//", ".java": "//", ".js": "//", ".mjs": "//", ".ts": "//", ".go": "//", ".rs": "//",
     ".py": "#", ".sh": "#", ".pl": "#", ".sql": "--", "Makefile": "#", ".toml": "#", "CMakeLists.txt": "#",
+    ".rb": "#", ".lua": "--", ".zsh": "#", ".fish": "#", ".tcl": "#", ".awk": "#", ".yaml": "#", ".ninja": "#",
 }  # fmt: skip
 
 
@@ -61,7 +63,7 @@ class Case(NamedTuple):
 def main() -> None:
     """Make one half and write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("half", choices=("seen", "unseen"))
+    parser.add_argument("half", choices=HALVES)
     parser.add_argument("--packages", default="", metavar="FOLDER", help="node_modules and *.jar")
     parser.add_argument("--tool", help="only this one; prints instead of writing")
     options = parser.parse_args()

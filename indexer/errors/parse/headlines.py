@@ -12,7 +12,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SIGNAL = re.compile(
     r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
     r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|unrecognized|missing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
+    r"|recognized|^[A-Z]{1,4}\d{3,4} |outside of| expected|nmatched|in `"
+    r"|[Mm]issing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
     r"|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,
 )
@@ -61,7 +62,9 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
             return bool(line.strip())
         case "rust block":
             # What else a compiler says at the edge is another message: gcc's warnings come before what stops it.
-            return bool(line.strip()) and re.match(r"\s|\d+ *\||\.\.\.|(?:help|note|For more)\b", line) is not None
+            return (
+                bool(line.strip()) and re.match(r"\s|(?:\d+|LL) *\||\.\.\.|(?:help|note|For more)\b", line) is not None
+            )
         case "same prefix":
             return line[:5] == first[:5]
         case "indented or empty":

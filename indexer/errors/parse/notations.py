@@ -112,6 +112,10 @@ _COMPILERS = (
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "indented",
     ),
     Notation(
+        (" ",), r"(?P<code>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>\S.*)$",
+        "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "rust block",
+    ),
+    Notation(
         ("  error  ",), r"\s+\d+:\d+\s+error\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
         "compiler", "eslint", CAUSE, "a linter's finding, the first one leads",
     ),
@@ -209,6 +213,18 @@ _TOOLS = (
         r"(?P<message>.*?)(?: \(\d+\))?$", "tool", "sql", TOOL, "the database's message",
     ),
     Notation(
+        (".zsh:", ":cd:", ":source:"), r"(?P<place>[^\s:]+:(?:[\w-]+:)?\d+): (?P<message>\S.*)$",
+        "tool", "shell", TOOL, "the shell's message",
+    ),
+    Notation(
+        (" (line ",), r"(?P<place>\S+\.fish \(line \d+\)): (?P<message>\S.*)$",
+        "tool", "shell", TOOL, "the shell's message",
+    ),
+    Notation(
+        ("encountered while sourcing",), r"source: (?P<message>Error encountered while sourcing file .*?):?$",
+        "tool", "shell", TOOL, "the shell's message",
+    ),
+    Notation(
         (": line ", ".sh: "), r"(?P<place>[^\s:]+(?:: line \d+|\.sh: \d+)): (?P<message>\S.*)$",
         "tool", "shell", TOOL, "the shell's message",
     ),
@@ -237,6 +253,12 @@ _TOOLS = (
     Notation(
         ("rror: ", "fatal: "), r"[\w./+-]{1,60}: (?:" + _ERROR + r"|fatal): (?P<message>.*)$",
         "tool", "", TOOL, _CANNOT, "indented",
+    ),
+    Notation(
+        ("is not recognized as ", "cannot be retrieved", "Cannot find path"),
+        r"(?P<message>(?:[^:]+ ?: )?(?:(?:The term )?'[^']+' is not recognized as .*"
+        r"|The variable '\$[^']+' cannot be retrieved .*|Cannot find path '.*))$",
+        "tool", "shell", TOOL, "the shell's message",
     ),
     Notation(
         ("nknown ", "nrecognized ", "nvalid "),

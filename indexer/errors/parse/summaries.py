@@ -12,7 +12,8 @@ import re
 # The quick test that most messages fail.
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
-    "did not run", "subprocess-", "aborted", "incomplete", "marked build",
+    "did not run", "exiting", "returned",
+    "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
 _CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"
@@ -38,7 +39,9 @@ _SAID = (
     r"\*\*\* waiting for unfinished jobs\.*",
     r"recipe for target .* failed",
     r"recipe .* failed .*with exit code \d+",
-    r"build stopped: subcommand failed",
+    r"(?:build stopped: subcommand failed|exiting with failure status due to previous errors"
+    r"|error is not recoverable: exiting now|child returned status \d+|error while reading file \S+"
+    r"|during build:|could not create the java virtual machine|a fatal exception has occurred\. program will exit)",
     r"(?:code )?elifecycle",
     r"errno \d+",
     r"(?:failed at the .* script|test failed\. +see above.*|lifecycle script .* failed with error:?|command failed)",

@@ -10,7 +10,15 @@ import bisect
 import re
 
 from ctxrank.indexer.errors.parse.console import clean
-from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, frame_of, go_frame_of, own_frames, rust_frame_of
+from ctxrank.indexer.errors.parse.frames import (
+    NAMELESS,
+    Frame,
+    frame_at,
+    frame_of,
+    go_frame_of,
+    own_frames,
+    rust_frame_of,
+)
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
 from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_summary
@@ -34,6 +42,8 @@ _STACK_HEAD = re.compile(
     r"(?P<type>(?:[a-z_][\w]*\.)*[A-Z][\w$.]*(?:Error|Exception|Throwable|Failure|Interrupt))"
     r"(?: \[(?P<code>[A-Z_0-9]+)\])?(?:: (?P<message>.*)|:)?$"
 )
+_RUBY = r"(?P<file>\S.*?\.rb>?):\d+:in [`'](?P<function>[^`']+)': (?P<message>.*) \((?P<type>[A-Z]\w*(?:::\w+)*)\)$"
+_COUNTED = r"\d+ validation errors? for "
 _PREFIX = re.compile(r"^(?:npm (?:ERR!|error)(?: \d{3})?|E) +")
 _FACT = re.compile(
     r"\s*$|(?:path|command|workspace|location|cwd|errno|signal|code|prefix|node|npm) |\S+@\S+ [\w:-]+: "
@@ -65,7 +75,7 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
     if len(text) > _MAX_TEXT:
         text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
     lines = unwrapped(clean(text).split("\n"))
-    units = _leading(_without_summaries(_placed(_units(lines), lines), lines)) or _fallback(lines)
+    units = _in_step(_leading(_without_summaries(_placed(_units(lines), lines), lines))) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
     kept: list[ErrorUnit] = []
@@ -84,6 +94,20 @@ def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:
     """Without warnings where something worse is announced: they explain nothing of it."""
     worst = min((unit.rank for unit in units), default=TEXT)
     return [unit for unit in units if unit.rank < WARNING or worst >= WARNING]
+
+
+def _in_step(units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """Without what a parser expected later in a file where it had lost its step: the first message is the cause."""
+    kept: list[ErrorUnit] = []
+    out_of_step: set[str] = set()
+    for unit in units:
+        file = unit.place.partition(":")[0]
+        if file and unit.family == "compiler" and unit.message.startswith("expected "):
+            if file in out_of_step:
+                continue
+            out_of_step.add(file)
+        kept.append(unit)
+    return kept
 
 
 def _placed(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
@@ -147,7 +171,17 @@ def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUn
     telling = [unit for unit in units if not is_summary(unit.message)]
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
-    return _spoken(lines) or units
+    return _spoken(lines) or _said_before(lines, units) or units
+
+
+def _said_before(lines: list[str], units: list[ErrorUnit]) -> list[ErrorUnit]:
+    """The line above a summary that the same program wrote: "tar: …"."""
+    for unit in units:
+        speaker = lines[unit.line].partition(": ")[0]
+        for at in range(unit.line - 1, -1, -1):
+            if lines[at].startswith(f"{speaker}: ") and not is_summary(lines[at]):
+                return [_plain(lines, at, "what the program said before it gave up")]
+    return []
 
 
 def _units(lines: list[str]) -> list[ErrorUnit]:
@@ -162,6 +196,8 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
             unit, end = _traceback(lines, at, match["margin"])
         elif (match := _STACK_HEAD.match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
             unit, end = _stack(lines, at)
+        elif (ruby := re.match(_RUBY, line)) is not None and ".rb" in line:
+            unit, end = _ruby(lines, at, ruby)
         elif (headline := headline_of(line, lines[at + 1] if at + 1 < len(lines) else "")) is not None:
             unit, end = _diagnostic(lines, at, headline)
         else:
@@ -220,6 +256,8 @@ def _without_margin(line: str, margin: str) -> str:
 
 def _first_said(message: list[str], detail: list[str]) -> str:
     """The exception's message; its first lines where the first one is empty."""
+    if detail and re.match(_COUNTED, message[0]):
+        return " ".join(map(str.strip, [message[0], *detail[:2]]))[:_MAX_MESSAGE]
     said = message[0].strip() or next((line.strip() for line in detail if line.strip()), "")
     return said[:_MAX_MESSAGE]
 
@@ -266,6 +304,26 @@ def _stack(lines: list[str], start: int) -> tuple[ErrorUnit, int]:
     return unit, at
 
 
+def _ruby(lines: list[str], start: int, head: re.Match[str]) -> tuple[ErrorUnit, int]:
+    """An exception as Ruby prints it: the innermost call and the message in one line, the outer calls below."""
+    frames = [frame_at(head["file"], head["function"] or "")]
+    end = start + 1
+    while end < len(lines) and (not lines[end].strip() or lines[end][0].isspace()):
+        if call := re.match(r"\s+from (?P<file>.+?):\d+:in [`'](?P<function>[^`']+)'", lines[end]):
+            frames.append(frame_at(call["file"], call["function"]))
+        end += 1
+    # A method of the language's own has no line: it is shown at its caller's.
+    if len(frames) > 1 and frames[0].file == frames[1].file and lines[start].split(":in ")[0] in lines[start + 1]:
+        del frames[0]
+    message = head["message"].strip()[:_MAX_MESSAGE]
+    error_type = head["type"].rpartition("::")[2]
+    unit = ErrorUnit(
+        "trace", "ruby", message, error_type, _codes_in(message), tuple(reversed(frames[:_MAX_FRAMES])),
+        text=_bounded(lines[start:end]), line=start, rank=CAUSE, why="an exception with its calls",
+    )  # fmt: skip
+    return unit, end
+
+
 def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[ErrorUnit, int]:
     """A line that announces an error, with what is printed below it and belongs to it."""
     notation, tool = headline.notation, headline.tool
@@ -307,6 +365,12 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     return unit, end
 
 
+# Lua's and Tcl's calls, fish's place, and the advice to read the manual.
+_FOOTER = (
+    r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
+    r"|^\s*\(file \"[^\"]+\" line \d+\)|^\s+called on line \d+|^in function '|(?:[Tt]ry|[Ss]ee) .*--help"
+    r"|^\s*[\^~]+\s*$|[Mm]ore information|^[Uu]sage: "
+)
 _SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
 _CONDITION = re.compile(
     r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
@@ -329,11 +393,18 @@ def _codes_in(message: str) -> tuple[str, ...]:
 
 def _fallback(lines: list[str]) -> list[ErrorUnit]:
     """The last line that speaks of failure, else the last line that says anything."""
-    if spoken := _spoken(lines) or _spoken(lines, with_summaries=True):
+    if spoken := _spoken(lines):
         return spoken
-    for at in range(len(lines) - 1, -1, -1):
-        if lines[at].strip():
-            return [_plain(lines, at, "the last line printed; nothing here announces an error")]
+    if spoken := _spoken(lines, with_summaries=True):
+        return _said_before(lines, spoken) or spoken
+    said = [at for at, line in enumerate(lines) if line.strip()]
+    telling = [at for at in said if not re.search(_FOOTER, lines[at])]
+    if telling and len(telling) < len(said):
+        # What a program says after its message leads back to it: the calls, or where to read more.
+        at = next((at for at in telling if not lines[at][0].isspace()), telling[0])
+        return [_plain(lines, at, "the first line before what only says where")]
+    if said:
+        return [_plain(lines, said[-1], "the last line printed; nothing here announces an error")]
     return []
 
 

@@ -29,4 +29,34 @@ def unwrapped(lines: list[str]) -> list[str]:
         if margin > 0 and not line[:margin].strip():
             line = line[margin:]
         found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
+    return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
+
+
+def _without_tap(lines: list[str]) -> list[str]:
+    """A report in TAP, each failed test as an exception with its stack: that is what its YAML holds."""
+    found: list[str] = []
+    test, key = "", ""
+    told: dict[str, list[str]] = {}
+    for line in lines:
+        if begun := re.match(r"\s*not ok \d+ - (.*)$", line):
+            test, told = begun[1], {}
+        elif field := re.match(r"\s{2,}(error|name|stack): (.*)$", line):
+            key = field[1]
+            told[key] = [] if field[2].startswith("|") else [field[2].strip("'\"")]
+        elif line.strip() == "..." and "error" in told:
+            message = " ".join(told["error"])
+            kind = " ".join(told.get("name", ()))
+            found.append(f"{kind or 'Error'}: {message}")
+            found += [f"    at {call.replace('TestContext.<anonymous>', test)}" for call in told.get("stack", ())]
+            told, key = {}, ""
+        elif key and re.match(r"\s{2,}\w+: ", line):
+            key = ""
+        elif key:
+            told[key] += [line.strip()] if line.strip() else []
+        elif line.startswith("# ") and not re.match(
+            r"# (?:Subtest|tests|suites|pass|fail|cancelled|skipped|todo|dur)", line
+        ):
+            found.append(line[2:])
+        elif not told and not line.startswith(("#", "TAP version", "1..")):
+            found.append(line)
     return found

@@ -34,6 +34,16 @@ MESSAGES = {
     "pathspec 'develop' did not match any file(s) known to git": "develop",
     "Can't locate JSON/XS.pm in @INC (you may need to install the JSON::XS module)": "JSON/XS.pm",
     "unknown flag: --verbose": "--verbose",
+    "expected ';' before '}' token": ";",
+    "expected ')' before ';' token": ")",
+    "prog: cart.c:4: main: Assertion `size > 0' failed.": "size > 0",
+    'syntax error: unexpected "done" (expecting "fi")': "done",
+    "Error: Unable to access jarfile shop.jar": "shop.jar",
+    "can't find package jsonx": "jsonx",
+    "tar: dist.tar: Cannot open: No such file or directory": "dist.tar",
+    "No such file or directory @ rb_sysopen - settings.yml": "settings.yml",
+    "'main.c', needed by 'count.o', missing and no known rule to make it": "main.c",
+    "Unable to load certificate": "",
     "cannot find value `total` in this scope": "",
     "Cannot find name 'total'.": "",
     "Property 'a' does not exist on type 'B'.": "",
@@ -49,3 +59,10 @@ def test_what_is_missing_is_named(message: str) -> None:
 def test_some_exceptions_say_only_the_name() -> None:
     assert missing_name("'price'", "KeyError") == "price"
     assert missing_name("com.example.Driver", "ClassNotFoundException") == "com.example.Driver"
+    assert missing_name("cart.html", "TemplateDoesNotExist") == "cart.html"
+
+
+def test_a_name_that_a_compiler_misses_is_a_name_in_code() -> None:
+    message = "Missing positional argument 'price' in call to 'charge'"
+    assert missing_name(message) == "price"
+    assert missing_name(message, of_code=True) == ""

@@ -216,6 +216,44 @@ def test_what_announces_nothing_is_its_last_line() -> None:
     assert error_units(" \n\n") == ()
 
 
+@each_row(
+    "text, message, place",
+    [
+        ("shop.rb:2:in `total': undefined method `net' for nil (NoMethodError)\n\tfrom shop.rb:5:in `<main>'",
+         "undefined method `net' for nil", "shop.rb:total"),
+        ("shop.rb:2:in `/': divided by 0 (ZeroDivisionError)\n\tfrom shop.rb:2:in `mean'\n\tfrom shop.rb:5:in `<main>'",
+         "divided by 0", "shop.rb:mean"),
+        ("TAP version 13\n# Subtest: adds up\nnot ok 1 - adds up\n  ---\n  error: |-\n    Expected values:\n\n"
+         "    4 !== 2\n\n  name: 'AssertionError'\n  stack: |-\n"
+         "    TestContext.<anonymous> (/srv/a.test.js:3:2)\n  ...\n1..1",
+         "Expected values: 4 !== 2", "a.test.js:adds up"),
+    ],
+)  # fmt: skip
+def test_ruby_and_tap_name_the_call_that_failed(text: str, message: str, place: str) -> None:
+    unit = error_units(text)[0]
+    assert (unit.message, unit.frames[-1].place) == (message, place)
+
+
+@each_row(
+    "text, message",
+    [
+        ("lua: a.lua:2: attempt to index a nil value\nstack traceback:\n\ta.lua:2: in local 'f'\n\t[C]: in ?",
+         "lua: a.lua:2: attempt to index a nil value"),
+        ('can\'t find package x\n    while executing\n"package require x"\n    (file "a.tcl" line 1)',
+         "can't find package x"),
+        ("tar: This does not look like a tar archive\ntar: Exiting with failure status due to previous errors",
+         "tar: This does not look like a tar archive"),
+        ("F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import os\n  |        ^^\n\nFound 1 error.",
+         "`os` imported but unused"),
+        ("a.c:2:9: error: expected ';' before 'x'\na.c:5:1: error: expected ')' before '}' token",
+         "expected ';' before 'x'"),
+    ],
+)  # fmt: skip
+def test_what_follows_a_message_is_no_message(text: str, message: str) -> None:
+    units = error_units(text)
+    assert (units[0].message, len(units)) == (message, 1)
+
+
 def test_long_output_keeps_beginning_and_end() -> None:
     log = b"a.c:1:2: error: at the start\n" + b"noise " * 700_000 + b"\nb.c:1:2: error: at the end\n"
     text = read_failure(log)

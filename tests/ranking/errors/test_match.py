@@ -325,6 +325,21 @@ def test_a_lookup_reads_what_it_finds_and_not_the_project(store: Store) -> None:
     assert steps_among(20, 400) <= few + 5
 
 
+def test_a_code_that_the_store_has_seen_with_several_messages_is_no_evidence(store: Store) -> None:
+    """One message under a code speaks for another; two that have nothing in common say that it is a switch."""
+    asked = "a.c:9:3: error: comparison of narrow kinds is always false [-Wstrange-things=2]"
+    save(store, "a.c:1:2: error: variable length array 'x' is used here [-Wstrange-things=2]")
+    assert grades(store, asked) == ["near"]
+    save(store, "b.c:1:2: error: a comma ends the list of enumerators [-Wstrange-things=2]")
+    assert grades(store, asked) == []
+
+
+def test_a_code_that_is_a_word_needs_the_message_to_agree(store: Store) -> None:
+    save(store, "a.py:1: error: Missing positional argument 'b' in call to 'f'  [call-arg]")
+    assert grades(store, "a.py:9: error: Too many arguments for 'g'  [call-arg]") == []
+    assert grades(store, "a.py:9: error: Missing positional argument 'c' in call to 'g'  [call-arg]") == ["template"]
+
+
 def test_calls_agree_by_line_by_function_or_not_at_all() -> None:
     """2 is the same line, 1 the same function, 0 nothing to compare, -1 another place."""
     here, top = Frame("a.py", "total", "f(x)"), Frame("a.py", "<module>", "f(x)")
