@@ -51,16 +51,17 @@ class Document(NamedTuple):
     source: str | None = None
 
 
-def put(change: Change, document: Document) -> int:
+def put(change: Change, document: Document, *, is_new: bool = False) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
-    A document with a number replaces the one of the same kind and number; a passage is always new. Raises UsageError
+    A document with a number replaces the one of the same kind and number, which is not looked for where the caller
+    has just made its record; a passage is always new. Raises UsageError
     where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
     """
     if document.source is not None:
         change.blocklist.refuse(document.kind, document.source)
     found = None
-    if document.number is not None:
+    if document.number is not None and not is_new:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         found = read_value(change.connection, query, (document.kind, document.number), int)
     return _write(change, document, found)
@@ -114,7 +115,7 @@ def _passage_row(
 ) -> tuple[str | int | None, ...]:
     key, title, text, start_line, end_line, counted = passage
     path, session_id, group_id, agent, type_, priority, ruleset, created_at = facets
-    tokens, counter = counted or _estimate(text)
+    tokens, counter = counted or _count(change, text)
     return (
         change.next_seq(), "passage", None, owner_id, session_id, group_id, agent, type_, priority, title, text, path,
         _identifiers("passage", title, text, path), key, start_line, end_line, None, tokens, counter, ruleset,
@@ -129,6 +130,11 @@ _COLUMNS = (
 )  # fmt: skip
 _INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
+
+
+def _count(change: Change, text: str) -> tuple[int, str]:
+    exact = None if change.count_tokens is None else change.count_tokens(text)
+    return _estimate(text) if exact is None else exact
 
 
 def _estimate(text: str) -> TextCount:
@@ -156,15 +162,15 @@ def _identifiers(kind: str, title: str, body: str, path: str) -> str:
 
 def _write(change: Change, document: Document, document_id: int | None) -> int:
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
-        for label in (document.agent, document.type, document.priority):
-            if label:
-                change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
+        labels = [(label,) for label in (document.agent, document.type, document.priority) if label]
+        if labels:
+            change.connection.executemany("INSERT OR IGNORE INTO labels (text) VALUES (?)", labels)
     row = (
         change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
         document.group_id, document.agent, document.type, document.priority, document.title, document.body,
         document.path, _identifiers(document.kind, document.title, document.body, document.path),
         document.passage_key, document.start_line, document.end_line, document.superseded_by,
-        *(document.counted or _estimate(document.body)), document.ruleset, document.created_at,
+        *(document.counted or _count(change, document.body)), document.ruleset, document.created_at,
     )  # fmt: skip
     if document_id is None:
         change.connection.execute(_INSERT, row)
