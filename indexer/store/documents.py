@@ -145,11 +145,9 @@ def _estimate(text: str) -> TextCount:
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
     """The parts of compound words and, of a passage, the names that it defines."""
-    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.identifiers import split_fields  # noqa: PLC0415  start-up: writing only
 
-    # Apart, because a title's ellipsis would send an ASCII body down the slow path.
-    parts = (split_identifiers(searchable(title)), split_identifiers(searchable(body)))
-    identifiers = " ".join(filter(None, parts))
+    identifiers = split_fields(searchable(title), searchable(body))
     if kind == "passage" and path:
         from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
             defined_names,

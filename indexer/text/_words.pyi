@@ -1,2 +1,11 @@
-def split_ascii(text: str, max_repeats: int, max_parts: int, max_chars: int, /) -> str: ...
+from collections.abc import Mapping
+
+def split_words(
+    text: str,
+    max_repeats: int,
+    max_parts: int,
+    max_chars: int,
+    wide: Mapping[bytes, tuple[tuple[bytes, bytes], ...]],
+    /,
+) -> str: ...
 def count_classes(raw: bytes, /) -> tuple[int, ...]: ...
