@@ -13,7 +13,7 @@
 #include "_crc32.h"
 
 enum { COLUMNS = 3, LEVELS = 6, NO_LEVEL = 255, NONE = 32767, PACKED = 1 << 16, BYTE_MAX = 255, BODY_PLAIN_MAX = 15,
-       WORD_BYTES_MAX = 64, WORDS_MAX = 1 << 19, ASKED_MAX = 1 << 12 };
+       WORD_BYTES_MAX = 64, WORDS_MAX = 1 << 19 };
 
 typedef struct {
     uint32_t id;             /* 0: a free place of the table */
@@ -28,7 +28,6 @@ typedef struct {
 typedef struct {
     uint32_t start, id;
     uint32_t length; /* 0: a free place of the table */
-    uint32_t asked;  /* its place, from 1, among the terms that were asked for last and have no id yet */
 } Word;
 
 typedef struct {
@@ -38,7 +37,6 @@ typedef struct {
     size_t words_size, words_used;
     char *letters;           /* of these words, one after the other */
     size_t letters_size, letters_used;
-    PyObject *asked;         /* a list: the terms of the words of one text that were new */
     PyObject *ids;           /* a mapping, term to id, that gives a new id to what it has not met */
     PyObject *level_of;      /* a mapping, packed counts to level */
     uint16_t *units[COLUMNS];
@@ -210,7 +208,7 @@ static int remember(BatchCounts *self, const char *text, size_t length, uint32_t
         self->letters_size *= 2;
     }
     memcpy(self->letters + self->letters_used, text, length);
-    *find_word(self, text, length) = (Word){(uint32_t)self->letters_used, id, (uint32_t)length, 0};
+    *find_word(self, text, length) = (Word){(uint32_t)self->letters_used, id, (uint32_t)length};
     self->letters_used += length;
     self->words_used++;
     return 0;
@@ -228,60 +226,6 @@ static Py_ssize_t count_tokens(BatchCounts *self, PyObject *text, int column, ui
     }
     Py_XDECREF(found);
     return length;
-}
-
-/* Whether a word makes one term for certain: letters and digits of ASCII, and the letters of U+00C0 to U+00FF. */
-static int is_simple(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = (uint8_t)text[i];
-        if (byte < 0x80)
-            continue;
-        uint8_t next = i + 1 < length ? (uint8_t)text[i + 1] : 0;
-        if (byte != 0xC3 || next == 0x97 || next == 0xB7) /* the signs of multiplication and division */
-            return 0;
-        i++;
-    }
-    return 1;
-}
-
-/* Ask the tokenizer for the simple words of a text that are new, all at once. Their terms get ids when they are counted,
-   so that ids are given in the order of the text. */
-static int ask_for_words(BatchCounts *self, const char *at, const char *end)
-{
-    char *joined = malloc((size_t)(end - at) + 1), *to = joined;
-    uint32_t count = 0;
-    int failed = joined == NULL;
-    if (self->words_used + ASKED_MAX >= WORDS_MAX)
-        forget_words(self);
-    while (at < end && count < ASKED_MAX && !failed) {
-        const char *start = at;
-        while (at < end && kinds[(uint8_t)*at])
-            at++;
-        size_t length = (size_t)(at - start);
-        at += length == 0;
-        if (length == 0 || length > WORD_BYTES_MAX || !is_simple(start, length) || find_word(self, start, length)->length)
-            continue;
-        failed = remember(self, start, length, 0) < 0;
-        find_word(self, start, length)->asked = ++count;
-        memcpy(to, start, length);
-        to += length;
-        *to++ = ' ';
-    }
-    PyObject *text = failed ? NULL : PyUnicode_FromStringAndSize(joined, to - joined);
-    PyObject *found = text == NULL ? NULL : PyObject_CallFunctionObjArgs(self->tokens, text, NULL);
-    Py_XDECREF(text);
-    free(joined);
-    if (found == NULL || PyList_Size(found) != (Py_ssize_t)count)
-        forget_words(self); /* then each is asked for by itself */
-    if (found == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_NoMemory();
-        return -1;
-    }
-    Py_XDECREF(self->asked);
-    self->asked = found;
-    return 0;
 }
 
 /* Count the words of a text. What lies between separators of ASCII is tokenized by itself, so each such word is asked
@@ -307,19 +251,8 @@ static Py_ssize_t count_column(BatchCounts *self, PyObject *text, int column)
         while (at < end && kinds[(uint8_t)*at])
             at++;
         size_t bytes = (size_t)(at - start);
-        Word *word = bytes <= WORD_BYTES_MAX ? find_word(self, start, bytes) : NULL;
-        if (word != NULL && word->length == 0 && is_simple(start, bytes)) {
-            if (ask_for_words(self, start, end) < 0)
-                return -1;
-            word = find_word(self, start, bytes);
-        }
+        const Word *word = bytes <= WORD_BYTES_MAX ? find_word(self, start, bytes) : NULL;
         if (word != NULL && word->length != 0) {
-            if (word->asked != 0) {
-                word->id = id_of(self, PyList_GetItem(self->asked, word->asked - 1));
-                word->asked = 0;
-                if (word->id == 0)
-                    return -1;
-            }
             if (word->id != 0) {
                 if (count_id(self, word->id, column) < 0)
                     return -1;
@@ -491,10 +424,8 @@ static PyObject *add(BatchCounts *self, PyObject *arguments)
     self->met_count = 0;
     for (int column = 0; column < COLUMNS; column++) {
         Py_ssize_t tokens = count_column(self, texts[column], column);
-        if (tokens < 0) {
-            forget_words(self); /* some may wait for an id */
+        if (tokens < 0)
             return NULL;
-        }
         length += tokens;
     }
     for (size_t i = 0; i < self->met_count; i++) {
@@ -557,7 +488,6 @@ static void destroy(BatchCounts *self)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)self);
     Py_XDECREF(self->tokens);
-    Py_XDECREF(self->asked);
     free(self->words);
     free(self->letters);
     Py_XDECREF(self->ids);

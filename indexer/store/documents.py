@@ -280,8 +280,9 @@ def backfill_counts(store: Store) -> int:
     """
     from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  start-up: a save needs neither
 
-    query = "SELECT EXISTS (SELECT 1 FROM documents WHERE token_counter <> ?)"
-    if not store.primary.execute(query, (ENCODING,)).get:
+    # Written out, not bound: the index holds these documents alone, and SQLite takes it only for this very condition.
+    uncounted = f"token_counter <> '{ENCODING}'"
+    if not store.primary.execute(f"SELECT EXISTS (SELECT 1 FROM documents WHERE {uncounted})").get:
         return 0
     counter = local_counter()  # loads the vocabulary, hence not before there is something to count
     if counter is None:
@@ -289,8 +290,8 @@ def backfill_counts(store: Store) -> int:
     counted = last_id = 0
     while True:
         rows = store.primary.execute(
-            "SELECT id, seq, body FROM documents WHERE id > ? AND token_counter <> ? ORDER BY id LIMIT ?",
-            (last_id, counter.name, _BATCH_DOCUMENTS),
+            f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
+            (last_id, _BATCH_DOCUMENTS),
         ).fetchall()
         if not rows:
             return counted
