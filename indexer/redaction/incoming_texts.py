@@ -194,7 +194,7 @@ def _pairs(value: object) -> list[tuple[object, object]]:
 
 
 def _is_moment(text: str) -> bool:
-    """Whether a text is a time of an export, `2025-01-01T00:00:00.000000Z`, which no rule of ours takes for a secret."""
+    """Whether a text is a time of an export, `2025-01-01T00:00:00.000000Z`: no rule of ours takes one for a secret."""
     return len(text) <= _LONGEST_MOMENT and text[4:5] == text[7:8] == "-" and not text.strip(_IN_MOMENTS)
 
 

@@ -55,7 +55,7 @@ def split_identifiers(text: str) -> str:
 
 def split_fields(*texts: str) -> str:
     """The parts of each of these texts; where one is long, all are looked at by what is compiled."""
-    is_long = any([len(text) >= _COMPILED_FROM_CHARS for text in texts])
+    is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
     split = (compiled_split() if is_long else None) or split_in_python
     return " ".join([parts for text in texts if text and (parts := split(text))])
 
