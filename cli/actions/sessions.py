@@ -58,7 +58,9 @@ def show_session(call: Call, name: str) -> Reply:
     with call.open() as store:
         session = find_session(store.primary, name)
         groups = list(records.list_groups(store.primary, session.id))
-        query = "SELECT kind, count(*) FROM documents WHERE session_id = ? GROUP BY kind ORDER BY kind"
+        query = (
+            "SELECT kind, count(*) FROM documents WHERE session_id = ? AND session_id > 0 GROUP BY kind ORDER BY kind"
+        )
         counts = read_map(store.primary, query, (session.id,), str, int)
     return Reply(
         lambda: {

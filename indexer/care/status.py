@@ -14,6 +14,7 @@ from ctxrank.indexer.store.connection import read_map, read_row
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.store.rules_since import rules_hold_since
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.text.vocabulary import ENCODING
 
 
 class Status(NamedTuple):
@@ -76,9 +77,9 @@ def read_status(store: Store) -> Status:
     return Status(
         store.location.primary,
         store.location.root,
-        _counts(store, "SELECT kind, count(*) FROM documents GROUP BY kind ORDER BY kind"),
+        _counts(store, _KINDS),
         _counts(store, "SELECT state, count(*) FROM artifacts GROUP BY state ORDER BY state"),
-        _counts(store, "SELECT token_counter, count(*) FROM documents GROUP BY token_counter ORDER BY token_counter"),
+        _counts(store, _TOKEN_COUNTERS),
         health,
         lag(fts5_of(store), index) if not health else 0,
         RULESET_VERSION,
@@ -87,6 +88,24 @@ def read_status(store: Store) -> Status:
         processes_of(store.location.folder),
         tuple(notes),
     )
+
+
+# In parts, each of which an index answers: grouped as they are, all rows would be read, with their texts.
+_KINDS = """
+    SELECT kind, count(*) FROM documents WHERE record_id IS NOT NULL GROUP BY kind
+     UNION ALL
+    SELECT 'passage', count(*) AS passages FROM documents WHERE owner_id IS NOT NULL HAVING passages > 0
+     ORDER BY 1
+"""
+_TOKEN_COUNTERS = f"""
+    SELECT token_counter, count(*) FROM documents WHERE token_counter <> '{ENCODING}' GROUP BY token_counter
+     UNION ALL
+    SELECT '{ENCODING}', all_documents - others
+      FROM (SELECT count(*) AS all_documents FROM documents),
+           (SELECT count(*) AS others FROM documents WHERE token_counter <> '{ENCODING}')
+     WHERE all_documents > others
+     ORDER BY 1
+"""
 
 
 def _counts(store: Store, query: str) -> dict[str, int]:

@@ -112,7 +112,7 @@ class LineImport:
         """Link what names records that came later, and say what was done; `losses` are what the source is missing."""
         self._packages.bring_links()
         self._sessions.bring_references(self._packages.keys)
-        recounted = backfill_counts(self.run.store)
+        recounted = self.run.counted + backfill_counts(self.run.store)
         self.run.store.catch_up()
         return ImportReport(
             schema=schema,

@@ -8,6 +8,7 @@ import contextlib
 import enum
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import cache
 from typing import Generic, TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
@@ -17,7 +18,9 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records.sessions import is_session_wide, require_group
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.documents import TextCount
 from ctxrank.indexer.store.store import Change, Store
+from ctxrank.indexer.text.vocabulary import local_counter
 
 CHUNK_ROWS = 500
 
@@ -98,11 +101,13 @@ class ImportRun:
         self.texts = IncomingTexts(mode)
         self.session_ids: dict[str, int] = {}  # by their name in the source
         self.notes: list[str] = []
+        self.counted = 0  # documents that were put with their exact token count
         self._group_ids: dict[tuple[int, str], int] = {}
         self._root_id: int | None = None
         self._outcomes: dict[str, Counter[_Outcome]] = {}
         self._skipped: list[SkippedRow] = []
         self._open: list[tuple[str, _Outcome] | SkippedRow] = []
+        self._counter = cache(local_counter)  # loaded with the first document
 
     def bring(self, kind: str, rows: Iterable[Incoming[Row]], write: Writer[Row]) -> None:
         """Bring in what is new or changed of a kind, chunk by chunk; the rest costs no transaction."""
@@ -130,6 +135,7 @@ class ImportRun:
         """One transaction; what is put inside counts once it is committed."""
         self._open.clear()
         with self.store.write() as change, self.ledger.writing(change):
+            change.count_tokens = self._count
             yield change
         for done in self._open:
             if isinstance(done, SkippedRow):
@@ -145,9 +151,11 @@ class ImportRun:
         if known is not None and known.digest == incoming.digest:
             self._open.append((kind, _Outcome.UNCHANGED))
             return
+        counted = self.counted
         try:
             written = write(change, incoming.row, None if known is None else known.target_id)
         except UsageError as error:
+            self.counted = counted
             self._open.append(SkippedRow(kind, incoming.shown, error.message))
             return
         self.ledger.record(kind, incoming.key, Entry(incoming.digest, written.target_id))
@@ -155,6 +163,14 @@ class ImportRun:
             self._open.append((kind, _Outcome.UNCHANGED))
         else:
             self._open.append((kind, _Outcome.NEW if known is None else _Outcome.UPDATED))
+
+    def _count(self, text: str) -> TextCount | None:
+        """The exact count of a text that is put; counted now, it is not read and written again at the end."""
+        counter = self._counter()
+        if counter is None:
+            return None
+        self.counted += 1
+        return TextCount(counter.count(text), counter.name)
 
     def skip(self, kind: str, shown: str, reason: str) -> None:
         """Count a row that is not imported."""

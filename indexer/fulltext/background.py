@@ -17,7 +17,9 @@ import sys
 from collections.abc import Generator
 
 from ctxrank.indexer.exceptions import CtxrankError
-from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine
+from ctxrank.indexer.fulltext.catch_up import KeptUpdater, catch_up
+from ctxrank.indexer.fulltext.fts5_engine import Fts5Engine, fts5_of
+from ctxrank.indexer.store.connection import sqlite_errors
 from ctxrank.indexer.store.location import at
 from ctxrank.indexer.store.store import Store, open_at
 from ctxrank.indexer.systems import cores
@@ -77,10 +79,12 @@ def main(primary: str, busy_ms: int) -> None:
     """Update the index on every note, and end when the pipe does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the other one decides
     with open_at(at(primary), Fts5Engine, busy_ms) as store:
+        engine, kept = fts5_of(store), KeptUpdater()
         is_open = True
         while is_open:
             is_open = bool(os.read(sys.stdin.fileno(), 1 << 16))
-            store.catch_up()
+            with sqlite_errors(primary):
+                catch_up(engine, kept=kept)
 
 
 if __name__ == "__main__":

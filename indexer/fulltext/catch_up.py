@@ -53,7 +53,25 @@ class _Row(NamedTuple):
     document: LoggedDocument
 
 
-def catch_up(holder: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0) -> int:
+class KeptUpdater:
+    """The updater of one catch-up, for the next one of a process that does nothing else: it knows the terms already."""
+
+    def __init__(self) -> None:
+        self._updater: IndexUpdater | None = None
+
+    def run(self, index: index_file.Index, before_batch: Callable[[], None]) -> int:
+        """As `IndexUpdater.run` without an end; what fails is not kept, since its new terms are not in the index."""
+        updater, self._updater = self._updater, None
+        if updater is None or not updater.is_of(index):
+            updater = IndexUpdater(index)
+        missing = updater.run(None, before_batch)
+        self._updater = updater
+        return missing
+
+
+def catch_up(
+    holder: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0, kept: KeptUpdater | None = None
+) -> int:
     """Apply the changes the index is missing; returns how many are still missing.
 
     With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
@@ -71,7 +89,7 @@ def catch_up(holder: index_file.IndexHolder, bound_ms: int | None = None, wait_m
         if bound_ms is None:
             wait_for_locks(index.connection, holder.busy_ms)
             with Announcement(folder) as announcement:
-                return IndexUpdater(index).run(None, announcement.repeat)
+                return (kept or KeptUpdater()).run(index, announcement.repeat)
         if bulk_catch_up_in_progress(folder):
             return lag(holder, index)
         wait_for_locks(index.connection, wait_ms)
@@ -154,6 +172,10 @@ class IndexUpdater:
         self._generation: int = 0
         self._applied = 0
 
+    def is_of(self, index: index_file.Index) -> bool:
+        """Whether it updates this index, on this connection."""
+        return self._index is index
+
     def run(
         self,
         is_enough: Callable[[], bool] | None,
@@ -164,6 +186,7 @@ class IndexUpdater:
 
         Returns the lag.
         """
+        self._applied = 0
         while True:
             before_batch()
             with immediate(self._connection):
@@ -235,7 +258,7 @@ class IndexUpdater:
               FROM json_each(?) AS changed
              CROSS JOIN main.forward AS f ON f.id = changed.value
             """,
-            (str([row.rowid for row in rows] + removed),),
+            (str([row.rowid for row in rows] + removed if documents else []),),
         ):
             self._terms.remove(terms)
             documents -= 1

@@ -286,10 +286,12 @@ def insert(
     document_id = documents.put(
         change,
         documents.Document(
-            kind="package", number=package_id, title=prepared.title if prepared else os.path.basename(new.path),
+            kind="package", number=package_id,
+            title=prepared.title if prepared else new.title or os.path.basename(new.path),
             body=new.summary, path=new.path, session_id=session_id, group_id=group_id or 0, agent=new.producer,
             type=new.type, priority=new.priority, created_at=created_at, ruleset=RULESET_VERSION, source=new.path,
         ),
+        is_new=True,
     )  # fmt: skip
     if prepared is not None:
         if artifact_id is not None:

@@ -17,6 +17,9 @@ from ctxrank.indexer.text.lines import one_line
 _WORDS_REMEMBERED = 100_000
 _CLEAN_CHARS_REMEMBERED = 4_000_000
 _LONGEST_REMEMBERED = 100_000
+_LONGEST_OBJECT = 200
+_LONGEST_MOMENT, _IN_MOMENTS = 27, "0123456789-:.TZ"
+_DUMPED = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps makes one for each call
 
 
 class IncomingTexts:
@@ -28,6 +31,7 @@ class IncomingTexts:
         self._words: dict[str, str] = {}
         self._clean: set[str] = set()  # what `redact` leaves as it is
         self._clean_chars = 0
+        self._clean_objects: set[str] = set()  # JSON of objects all of whose texts are such
 
     def of_record(self, fields: Iterable[object]) -> "IncomingTexts":
         """The same for the fields of one record: a value that one of them shows to be secret goes from all.
@@ -35,13 +39,35 @@ class IncomingTexts:
         A field may be a text or what JSON says: its strings count, and what its names say of them.
         """
         known = frozenset[str]()
-        for text in (text for field in fields for text in _texts_in(field)):
-            if text not in self._clean:
-                known |= self._look_at(text)
+        for field in fields:
+            if isinstance(field, str):
+                if field not in self._clean:
+                    known |= self._look_at(field)
+            elif is_list(field) or is_dict(field):
+                known |= self._shown_within(field)
         return IncomingTexts(self._mode, self._known | known) if known else self
+
+    def _shown_within(self, value: object) -> frozenset[str]:
+        """What the texts of a list or an object show. Small objects come over and over again, and are remembered."""
+        known = frozenset[str]()
+        for item in _items(value) if is_list(value) else (value,):
+            said = _DUMPED(item) if is_dict(item) else ""
+            if said and said in self._clean_objects:
+                continue
+            shown = frozenset[str]()
+            for text in _texts_in(item):
+                if text not in self._clean:
+                    shown |= self._look_at(text)
+                    said = said if text in self._clean else ""
+            if 0 < len(said) <= _LONGEST_OBJECT and len(self._clean_objects) < _WORDS_REMEMBERED:
+                self._clean_objects.add(said)
+            known |= shown
+        return known
 
     def _look_at(self, text: str) -> frozenset[str]:
         """What a text shows to be secret; one that is clean is remembered, and not redacted later."""
+        if self._mode.rules is None and _is_moment(text):  # each record has one of its own
+            return frozenset()
         if may_hold_secret(text, self._mode):
             values, is_clean = shown_secrets(_storable(text), self._mode)
         else:
@@ -94,7 +120,7 @@ class IncomingTexts:
             texts = self.of_record((value,))
             # A value that its name calls secret is taken in the whole, where it gets that name's label.
             clean = IncomingTexts(self._mode)._redacted(value)
-            dumped = json.dumps(clean, ensure_ascii=False)
+            dumped = _DUMPED(clean)
         except (ValueError, RecursionError):
             return self._string(text)
         whole = texts.text(dumped)
@@ -113,7 +139,7 @@ class IncomingTexts:
         return clean if clean.startswith("[") else "[]" if clean == "null" else f"[{clean}]"
 
     def _string(self, text: str) -> str:
-        return json.dumps(self.text(text), ensure_ascii=False)
+        return _DUMPED(self.text(text))
 
     def _redacted(self, value: object) -> object:
         if isinstance(value, str):
@@ -150,7 +176,7 @@ def _texts_in(value: object) -> Iterator[str]:
         for item in _items(value):
             yield from _texts_in(item)
     elif is_dict(value):
-        yield json.dumps(value, ensure_ascii=False)
+        yield _DUMPED(value)
         for name, item in _pairs(value):
             yield str(name)
             if not is_dict(item):  # the whole has said what its names say
@@ -165,6 +191,11 @@ def _items(value: object) -> list[object]:
 
 def _pairs(value: object) -> list[tuple[object, object]]:
     return list(value.items()) if is_dict(value) else []
+
+
+def _is_moment(text: str) -> bool:
+    """Whether a text is a time of an export, `2025-01-01T00:00:00.000000Z`: no rule of ours takes one for a secret."""
+    return len(text) <= _LONGEST_MOMENT and text[4:5] == text[7:8] == "-" and not text.strip(_IN_MOMENTS)
 
 
 def _storable(text: str) -> str:

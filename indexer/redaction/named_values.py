@@ -55,6 +55,7 @@ STRONG_ANCHORS: tuple[str, ...] = (
     *_PASSWORD_ABROAD,
     *(f"{word}{joint}key" for word in _KEY_OF for joint in ("", "_", "-", ".", " ")),
 )
+_STRONG = frozenset(STRONG_ANCHORS)
 ANCHORS = (*STRONG_ANCHORS, *_WEAK)
 
 _WORD = (
@@ -94,7 +95,7 @@ _LINK = (
 
 def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
     """Where names may stand, in order. Keywords, authors and monkeys are left out at once: code is full of them."""
-    lists = [found for anchor in STRONG_ANCHORS if (found := places.get(anchor))]
+    lists = [found for anchor, found in places.items() if anchor in _STRONG]
     for word in _WEAK:
         if found := places.get(word):
             size = len(word)

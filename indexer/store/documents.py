@@ -51,16 +51,17 @@ class Document(NamedTuple):
     source: str | None = None
 
 
-def put(change: Change, document: Document) -> int:
+def put(change: Change, document: Document, *, is_new: bool = False) -> int:
     """Write a document, new or changed, and number the change; returns the document's id.
 
-    A document with a number replaces the one of the same kind and number; a passage is always new. Raises UsageError
+    A document with a number replaces the one of the same kind and number, which is not looked for where the caller
+    has just made its record; a passage is always new. Raises UsageError
     where its `source` was purged; a record whose own row is written before is written by an `atomic` function.
     """
     if document.source is not None:
         change.blocklist.refuse(document.kind, document.source)
     found = None
-    if document.number is not None:
+    if document.number is not None and not is_new:
         query = "SELECT id FROM documents WHERE kind = ? AND record_id = ?"
         found = read_value(change.connection, query, (document.kind, document.number), int)
     return _write(change, document, found)
@@ -114,7 +115,7 @@ def _passage_row(
 ) -> tuple[str | int | None, ...]:
     key, title, text, start_line, end_line, counted = passage
     path, session_id, group_id, agent, type_, priority, ruleset, created_at = facets
-    tokens, counter = counted or _estimate(text)
+    tokens, counter = counted or _count(change, text)
     return (
         change.next_seq(), "passage", None, owner_id, session_id, group_id, agent, type_, priority, title, text, path,
         _identifiers("passage", title, text, path), key, start_line, end_line, None, tokens, counter, ruleset,
@@ -131,6 +132,11 @@ _INSERT = f"INSERT INTO documents ({', '.join(_COLUMNS)}) VALUES ({', '.join('?'
 _UPDATE = f"UPDATE documents SET {', '.join(f'{column} = ?' for column in _COLUMNS)} WHERE id = ?"
 
 
+def _count(change: Change, text: str) -> tuple[int, str]:
+    exact = None if change.count_tokens is None else change.count_tokens(text)
+    return _estimate(text) if exact is None else exact
+
+
 def _estimate(text: str) -> TextCount:
     from ctxrank.indexer.text.tokens import ESTIMATE, estimate_tokens  # noqa: PLC0415  start-up: writing only
 
@@ -139,11 +145,9 @@ def _estimate(text: str) -> TextCount:
 
 def _identifiers(kind: str, title: str, body: str, path: str) -> str:
     """The parts of compound words and, of a passage, the names that it defines."""
-    from ctxrank.indexer.text.identifiers import split_identifiers  # noqa: PLC0415  start-up: writing only
+    from ctxrank.indexer.text.identifiers import split_fields  # noqa: PLC0415  start-up: writing only
 
-    # Apart, because a title's ellipsis would send an ASCII body down the slow path.
-    parts = (split_identifiers(searchable(title)), split_identifiers(searchable(body)))
-    identifiers = " ".join(filter(None, parts))
+    identifiers = split_fields(searchable(title), searchable(body))
     if kind == "passage" and path:
         from ctxrank.indexer.text.definitions import (  # noqa: PLC0415  start-up: writing passages only
             defined_names,
@@ -156,15 +160,15 @@ def _identifiers(kind: str, title: str, body: str, path: str) -> str:
 
 def _write(change: Change, document: Document, document_id: int | None) -> int:
     if document.owner_id is None:  # a passage has the labels of its owner, which was put before it
-        for label in (document.agent, document.type, document.priority):
-            if label:
-                change.connection.execute("INSERT OR IGNORE INTO labels (text) VALUES (?)", (label,))
+        labels = [(label,) for label in (document.agent, document.type, document.priority) if label]
+        if labels:
+            change.connection.executemany("INSERT OR IGNORE INTO labels (text) VALUES (?)", labels)
     row = (
         change.next_seq(), document.kind, document.number, document.owner_id, document.session_id,
         document.group_id, document.agent, document.type, document.priority, document.title, document.body,
         document.path, _identifiers(document.kind, document.title, document.body, document.path),
         document.passage_key, document.start_line, document.end_line, document.superseded_by,
-        *(document.counted or _estimate(document.body)), document.ruleset, document.created_at,
+        *(document.counted or _count(change, document.body)), document.ruleset, document.created_at,
     )  # fmt: skip
     if document_id is None:
         change.connection.execute(_INSERT, row)
@@ -276,8 +280,9 @@ def backfill_counts(store: Store) -> int:
     """
     from ctxrank.indexer.text.vocabulary import ENCODING, local_counter  # noqa: PLC0415  start-up: a save needs neither
 
-    query = "SELECT EXISTS (SELECT 1 FROM documents WHERE token_counter <> ?)"
-    if not store.primary.execute(query, (ENCODING,)).get:
+    # Written out, not bound: the index holds these documents alone, and SQLite takes it only for this very condition.
+    uncounted = f"token_counter <> '{ENCODING}'"
+    if not store.primary.execute(f"SELECT EXISTS (SELECT 1 FROM documents WHERE {uncounted})").get:
         return 0
     counter = local_counter()  # loads the vocabulary, hence not before there is something to count
     if counter is None:
@@ -285,8 +290,8 @@ def backfill_counts(store: Store) -> int:
     counted = last_id = 0
     while True:
         rows = store.primary.execute(
-            "SELECT id, seq, body FROM documents WHERE id > ? AND token_counter <> ? ORDER BY id LIMIT ?",
-            (last_id, counter.name, _BATCH_DOCUMENTS),
+            f"SELECT id, seq, body FROM documents WHERE id > ? AND {uncounted} ORDER BY id LIMIT ?",
+            (last_id, _BATCH_DOCUMENTS),
         ).fetchall()
         if not rows:
             return counted

@@ -57,6 +57,8 @@ class Change:
     def __init__(self, connection: apsw.Connection, user_rules: "UserRules | None" = None) -> None:
         self.connection = connection
         self.user_rules = user_rules
+        # Counts the tokens of each document that is put, and says who counted: of an import, which puts many.
+        self.count_tokens: Callable[[str], tuple[int, str] | None] | None = None
         self._blocklist: Blocklist | None = None
         seq = read_value(connection, "SELECT seq FROM store WHERE id = 1", (), int)
         if seq is None:

@@ -28,8 +28,9 @@ typedef struct {
     uint32_t rank, at, version;
 } Pair;
 
-/* A word that is no token, and how many it has: a text says the same ones again and again. */
-enum { KNOWN = 1 << 13, KNOWN_BYTES = 30 };
+/* A word and how many tokens it has: a text says the same ones again and again, and these lie closer together than all
+   tokens do. */
+enum { KNOWN = 1 << 14, KNOWN_BYTES = 30 };
 
 typedef struct {
     uint8_t length, tokens, bytes[KNOWN_BYTES];
@@ -62,15 +63,20 @@ static uint64_t hash_of(const uint8_t *at, size_t length)
     return hash ^ hash >> 32;
 }
 
-static Token *find(const Vocabulary *self, const uint8_t *at, size_t length)
+static Token *find_hashed(const Vocabulary *self, const uint8_t *at, size_t length, uint64_t hash)
 {
-    size_t place = (size_t)hash_of(at, length) & (self->size - 1);
+    size_t place = (size_t)hash & (self->size - 1);
     for (; self->table[place].length != 0; place = (place + 1) & (self->size - 1)) {
         const Token *token = &self->table[place];
         if (token->length == length && memcmp(self->bytes + token->start, at, length) == 0)
             break;
     }
     return &self->table[place];
+}
+
+static Token *find(const Vocabulary *self, const uint8_t *at, size_t length)
+{
+    return find_hashed(self, at, length, hash_of(at, length));
 }
 
 static uint32_t rank_of(const Vocabulary *self, const uint8_t *at, size_t length)
@@ -200,20 +206,20 @@ static size_t merge_long(Vocabulary *self, const uint8_t *word, size_t length)
 
 static size_t tokens_of(Vocabulary *self, const uint8_t *word, size_t length)
 {
-    if (rank_of(self, word, length) != NO_RANK)
-        return 1;
-    if (length > SHORT)
-        return merge_long(self, word, length);
-    Word *known = &self->known[hash_of(word, length) >> 40 & (KNOWN - 1)];
-    if (known->length == length && memcmp(known->bytes, word, length) == 0)
-        return known->tokens;
-    size_t tokens = merge_short(self, word, length);
-    if (length <= KNOWN_BYTES) {
+    if (length > KNOWN_BYTES) {
+        if (rank_of(self, word, length) != NO_RANK)
+            return 1;
+        return length > SHORT ? merge_long(self, word, length) : merge_short(self, word, length);
+    }
+    uint64_t hash = hash_of(word, length);
+    Word *known = &self->known[hash >> 40 & (KNOWN - 1)];
+    if (known->length != length || memcmp(known->bytes, word, length) != 0) {
+        size_t tokens = find_hashed(self, word, length, hash)->length ? 1 : merge_short(self, word, length);
         known->length = (uint8_t)length;
         known->tokens = (uint8_t)tokens;
         memcpy(known->bytes, word, length);
     }
-    return tokens;
+    return known->tokens;
 }
 
 /* Cutting a text into words. */
@@ -225,8 +231,20 @@ typedef struct {
     int failed;
 } Reader;
 
+static int class_of_wide(Reader *reader, const uint8_t *at, const uint8_t **next);
+
 /* The class of the character there, 0 at the end and after an exception, and where the next one begins. */
-static int class_at(Reader *reader, const uint8_t *at, const uint8_t **next)
+static inline int class_at(Reader *reader, const uint8_t *at, const uint8_t **next)
+{
+    if (at < reader->end && at[0] < 0x80 && reader->classes[at[0]] != 0) {
+        *next = at + 1;
+        return reader->classes[at[0]];
+    }
+    return class_of_wide(reader, at, next);
+}
+
+/* The same for any character. */
+static int class_of_wide(Reader *reader, const uint8_t *at, const uint8_t **next)
 {
     *next = at;
     if (at >= reader->end || reader->failed)

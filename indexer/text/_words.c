@@ -1,6 +1,6 @@
 /* What is done for each word of a text: the compiled twins of two functions and a class in Python, which say what and why.
 
-   split_ascii    identifiers.py: the parts of compound words
+   split_words    identifiers.py: the parts of compound words
    count_classes  tokens.py: what an estimate of tokens is made of
    WordFinder     word_finder.py: which words of a text a query asks for */
 
@@ -14,6 +14,7 @@
 typedef struct {
     const char *text; /* into the text; NULL: a free place of the table */
     uint32_t length, count;
+    PyObject *parts;  /* bytes, of a word that was asked about; NULL: they are cut here */
 } Word;
 
 typedef struct {
@@ -21,6 +22,7 @@ typedef struct {
     Word *table;  /* open addressing, its size a power of two */
     size_t used, size;
     long max_repeats, max_parts, max_chars;
+    PyObject *wide, *held; /* what is asked about words beyond ASCII, and what it said */
 } Words;
 
 enum { OTHER = 0, UPPER = 1, LOWER = 2, DIGIT = 4, LETTER = UPPER | LOWER, WORD = LETTER | DIGIT,
@@ -120,7 +122,7 @@ static int grow(Words *words)
     return 0;
 }
 
-static int add(Words *words, const char *at, const char *end)
+static int add(Words *words, const char *at, const char *end, PyObject *parts)
 {
     if (words->used * 2 >= words->size && grow(words) < 0)
         return -1;
@@ -128,6 +130,7 @@ static int add(Words *words, const char *at, const char *end)
     if (word->text == NULL) {
         word->text = at;
         word->length = (uint32_t)(end - at);
+        word->parts = parts;
         words->order[words->used++] = word;
     }
     if (word->count < words->max_repeats)
@@ -135,9 +138,34 @@ static int add(Words *words, const char *at, const char *end)
     return 0;
 }
 
+/* What is said of a word beyond ASCII: the compound words in it, each with its parts. */
+static int add_wide(Words *words, const char *at, const char *end)
+{
+    PyObject *key = PyBytes_FromStringAndSize(at, end - at);
+    PyObject *found = key == NULL ? NULL : PyObject_GetItem(words->wide, key);
+    Py_XDECREF(key);
+    Py_ssize_t pieces = found == NULL ? -1 : PyTuple_Size(found);
+    int failed = pieces < 0 || (pieces > 0 && PyList_Append(words->held, found) < 0);
+    for (Py_ssize_t i = 0; i < pieces && !failed; i++) {
+        PyObject *pair = PyTuple_GetItem(found, i);
+        PyObject *piece = PyTuple_GetItem(pair, 0), *parts = piece == NULL ? NULL : PyTuple_GetItem(pair, 1);
+        const char *text = parts == NULL ? NULL : PyBytes_AsString(piece);
+        failed = text == NULL || add(words, text, text + PyBytes_Size(piece), parts) < 0;
+    }
+    Py_XDECREF(found);
+    return failed ? -1 : 0;
+}
+
 static char *write_parts(char *to, const Word *word)
 {
     const char *end = word->text + word->length;
+    if (word->parts != NULL) {
+        size_t length = (size_t)PyBytes_Size(word->parts);
+        memcpy(to, PyBytes_AsString(word->parts), length);
+        to += length;
+        *to++ = ' ';
+        return to;
+    }
     for (const char *at = word->text; at < end;) {
         const char *next = end_of_part(at, end);
         for (; at < next; at++)
@@ -151,7 +179,8 @@ static PyObject *joined(const Words *words)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < words->used; i++)
-        bytes += words->order[i]->count * 2 * words->order[i]->length;
+        bytes += words->order[i]->count *
+                 (words->order[i]->parts ? (size_t)PyBytes_Size(words->order[i]->parts) + 1 : 2 * words->order[i]->length);
     char *text = malloc(bytes + 1), *to = text;
     if (text == NULL)
         return PyErr_NoMemory();
@@ -163,26 +192,38 @@ static PyObject *joined(const Words *words)
     return found;
 }
 
-static PyObject *split_ascii(PyObject *Py_UNUSED(module), PyObject *arguments)
+static int add_words(Words *words, const char *at, const char *end)
+{
+    while (at < end) {
+        const char *start = at;
+        int is_wide = 0;
+        for (; at < end && (is(*at, WORD) || (uint8_t)*at >= 0x80); at++)
+            is_wide |= (uint8_t)*at >= 0x80;
+        if (is_wide ? add_wide(words, start, at) < 0
+                    : at > start && is_compound(words, start, at) && add(words, start, at, NULL) < 0)
+            return -1;
+        at += at == start;
+    }
+    return 0;
+}
+
+static PyObject *split_words(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *text;
     Words words = {0};
-    if (!PyArg_ParseTuple(arguments, "Ulll:split_ascii", &text, &words.max_repeats, &words.max_parts, &words.max_chars))
+    if (!PyArg_ParseTuple(arguments, "UlllO:split_words", &text, &words.max_repeats, &words.max_parts,
+                          &words.max_chars, &words.wide))
         return NULL;
     Py_ssize_t length;
     const char *at = PyUnicode_AsUTF8AndSize(text, &length);
-    if (at == NULL)
+    if (at == NULL || (words.held = PyList_New(0)) == NULL)
         return NULL;
-    int failed = 0;
-    for (const char *end = at + length; at < end && !failed;) {
-        const char *start = at;
-        while (at < end && is(*at, WORD))
-            at++;
-        if (at > start && is_compound(&words, start, at))
-            failed = add(&words, start, at);
-        at += at == start;
-    }
-    PyObject *found = failed ? PyErr_NoMemory() : joined(&words);
+    PyObject *found = NULL;
+    if (add_words(&words, at, at + length) == 0)
+        found = joined(&words);
+    else if (!PyErr_Occurred())
+        PyErr_NoMemory();
+    Py_DECREF(words.held);
     free(words.table);
     free(words.order);
     return found;
@@ -625,7 +666,7 @@ static PyType_Spec type_of_finder = {
 
 static PyMethodDef methods[] = {
     {"count_classes", count_classes, METH_O, NULL},
-    {"split_ascii", split_ascii, METH_VARARGS, NULL},
+    {"split_words", split_words, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -3,7 +3,14 @@ from collections.abc import Callable, Mapping
 from ctxrank.indexer.text.identifiers import Match
 from ctxrank.indexer.text.word_finder import Tokens
 
-def split_ascii(text: str, max_repeats: int, max_parts: int, max_chars: int, /) -> str: ...
+def split_words(
+    text: str,
+    max_repeats: int,
+    max_parts: int,
+    max_chars: int,
+    wide: Mapping[bytes, tuple[tuple[bytes, bytes], ...]],
+    /,
+) -> str: ...
 def count_classes(raw: bytes, /) -> tuple[int, ...]: ...
 
 class WordFinder:

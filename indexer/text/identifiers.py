@@ -55,24 +55,47 @@ def split_identifiers(text: str) -> str:
 
     In the order in which the words first occur, each word at most MAX_REPEATS times.
     """
-    compiled = compiled_split() if len(text) >= _COMPILED_FROM_CHARS and text.isascii() else None
-    if compiled is not None:
-        return compiled(text, MAX_REPEATS, MAX_PARTS, MAX_WORD_CHARS)
-    return split_in_python(text)
+    return split_fields(text)
+
+
+def split_fields(*texts: str) -> str:
+    """The parts of each of these texts; where one is long, all are looked at by what is compiled."""
+    is_long = any(len(text) >= _COMPILED_FROM_CHARS for text in texts)
+    split = (compiled_split() if is_long else None) or split_in_python
+    return " ".join([parts for text in texts if text and (parts := split(text))])
 
 
 @cache
-def compiled_split() -> Callable[[str, int, int, int], str] | None:
-    """The compiled twin, for ASCII text; None where this installation was made without a C compiler."""
+def compiled_split() -> Callable[[str], str] | None:
+    """The compiled twin; None where this installation was made without a C compiler."""
     try:
-        from ctxrank.indexer.text._words import split_ascii  # noqa: PLC0415  not for the few words of a query
+        from ctxrank.indexer.text._words import split_words  # noqa: PLC0415  not for the few words of a query
     except ImportError:
         return None
-    return split_ascii
+    wide = _WideWords()
+
+    def split(text: str) -> str:
+        try:
+            return split_words(text, MAX_REPEATS, MAX_PARTS, MAX_WORD_CHARS, wide)
+        except UnicodeEncodeError:  # half a surrogate pair
+            return split_in_python(text)
+
+    return split
+
+
+class _WideWords(dict[bytes, tuple[tuple[bytes, bytes], ...]]):
+    """What the twin asks about a UTF-8 word beyond ASCII: the compound words in it, and the parts of each."""
+
+    def __missing__(self, word: bytes) -> tuple[tuple[bytes, bytes], ...]:
+        if len(self) >= _PARTS_MAX:
+            self.clear()
+        pieces = _cut_at_wide_punctuation(Counter((word,))).elements()
+        found = self[word] = tuple((piece, parts.encode()) for piece in pieces if (parts := _split(piece)))
+        return found
 
 
 def split_in_python(text: str) -> str:
-    """The same for any text."""
+    """The same, word by word."""
     # Cutting bytes at C speed is up to twice as fast as one regular expression that finds compounds: nearly all words
     # repeat and nearly all are plain, so most have been looked at before, and are left out without a step in Python.
     words = text.encode("utf-8", "surrogatepass").translate(_SEPARATE).split()

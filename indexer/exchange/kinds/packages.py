@@ -5,7 +5,6 @@ for it, and no scan follows one. For an export of this very store, and for a dat
 that is here is read, and one that comes later is awaited.
 """
 
-import os
 from collections.abc import Iterable, Iterator
 
 from ctxrank.indexer.agents import saved_type
@@ -133,7 +132,7 @@ class PackageImport:
             session=fields.word("session"), group=group, type=saved_type(fields.word("type"))[0],
             path=fields.text("path"), producer=fields.agent("producer"), summary=fields.line("summary"),
             priority=fields.choice("priority", packages.PRIORITIES, "medium"),
-            scope="global" if group is None else scope, created_at=fields.moment("created_at"),
+            scope="global" if group is None else scope, created_at=fields.moment("created_at"), title=title,
         )  # fmt: skip
         package = _Package(
             new, title, fields.optional_number("size_bytes"), is_replaced, fields.number("version", least=1, default=1),
@@ -173,27 +172,27 @@ class PackageImport:
             prepared=row.prepared,
             consumers=row.consumers, supersede_same_path=False,
         )  # fmt: skip
-        # Of a package that was replaced, the file that is here is not the one it was saved from.
-        change.connection.execute(
-            "UPDATE packages SET version = ?1, size_bytes = iif(?2, coalesce(?3, size_bytes), coalesce(size_bytes, ?3))"
-            " WHERE id = ?4",
-            (row.version, row.is_replaced, row.size_bytes, saved.id),
-        )
-        if row.prepared is None:
+        if (row.version, row.size_bytes) != (saved.version, None):
+            # Of a package that was replaced, the file that is here is not the one it was saved from.
+            change.connection.execute(
+                "UPDATE packages"
+                " SET version = ?1, size_bytes = iif(?2, coalesce(?3, size_bytes), coalesce(size_bytes, ?3))"
+                " WHERE id = ?4",
+                (row.version, row.is_replaced, row.size_bytes, saved.id),
+            )
+        if row.prepared is None and row.passages:
             self._put_exported(change, saved.id, row)
         for delivery in row.deliveries:
             put_delivery(self._run, change, saved.id, session_id, delivery)
         return Written(self._arrivals.claim(PACKAGE, saved.id))
 
     def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
-        """Title and passages as they were exported, for a package whose file is not here."""
+        """Passages as they were exported, for a package whose file is not here."""
         connection = change.connection
         document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
-        if row.title and row.title != os.path.basename(row.new.path):  # which insert has given it
-            documents.move(change, document_id, path=row.new.path, title=row.title)
         query = "SELECT artifact_id FROM packages WHERE id = ? AND artifact_id IS NOT NULL"
         artifact_id = read_value(connection, query, (package_id,), int)
-        if artifact_id is not None and row.passages:
+        if artifact_id is not None:
             artifacts.release(change, artifact_id)
             # No rules are as old as this: the scan reads the file as soon as it can.
             connection.execute("UPDATE artifacts SET ruleset = 0 WHERE id = ? AND state = 'stale'", (artifact_id,))

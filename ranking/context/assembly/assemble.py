@@ -333,7 +333,7 @@ def _wants_files(spawn: Spawn) -> bool:
     """Whether the block may show indexed files, and there are any."""
     if not (spawn.request.with_files and spawn.config.block_files) or spawn.zone is Zone.CONSERVATIVE:
         return False
-    query = "SELECT 1 FROM documents WHERE session_id = 0 AND kind = 'artifact' LIMIT 1"
+    query = "SELECT 1 FROM documents WHERE kind = 'artifact' AND record_id IS NOT NULL LIMIT 1"
     return spawn.store.primary.execute(query).fetchone() is not None
 
 

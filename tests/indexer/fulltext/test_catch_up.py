@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import apsw
@@ -16,7 +16,7 @@ from index_contents import has_no_ghosts, index_contents
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.fulltext import catch_up
-from ctxrank.indexer.fulltext.catch_up import rebuild
+from ctxrank.indexer.fulltext.catch_up import KeptUpdater, rebuild
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
 from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.store import change_log
@@ -109,6 +109,40 @@ def test_terms_keep_their_ids_apart_when_another_process_rebuilds_between_two_ba
     contents = index_contents(store)
     rebuild(fts5_of(store))
     assert index_contents(store) == contents
+
+
+def test_an_updater_that_is_kept_takes_in_what_others_wrote_and_is_dropped_when_it_fails(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = KeptUpdater()
+    engine = fts5_of(store)
+    for number, words in enumerate(["zebra", "walrus heron", "zebra ibex", "gannet walrus"]):
+        holder = hold_the_index(store)
+        save(store, f"{number}.md", words)
+        holder.close()
+        if number == 1:  # another process comes first
+            with open_again(store) as other:
+                other.catch_up()
+        if number == 2:  # ids of terms are given, and taken back with the transaction
+            with monkeypatch.context() as patch:
+                patch.setattr(catch_up, "history_id", _fails_in_the_end())
+                assert catch_up.catch_up(engine, kept=kept) > 0
+        assert catch_up.catch_up(engine, kept=kept) == 0
+    contents = index_contents(store)
+    rebuild(engine)
+    assert index_contents(store) == contents
+
+
+def _fails_in_the_end() -> Callable[..., int]:
+    calls: list[int] = []
+
+    def fails(connection: apsw.Connection, schema: str, seq: int) -> int:
+        calls.append(seq)
+        if len(calls) == 2:
+            raise apsw.BusyError("as if another process had the lock")
+        return change_log.history_id(connection, schema, seq)
+
+    return fails
 
 
 def test_a_batch_that_is_cut_by_its_text_leaves_nothing_out(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,12 @@ def test_a_word_is_cut_as_this_pattern_cuts_it(word: str) -> None:
 
 
 @pytest.mark.skipif(identifiers.compiled_split() is None, reason="this installation was made without a C compiler")
-@given(st.text(st.sampled_from("aAbBsS09z_ .-Zt\n\0"), max_size=300) | st.text(st.sampled_from("aZ9 "), min_size=90))
+@given(
+    st.text(st.sampled_from("aAbBsS09z_ .-Zt\n\0"), max_size=300)
+    | st.text(st.sampled_from("aZ9 "), min_size=90)
+    | st.text(st.sampled_from("aAz9 _éÉß“”…日本語검색³ǅ\u0301\u200b🙂"), max_size=120)
+    | st.text(max_size=200)
+)
 def test_the_compiled_twin_cuts_as_the_one_in_python(text: str) -> None:
     text += " " * 200  # so that it is long enough
     assert split_identifiers(text) == split_in_python(text)
