@@ -1,7 +1,7 @@
 """Bringing a store to the schema of this program: one file for a new store, then numbered SQL files.
 
-    schema.sql    migration_008.sql    migration_009.sql    …
-    7 ─────────►  8 ────────────────►  9
+    schema.sql    migration_008.sql    migration_009.sql    migration_010.sql    …
+    7 ─────────►  8 ────────────────►  9 ────────────────►  10
 
 Read only when `user_version` is behind, so that an ordinary call pays nothing. A released file is never edited: what
 changes afterwards is the next number. It must not end the transaction that it runs in.

@@ -28,6 +28,7 @@ from ctxrank.indexer.store.connection import (
     sqlite_errors,
     translate,
 )
+from ctxrank.indexer.store.ids import note_store
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, refuse_unwritable_name
 
 if TYPE_CHECKING:
@@ -246,6 +247,7 @@ def open_at(
     except BaseException:
         primary.close()
         raise
+    note_store(location.primary, primary)
     return Store(location, primary, wait, consumer_of)
 
 
@@ -273,8 +275,8 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
     """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
     query = """
         SELECT type, name FROM sqlite_schema
-         WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')
-            OR (type = 'table' AND rootpage = 0)
+         WHERE type = 'view' OR (type = 'table' AND rootpage = 0)
+            OR (type = 'trigger' AND name <> 'error_signatures_removed' AND name NOT GLOB 'logged_[a-z]*')
     """
     strange = primary.execute(query).fetchone()
     if strange is not None and primary.pragma("application_id") == APPLICATION_ID:

@@ -21,7 +21,7 @@ from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.blocklist import BlockedEntry
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.ids import own_ref
+from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
 
 
@@ -82,7 +82,7 @@ def _forget(
     dry_run: bool,
 ) -> PurgeReport:
     if document is not None:
-        return forgetting.forget_document(store, own_ref(store.primary, document), is_dry_run=dry_run)
+        return forgetting.forget_document(store, local_ref(store.primary, document), is_dry_run=dry_run)
     if session is not None:
         return forgetting.forget_session(store, session, is_dry_run=dry_run)
     if path is not None:
