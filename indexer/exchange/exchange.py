@@ -106,8 +106,13 @@ class Exchange:
         if uuid not in self._imports:
             with self._store.write() as change:
                 code = origin_code(change.connection, uuid)
+            origin = Origin(uuid, code, is_backup=uuid == self._sender)
             self._imports[uuid] = LineImport(
-                self._store, f"jsonl:{uuid}", self._mode, files_are_here=not code, origin=Origin(uuid, code)
+                self._store,
+                f"jsonl:{uuid}",
+                self._mode,
+                files_are_here=not code,
+                origin=origin,
             )
         return self._imports[uuid]
 
@@ -193,7 +198,7 @@ class Exchange:
     def _note(self, change: Change, of: str, removal: _Removal) -> None:
         change.connection.execute(
             "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
-            (f"jsonl:{of}", removal.kind, removal.key, str(removal.seq), removal.row_id),
+            (f"jsonl:{of}", removal.kind, removal.key, str(removal.seq), 0),  # 0: it may be made again, by its origin
         )
         if removal.row_id < 0:
             change.connection.execute(

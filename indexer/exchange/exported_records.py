@@ -109,9 +109,12 @@ class RecordReader:
         source = f"record_log AS l CROSS JOIN {kind.table.name} AS t ON t.id = l.number"
         if self._choice.since is None:
             source = f"{kind.table.name} AS t JOIN record_log AS l ON l.number = t.id AND l.kind = '{kind.name}'"
+        # A package's line has who took it, too.
+        used = "SELECT seq FROM record_log WHERE kind = 'usage' AND number = t.id"
+        seq = f"max(l.seq, coalesce(({used}), 0))" if kind.name == "package" else "l.seq"
         is_own = kind.is_container or kind.name in COUNTED or self._choice.all_origins
         query = f"""
-            SELECT t.id, {document}, l.seq, {", ".join(value.sql for value in values)}
+            SELECT t.id, {document}, {seq}, {", ".join(value.sql for value in values)}
               FROM {source} {" ".join(_joins(kind))}
              WHERE {f"t.{session_column} IN (SELECT value FROM json_each(:sessions))" if is_limited else "1"}
                AND l.kind = '{kind.name}' AND l.seq > :since AND {"1" if is_own else "t.id > 0"}
@@ -145,12 +148,13 @@ class RecordReader:
         """Who took and was shown packages of other stores, and of our own where their lines do not say it again."""
         query = """
             SELECT p.id, l.seq FROM record_log AS l JOIN packages AS p ON p.id = l.number
-             WHERE l.kind = 'usage' AND l.seq > ? AND (p.id < 0 OR ?)
+              LEFT JOIN record_log AS of ON of.kind = 'package' AND of.number = l.number
+             WHERE l.kind = 'usage' AND l.seq > ? AND (p.id < 0 OR of.seq <= ?)
                AND (? = '[]' OR p.session_id IN (SELECT value FROM json_each(?)))
              ORDER BY l.seq
         """
-        is_partial = self._choice.since is not None
-        values = (self._choice.since or 0, is_partial, self._sessions, self._sessions)
+        since = self._choice.since or 0
+        values = (since, since, self._sessions, self._sessions)
         for number, seq in read_map(self._primary, query, values, int, int).items():
             said: Fields = {"consumers": self._consumers(number), "deliveries": self._deliveries(number)}
             if any(said.values()):

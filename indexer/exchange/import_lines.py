@@ -19,7 +19,7 @@ from ctxrank.indexer.exchange.kinds.designations import DesignationImport
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.packages import PackageImport
 from ctxrank.indexer.exchange.kinds.records import RecordImport
-from ctxrank.indexer.exchange.kinds.sessions import SessionImport
+from ctxrank.indexer.exchange.kinds.sessions import SessionImport, refer_waiting
 from ctxrank.indexer.exchange.kinds.settings import bring_settings
 from ctxrank.indexer.exchange.kinds.usages import UsageImport, unite_waiting
 from ctxrank.indexer.exchange.lines import BadLine, Line
@@ -28,7 +28,7 @@ from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.
@@ -62,13 +62,16 @@ class LineImport:
         self._arrivals = Arrivals(self.run)
         self._files = Files(self.run, are_here=files_are_here, is_read=is_read)
         self._sessions = SessionImport(self._arrivals)
-        self._packages = PackageImport(
-            self._arrivals, self._files, lambda change, *ids: unite_waiting(self.run, change, *ids)
-        )
+        self._packages = PackageImport(self._arrivals, self._files, self._package_came)
         special = ("package", "artifact")
         self._records = {
             name: RecordImport(self._arrivals, KINDS[name]) for name in exported_kinds() if name not in special
         }
+
+    def _package_came(self, change: Change, package_id: int, session_id: int) -> None:
+        """What other lines said of a package before it came."""
+        unite_waiting(self.run, change, package_id, session_id)
+        refer_waiting(change, package_id)
 
     def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
         """What brings in lines of each kind."""

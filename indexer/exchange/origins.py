@@ -33,6 +33,7 @@ class Origin(NamedTuple):
 
     uuid: str
     code: int
+    is_backup: bool = False  # the file is an export of the very store that it comes to
 
     def local(self, number: int) -> int:
         """The row id here of a record by its number there."""
@@ -61,20 +62,22 @@ def seq_of(values: Mapping[str, object]) -> int:
 class VersionLedger(Ledger):
     """What of one origin was applied: by kind and key the number of the last change, asked one by one.
 
-    Of this store's own records it is what the record log says: they are never older here than in a file.
+    Of this store's own records it is what the record log says: they are never older here than in a file. What was
+    removed here comes back from an own export (`is_backup`) alone, and what was purged never.
     """
 
-    def __init__(self, primary: apsw.Connection, source: str, *, is_own: bool) -> None:
+    def __init__(self, primary: apsw.Connection, source: str, *, is_own: bool, is_backup: bool) -> None:
         super().__init__(primary, source)
         self._is_own = is_own
+        self._gone = 2 if is_backup else 1
 
     def entry(self, kind: str, key: str) -> Entry | None:
         """What is known of a record now."""
         if (kind, key) in self._unwritten:
             return self._unwritten[kind, key]
         if self._is_own and key.isdecimal():
-            query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ?"
-            return read_row(self._primary, query, (str(GONE), kind, int(key)), Entry)
+            query = "SELECT ?, number FROM record_log WHERE kind = ? AND number = ? AND (gone = 0 OR gone >= ?)"
+            return read_row(self._primary, query, (str(GONE), kind, int(key), self._gone), Entry)
         query = "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
         return read_row(self._primary, query, (self._source, kind, key), Entry)
 

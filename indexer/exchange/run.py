@@ -99,7 +99,7 @@ class ImportRun:
         self.origin = origin  # None: lines that do not say whose they are, and which become records of this store
         self.ledger = Ledger(store.primary, source)
         if origin is not None:
-            self.ledger = VersionLedger(store.primary, source, is_own=not origin.code)
+            self.ledger = VersionLedger(store.primary, source, is_own=not origin.code, is_backup=origin.is_backup)
         self.texts = IncomingTexts(mode)
         self.session_ids: dict[str, int] = {}  # by their name in the source
         self.notes: list[str] = []
@@ -158,7 +158,7 @@ class ImportRun:
             self._open.append((kind, _Outcome.UNCHANGED))
             return
         try:
-            written = write(change, incoming.row, None if known is None else known.target_id)
+            written = write(change, incoming.row, None if known is None else known.target_id or None)
         except UsageError as error:
             self._open.append(SkippedRow(kind, incoming.shown, error.message))
             return

@@ -312,11 +312,10 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
 
 
 def _order(change: Change, plan: _Plan) -> None:
-    """Let every store forget what other stores made and was purged here: the next export says so."""
+    """What was purged does not come back from an export of this store; what others made every store has to forget."""
     for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts)):
-        foreign = _list(number for number in numbers if number < 0)
         query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
-        change.connection.execute(query, (kind, foreign))
+        change.connection.execute(query, (kind, _list(numbers)))
 
 
 def _shown_ids(connection: apsw.Connection, plan: _Plan) -> set[str]:

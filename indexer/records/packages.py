@@ -17,7 +17,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
 from ctxrank.indexer.store.freshness import TEXT_PATH
-from ctxrank.indexer.store.ids import DocumentRef, public_id
+from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
@@ -395,7 +395,7 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
         meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
         if not rows and team.like(agent) not in meant:
             raise UsageError(
-                f"Package {package_id} is not designated for {agent}.",
+                f"Package {numbered(package_id)} is not designated for {agent}.",
                 f"It is designated for {', '.join(meant) or 'no agent'}."
                 + ("" if team.knows(agent) else f" Agents are {', '.join(team.agents)}."),
             )
@@ -448,7 +448,9 @@ def get_package(primary: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
     package = read_row(primary, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
     if package is None:
-        raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
+        raise NotFoundError(
+            f"There is no package {numbered(package_id)}.", "'ctxrank package list' shows what there is."
+        )
     return package
 
 

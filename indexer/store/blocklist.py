@@ -23,7 +23,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
     hash_bucket,
     secret_digest,
 )
-from ctxrank.indexer.store.connection import read_column, read_rows, require_value
+from ctxrank.indexer.store.connection import read_rows, require_value
 from ctxrank.indexer.text.digests import digest_of
 
 PATH, SESSION, SECRET = "path", "session", "secret"
@@ -41,10 +41,11 @@ class BlockedEntry(NamedTuple):
 
 
 class _Digest(NamedTuple):
-    """A digest in the table, and what it is of."""
+    """A digest in the table, what it is of, and the uuid of the store whose order it is ('': this one's)."""
 
     kind: str
     digest: str
+    origin: str
 
 
 class _Secret(NamedTuple):
@@ -64,7 +65,7 @@ class Blocklist:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._is_read = False
-        self._digests: frozenset[_Digest] = frozenset()
+        self._digests: frozenset[tuple[str, str]] = frozenset()
         self._secrets: tuple[BlockedSecret, ...] = ()
         self._has_paths = False
         self._keys: tuple[str, ...] = ()
@@ -106,13 +107,12 @@ class Blocklist:
         if self._is_read:
             return
         self._is_read = True
-        query = "SELECT kind, digest FROM blocklist WHERE kind <> 'secret'"
-        self._digests = frozenset(read_rows(self._connection, query, (), _Digest))
-        self._has_paths = any(blocked.kind == PATH for blocked in self._digests)
+        query = "SELECT kind, digest, origin FROM blocklist WHERE kind <> 'secret'"
+        blocked = list(read_rows(self._connection, query, (), _Digest))
+        self._digests = frozenset((one.kind, one.digest) for one in blocked)
+        self._has_paths = any(one.kind == PATH for one in blocked)
         self._secrets = blocked_secrets(self._connection)
-        query = "SELECT DISTINCT origin FROM blocklist WHERE kind <> 'secret'"
-        origins = read_column(self._connection, query, (), str)
-        self._keys = tuple(origin or _key(self._connection) for origin in origins)
+        self._keys = tuple(origin or _key(self._connection) for origin in dict.fromkeys(one.origin for one in blocked))
 
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PACKAGE = "package"
 ORIGIN_DIGITS = 8
 MAX_FOREIGN_NUMBER = (1 << 31) - 1
+FIRST_ID = -(1 << 63)  # before every row id
 _CODES = 1 << 32
 _UUID_DIGITS = 32
 _NUMBER_DIGITS = 15

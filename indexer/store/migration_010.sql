@@ -172,7 +172,7 @@ CREATE TRIGGER logged_text_changed AFTER UPDATE OF sha256, ruleset ON artifacts 
         SELECT 'artifact', record_id FROM documents WHERE kind = 'artifact' AND record_id = NEW.id;
 END;
 -- Who took a package and who was shown it, as this store saw it.
-CREATE TRIGGER logged_consumer_made AFTER INSERT ON package_consumers BEGIN
+CREATE TRIGGER logged_consumer_made AFTER INSERT ON package_consumers WHEN NEW.consumed_at IS NOT NULL BEGIN
     DELETE FROM record_log WHERE kind = 'usage' AND number = NEW.package_id;
     INSERT INTO record_log (kind, number) VALUES ('usage', NEW.package_id);
 END;

@@ -82,7 +82,7 @@ def export(
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
     return Reply(
         lambda: {"file": target, "records": count, "seq": reached},
-        [f"Exported {count} records to {shown(target)}, up to number {reached} of the record log"],
+        [f"Exported {count} records to {shown(target)}", f"What comes later: --since {reached}"],
     )
 
 

@@ -50,6 +50,36 @@ class _References(NamedTuple):
     package_ids: tuple[int, ...]
 
 
+_WAITING = "waiting references"  # the ledger's word, as its source
+
+
+def _refer(change: Change, group_id: int, package_id: int) -> None:
+    """Let a group see a package, as soon as that is here."""
+    query = "SELECT 1 FROM packages WHERE id = ?"
+    if read_value(change.connection, query, (package_id,), int) is None:
+        query = "INSERT OR IGNORE INTO imported_rows VALUES (?, ?, ?, '', ?)"
+        change.connection.execute(query, (_WAITING, GROUP, f"{package_id} {group_id}", group_id))
+        return
+    query = "SELECT context_references FROM groups WHERE id = ?"
+    found = read_value(change.connection, query, (group_id,), str)
+    before: list[int] = json.loads(found or "[]")
+    if found is not None and package_id not in before:
+        sessions.set_group_references(change, group_id, (*before, package_id))
+
+
+def refer_waiting(change: Change, package_id: int) -> None:
+    """Let the groups see a new package that named it before it came."""
+    name = f"{package_id} "
+    where = "source = ? AND kind = ? AND source_key > ? AND source_key < ?"
+    values = (_WAITING, GROUP, name, f"{package_id}!")
+    query = f"SELECT target_id FROM imported_rows WHERE {where}"
+    groups = read_column(change.connection, query, values, int)
+    for group_id in groups:
+        _refer(change, group_id, package_id)
+    if groups:
+        change.connection.execute(f"DELETE FROM imported_rows WHERE {where}", values)
+
+
 class SessionImport:
     """Brings in sessions, then groups; the groups' references once the packages are here."""
 
@@ -139,12 +169,10 @@ class SessionImport:
             joined.note_maker(change, GROUP, found.id, first if origin.code else "")
             query = "UPDATE groups SET title = ?, status = ?, metadata = ?, created_at = ? WHERE id = ?"
             connection.execute(query, (row.title, row.status, row.metadata, row.created_at, found.id))
-        numbers = {self._local(change, item, origin) for item in row.references}
-        query = "SELECT id FROM packages WHERE id IN (SELECT value FROM json_each(?))"
-        here = read_column(connection, query, (json.dumps([number for number in numbers if number]),), int)
-        if not set(here) <= set(found.context_references):
-            merged = tuple(sorted({*here, *found.context_references}))
-            sessions.set_group_references(change, found.id, merged)
+        for item in row.references:
+            number = self._local(change, item, origin)
+            if number is not None and number not in found.context_references:
+                _refer(change, found.id, number)
         return Written(found.id)
 
     def _local(self, change: Change, item: object, origin: Origin) -> int | None:
