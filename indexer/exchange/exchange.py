@@ -17,6 +17,7 @@ from ctxrank.indexer.exchange.import_lines import LineImport
 from ctxrank.indexer.exchange.kinds.artifacts import remove_foreign_file
 from ctxrank.indexer.exchange.ledger import Entry, row_key
 from ctxrank.indexer.exchange.lines import BadLine, Line
+from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.origins import GONE, Origin, is_uuid, number_of, seq_of
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.light_typing import NamedTuple
@@ -65,6 +66,8 @@ class Exchange:
         self._skipped: list[SkippedRow] = []
         self._forgotten: Counter[str] = Counter()
         self._orders = KindCount()
+        self._blocked: dict[str, bool] = {}
+        self._left_out = 0
 
     def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
         """Bring in what is later than what is here; `done` is called for each batch of neighbouring lines."""
@@ -89,7 +92,7 @@ class Exchange:
             if not isinstance(uuid, str) or not is_uuid(uuid):
                 self._skipped.append(SkippedRow(line.record[:40], line.shown, "its 'origin' is not a store's uuid"))
                 continue
-            if self._wanted and not digits_of(uuid).startswith(self._wanted):
+            if (self._wanted and not digits_of(uuid).startswith(self._wanted)) or self._is_blocked(uuid):
                 continue
             if batch and (uuid, line.record) != now:
                 yield *now, batch
@@ -101,6 +104,13 @@ class Exchange:
                 batch = []
         if batch:
             yield *now, batch
+
+    def _is_blocked(self, uuid: str) -> bool:
+        """Whether an origin was purged here; its lines are counted."""
+        if uuid not in self._blocked:
+            self._blocked[uuid] = is_blocked(self._store.primary, uuid)
+        self._left_out += self._blocked[uuid]
+        return self._blocked[uuid]
 
     def _import_of(self, uuid: str) -> LineImport:
         if uuid not in self._imports:
@@ -187,12 +197,7 @@ class Exchange:
             return _Removal(kind, key, row_id, seq, is_order)
         if entry is None or int(entry.digest) >= seq:
             return None
-        joined.count(change, kind, row_id, origin.code, joined.Counts())
-        connection.execute(
-            "DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?", (kind, row_id, origin.code)
-        )
-        is_left = any(joined.own_of(connection, kind, row_id)) or any(joined.others_of(connection, kind, row_id))
-        is_left = is_left or (kind == "strategy" and row_id > 0)
+        is_left = joined.uncount(change, kind, row_id, origin.code)
         return _Removal(kind, key, 0 if is_left else row_id, seq, is_order)
 
     def _note(self, change: Change, of: str, removal: _Removal) -> None:
@@ -250,6 +255,7 @@ class Exchange:
             counts[REMOVED] = KindCount(0, removed, 0)
         if any(self._orders):
             counts[FORGET] = self._orders
+        left_out = (f"{self._left_out} lines are left out: their origin was purged here.",) * bool(self._left_out)
         return ImportReport(
             schema=schema,
             counts=counts,
@@ -257,7 +263,7 @@ class Exchange:
             files_indexed=sum(report.files_indexed for report in reports),
             files_missing=sum(report.files_missing for report in reports),
             recounted=sum(report.recounted for report in reports),
-            notes=(*(note for report in reports for note in report.notes), *losses),
+            notes=(*left_out, *(note for report in reports for note in report.notes), *losses),
             is_complete=not losses,
         )
 

@@ -93,6 +93,21 @@ def count(change: Change, kind: str, number: int, code: int, counts: Counts) -> 
     return True
 
 
+def uncount(change: Change, kind: str, number: int, code: int) -> bool:
+    """Take out what an origin counted; returns whether anybody else has a say in it.
+
+    Of a record in which nobody has, nothing is changed.
+    """
+    connection = change.connection
+    query = "SELECT 1 FROM origin_counts WHERE kind = ? AND number = ? AND origin <> ? LIMIT 1"
+    is_counted = read_value(connection, query, (kind, number, code), int) is not None
+    if not is_counted and number < 0 and not any(own_of(connection, kind, number)):
+        return False
+    count(change, kind, number, code, Counts())
+    connection.execute("DELETE FROM origin_counts WHERE kind = ? AND number = ? AND origin = ?", (kind, number, code))
+    return True
+
+
 def _sums(connection: apsw.Connection, kind: str, number: int) -> Counts:
     columns = ", ".join(_COLUMNS[kind])
     found = read_row(connection, f"SELECT {columns} FROM {_TABLES[kind]} WHERE id = ?", (number,), Counts)

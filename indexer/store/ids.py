@@ -168,7 +168,7 @@ def as_local(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
         return ref
     found = [code for code, uuid in origins_of(database).items() if digits_of(uuid).startswith(ref.origin)]
     if len(found) > 1:
-        raise UsageError(f"Several origins begin with {ref.origin}.", "Give more digits: 'ctxrank status' lists them.")
+        raise UsageError(f"Several origins begin with {ref.origin}.", "Give more digits of it.")
     if not found or ref.number > MAX_FOREIGN_NUMBER:
         raise NotFoundError(f"There is no {ref} here.", _HINT)
     code = found[0]

@@ -164,7 +164,7 @@ class Machines:
         except Dies:
             pass
         finally:
-            del target.write  # type: ignore[method-assign]
+            del target.write
 
     def settle(self) -> None:
         """Tell everything to everybody, until orders have been carried out and told, too."""
@@ -210,7 +210,8 @@ def seen(store: Store, as_of: int) -> Seen:
           FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
     """
     documents = []
-    for kind, number, owner_kind, owner, *rest in store.primary.execute(query).fetchall():
+    rows: list[list[Any]] = [list(row) for row in store.primary.execute(query)]
+    for kind, number, owner_kind, owner, *rest in rows:
         of = key(store, str(owner_kind), int(owner)) if kind == "passage" else key(store, str(kind), int(number))
         if rest[-2] is not None:
             rest[-2] = key(store, "package", int(rest[-2]))
@@ -232,7 +233,7 @@ def seen(store: Store, as_of: int) -> Seen:
     answers = []
     for question in QUESTIONS:
         result = search(store, SearchRequest(question)._replace(limit=10, as_of=as_of))
-        answers.append([(hit_key(store, hit.id), round(hit.score, 6)) for hit in result.hits])
+        answers.append([(hit_key(store, hit.id), round(hit.score or 0.0, 6)) for hit in result.hits])
     return Seen(sorted(documents, key=repr), counts, taken, groups, answers)
 
 
