@@ -21,6 +21,7 @@ from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.origins import GONE, Origin, is_uuid, number_of, seq_of
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.erase import is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.redaction.engine import RedactionMode
@@ -46,6 +47,20 @@ class _Removal(NamedTuple):
     is_order: bool
 
 
+class _Order(NamedTuple):
+    """What every store has to forget, by a digest keyed with the uuid of the store that says so."""
+
+    kind: str
+    digest: str
+    prefilter: str
+    key: str
+
+    def means(self, text: str) -> bool:
+        """Whether it is about a path, the name of a session, or the text of a record."""
+        parts = blocklist.and_above(text) if self.kind == PATH else (text,)
+        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in parts)
+
+
 class Exchange:
     """One import of lines of one or more stores; `read` counts the lines of each kind."""
 
@@ -56,7 +71,6 @@ class Exchange:
             if len(digits_of(digits)) < ORIGIN_DIGITS:
                 raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
         self.read: Counter[str] = Counter()
-        self._has_secrets = False
         self._store = store
         self._mode = mode
         self._sender = sender
@@ -212,35 +226,36 @@ class Exchange:
             )
 
     def _forget(self, lines: list[Line]) -> None:
-        """Enter orders and carry them out; those of this store are on its list, or were taken off it."""
-        fresh: list[tuple[str, str, str]] = []
+        """Carry out orders and enter them, so that one that was interrupted is carried out again.
+
+        Those of this store are on its list, or were taken off it.
+        """
+        fresh: list[_Order] = []
+        for line in lines:
+            try:
+                order = _order(line)
+            except UsageError as error:
+                self._skipped.append(SkippedRow(FORGET, line.shown, error.message))
+                continue
+            if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
+                fresh.append(order)
+        self._orders = KindCount(
+            self._orders.new + len(fresh), 0, self._orders.unchanged + len(lines) - len(fresh)
+        )  # fmt: skip
+        for order in fresh:
+            if order.kind != SECRET:
+                self._forgotten.update(forget_ordered(self._store, order.kind, order.means))
         with self._store.write() as change:
-            for line in lines:
-                try:
-                    kind, digest, prefilter, key = _order(line)
-                except UsageError as error:
-                    self._skipped.append(SkippedRow(FORGET, line.shown, error.message))
-                    continue
-                if key != self._own and blocklist.block_by_order(change.connection, kind, digest, prefilter, key):
-                    fresh.append((kind, digest, key))
-                    self._has_secrets = self._has_secrets or kind == SECRET
-        new = len(fresh)
-        self._orders = self._orders._replace(new=self._orders.new + new,
-                                             unchanged=self._orders.unchanged + len(lines) - new)  # fmt: skip
-        for kind, digest, key in fresh:
-            if kind != SECRET:
-                self._forgotten.update(
-                    forget_ordered(
-                        self._store, kind, lambda text, kind=kind, digest=digest, key=key: any(  # type: ignore[misc]
-                            blocklist.digest(key, kind, part) == digest
-                            for part in (blocklist.and_above(text) if kind == PATH else (text,))
-                        )
-                    )
-                )  # fmt: skip
+            for order in fresh:
+                blocklist.block_by_order(change.connection, *order)
+            if any(order.kind == SECRET for order in fresh):
+                note_redacting(change)
 
     def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
         """What was done, of all origins together; `losses` are what the file is missing."""
-        if self._has_secrets:  # the mode has the purged secrets of this store and of all orders
+        if is_redaction_unfinished(
+            self._store.primary
+        ):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode)
         finish_forgetting(self._store)
         if not self._imports:
@@ -271,7 +286,7 @@ class Exchange:
 _BATCH_LINES = 5000
 
 
-def _order(line: Line) -> tuple[str, str, str, str]:
+def _order(line: Line) -> _Order:
     """Kind, digest, prefilter and key of an order. Raises UsageError."""
     kind, digest, prefilter, key = (line.values.get(name) for name in ("kind", "digest", "prefilter", "key"))
     kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
@@ -282,4 +297,4 @@ def _order(line: Line) -> tuple[str, str, str, str]:
     is_filter = len(prefilter) <= _MAX_PREFILTER and len(parts) == (2 if kind == SECRET else 0)
     if kind not in kinds or not is_digest or not is_uuid(key) or not (is_filter and all(map(str.isdecimal, parts))):
         raise UsageError("it is no order")
-    return kind, digest, prefilter, key
+    return _Order(kind, digest, prefilter, key)

@@ -23,7 +23,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
     hash_bucket,
     secret_digest,
 )
-from ctxrank.indexer.store.connection import read_rows, require_value
+from ctxrank.indexer.store.connection import read_rows, read_value, require_value
 from ctxrank.indexer.text.digests import digest_of
 
 PATH, SESSION, SECRET = "path", "session", "secret"
@@ -130,13 +130,18 @@ def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
     ]
 
 
-def block_by_order(writer: apsw.Connection, kind: str, digest: str, prefilter: str, origin: str) -> bool:
-    """Enter what another store has to be forgotten; returns whether that is news. `writer` has a transaction open."""
+def is_entered(connection: apsw.Connection, kind: str, digest: str) -> bool:
+    """Whether a digest is on the list."""
+    query = "SELECT 1 FROM blocklist WHERE kind = ? AND digest = ?"
+    return read_value(connection, query, (kind, digest), int) is not None
+
+
+def block_by_order(writer: apsw.Connection, kind: str, digest: str, prefilter: str, origin: str) -> None:
+    """Enter what another store says has to be forgotten. `writer` has a transaction open."""
     writer.execute(
         "INSERT OR IGNORE INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)",
         (kind, digest, prefilter, now_us(), origin),
     )
-    return bool(writer.changes())
 
 
 def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:
