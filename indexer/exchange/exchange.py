@@ -253,9 +253,7 @@ class Exchange:
 
     def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
         """What was done, of all origins together; `losses` are what the file is missing."""
-        if is_redaction_unfinished(
-            self._store.primary
-        ):  # the mode has the secrets of all orders
+        if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode)
         finish_forgetting(self._store)
         if not self._imports:

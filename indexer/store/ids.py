@@ -14,7 +14,7 @@ as many digits as tell them apart.
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import read_map, read_value, require_value
+from ctxrank.indexer.store.connection import opened_stores, read_map, read_value, require_value
 from ctxrank.indexer.store.facets import KINDS
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _HINT = "'ctxrank search' and 'ctxrank package list' show ids."
 
 # Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.
-_connections: "dict[str, apsw.Connection]" = {}
 _printed: dict[int, str] = {}
 
 
@@ -75,12 +74,6 @@ def digits_of(uuid: str) -> str:
     return uuid.replace("-", "").lower()
 
 
-def note_store(path: str, primary: "apsw.Connection") -> None:
-    """Remember which origins to ask for: called for each store that is opened."""
-    _connections[path] = primary
-    _printed.clear()
-
-
 def origin_code(writer: "apsw.Connection", uuid: str) -> int:
     """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open."""
     own = require_value(writer, "SELECT uuid FROM store WHERE id = 1", (), str)
@@ -116,11 +109,11 @@ def _name_of(code: int) -> str:
 
 
 def _read_names(code: int) -> None:
-    for path, primary in reversed(list(_connections.items())):
+    for path, primary in reversed(list(opened_stores.items())):
         try:
             origins = origins_of(primary)
         except Exception:
-            del _connections[path]
+            del opened_stores[path]
             continue
         if code in origins:
             every = [digits_of(uuid) for uuid in origins.values()]

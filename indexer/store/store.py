@@ -24,11 +24,11 @@ from ctxrank.indexer.store.connection import (
     busy_timeout_ms,
     immediate,
     open_database,
+    opened_stores,
     read_value,
     sqlite_errors,
     translate,
 )
-from ctxrank.indexer.store.ids import note_store
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE, Location, at, refuse_unwritable_name
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def open_at(
     except BaseException:
         primary.close()
         raise
-    note_store(location.primary, primary)
+    opened_stores[location.primary] = primary
     return Store(location, primary, wait, consumer_of)
 
 
