@@ -145,14 +145,14 @@ _KINDS = (
                 "package_consumers",
                 (
                     *_ID, reference("package_id", "packages", is_owner=True), *names("agent"),
-                    *numbers("iteration"), *times("consumed_at"),
+                    *numbers("iteration"), *times("consumed_at"), *numbers("origin"),
                 ),
             ),
             Table(
                 "deliveries",
                 (
                     reference("package_id", "packages", is_owner=True), group_reference(none=0), *names("agent"),
-                    *numbers("iteration"), *times("delivered_at"),
+                    *numbers("iteration"), *times("delivered_at"), *numbers("origin"),
                 ),
                 key="",
             ),
@@ -387,7 +387,18 @@ _OTHER_TABLES = (
         "imported_rows",
         (*words("source", "kind"), *names("source_key"), *digests("digest"), *numbers("target_id")), key="",
     ),
-    Table("blocklist", (*_ID, *words("kind"), *digests("digest"), *lists("prefilter"), *times("blocked_at"))),
+    Table(
+        "blocklist",
+        (
+            *_ID, *words("kind"), *digests("digest"), *lists("prefilter"), *times("blocked_at"), *names("origin"),
+        ),
+    ),
+    Table("origins", (*numbers("code"), *names("uuid")), key="code"),
+    Table("record_log", (*numbers("seq"), *words("kind"), *numbers("number", "gone")), key="seq"),
+    Table(
+        "origin_counts",
+        (*words("kind"), *numbers("number", "origin", "occurrences", "confirmations", "refutations")), key="",
+    ),
 )  # fmt: skip
 
 # By name, in the order in which an export has them: what a record refers to comes before it.

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -64,6 +65,16 @@ def next_schema(folder: Path, sql: str) -> Schema:
     number = PRESENT.version + 1
     (folder / f"migration_{number:03d}.sql").write_text(sql, encoding="utf-8")
     return Schema(number, str(folder))
+
+
+def before_exchanges() -> str:
+    """SQL that takes the tables and columns of schema 10 away, for a store of an earlier one."""
+    text = (Path(PRESENT.sql_folder) / "migration_010.sql").read_text(encoding="utf-8")
+    triggers = [f"DROP TRIGGER {name};" for name in re.findall(r"CREATE TRIGGER (\w+)", text)]
+    columns = [f"ALTER TABLE {table} DROP COLUMN {name};"
+               for table, name in re.findall(r"ALTER TABLE (\w+) ADD COLUMN (\w+)", text)]  # fmt: skip
+    tables = [f"DROP TABLE {name};" for name in re.findall(r"CREATE TABLE (\w+)", text)]
+    return "".join((*triggers, *columns, *tables))
 
 
 def open_again(store: Store, *, busy_ms: int = BUSY_MS) -> Store:

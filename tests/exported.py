@@ -43,7 +43,8 @@ def fill(store: Store) -> None:
     with store.write() as change:
         group = change.connection.execute("SELECT id FROM groups").get
         change.connection.execute(
-            "INSERT INTO deliveries VALUES (2, ?, 'qa_expert', 1, ?), (3, 0, 'developer', 0, ?)",
+            "INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
+            " VALUES (2, ?, 'qa_expert', 1, ?), (3, 0, 'developer', 0, ?)",
             (group, MOMENT, MOMENT),
         )
         change.connection.execute("UPDATE groups SET title = 'Locking', context_references = '[1, 2]'")
@@ -90,7 +91,22 @@ def as_bytes(*lines: object) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
+def first_version(data: bytes) -> bytes:
+    """An export as the first version wrote it: lines that do not say whose they are."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in data.splitlines()]
+    new = ("seq", "since", "origin", "of")
+    of_sessions = ("session", "error", "strategy", None)
+    lines[0]["version"] = 1
+    return as_bytes(
+        *(
+            {name: value for name, value in line.items()
+             if name not in new and (name != "project" or line.get("record") in of_sessions)}
+            for line in lines
+        )
+    )  # fmt: skip
+
+
 def without_ids(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The records alone, and nothing in them that is another number in another store."""
-    ids = ("id", "supersedes", "superseded_by", "context_references")
+    ids = ("id", "seq", "origin", "supersedes", "superseded_by", "context_references")
     return [{name: value for name, value in line.items() if name not in ids} for line in lines[1:]]

@@ -553,6 +553,9 @@ EXCHANGE = Family(
         Case("import jsonl torn.jsonl", files={"torn.jsonl": '{"format": "ctxrank", "version": 99}\n'}),
         Case("--json import jsonl -", stdin='{"kind": "session"}\nnot json\n'),
         *once("export --session shop-2026-11 --kind event -o part.jsonl"),
+        *once(
+            "export --since 36", "export --all-origins --kind error", "import jsonl all.jsonl --from-origin 9f3c27ab"
+        ),
     ],
 )
 
@@ -594,6 +597,7 @@ PURGE = Family(
         Case("--json purge --secret - --dry-run", stdin="active_discounts\nnowhere-to-be-found\n"),
         Case("purge --secret secrets.txt", files={"secrets.txt": "active_discounts\n"}),
         Case("purge --secret gone.txt"),
+        *once("purge --origin 9f3c27ab"),
         Case("--json purge --secret -", stdin=""),
         *once(
             "purge package:7",

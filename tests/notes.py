@@ -37,9 +37,22 @@ TABLES = """
         digest      TEXT    NOT NULL,
         prefilter   TEXT    NOT NULL DEFAULT '',
         blocked_at  INTEGER NOT NULL,
+        origin      TEXT    NOT NULL DEFAULT '',
         UNIQUE (kind, digest)
     ) STRICT;
     DROP TABLE old_blocklist;
+    CREATE TRIGGER logged_note_made AFTER INSERT ON notes BEGIN
+        DELETE FROM record_log WHERE kind = 'note' AND number = NEW.id;
+        INSERT INTO record_log (kind, number) VALUES ('note', NEW.id);
+    END;
+    CREATE TRIGGER logged_note_changed AFTER UPDATE ON notes BEGIN
+        DELETE FROM record_log WHERE kind = 'note' AND number = NEW.id;
+        INSERT INTO record_log (kind, number) VALUES ('note', NEW.id);
+    END;
+    CREATE TRIGGER logged_note_removed AFTER DELETE ON notes BEGIN
+        DELETE FROM record_log WHERE kind = 'note' AND number = OLD.id;
+        INSERT INTO record_log (kind, number, gone) VALUES ('note', OLD.id, 1);
+    END;
 """
 
 

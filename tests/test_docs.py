@@ -85,8 +85,8 @@ def test_a_command_that_is_shown_with_its_output_is_in_a_block_that_is_run() -> 
 
 @pytest.mark.parametrize("page", _RUN)
 def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
-    """In an empty folder, one after the other; days, times, scores and the folder are the reader's own. A page's Python
-    runs after them in the same folder, and prints the block that follows it.
+    """In an empty folder, one after the other; days, times, scores, origins and the folder are the reader's own. A
+    page's Python runs after them in the same folder, and prints the block that follows it.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
     script = "".join(part.split("\n```\n")[0] + "\n" for part in text.split("```console\n")[1:])
@@ -117,7 +117,7 @@ def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) ->
 
 
 def _without_days(text: str) -> str:
-    return re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text)
+    return re.sub(r"@[0-9a-f]{8}\b", "@ORIGIN", re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text))
 
 
 def test_every_guarantee_names_a_test_that_is_there() -> None:

@@ -8,7 +8,7 @@ from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
 from ctxrank.indexer.store.connection import read_value
-from ctxrank.indexer.store.ids import own_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import local_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line, printable
 from ctxrank.ranking.context.why import Why
@@ -21,7 +21,7 @@ _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 def show(call: Call, document: str, depth: str) -> Reply:
     """Read one document."""
     with call.open() as store:
-        found = read_document(store, own_ref(store.primary, document), with_passages=depth == "full")
+        found = read_document(store, local_ref(store.primary, document), with_passages=depth == "full")
     return Reply(lambda: {"document": _document_json(found, depth)}, _document_lines(call, found, depth))
 
 
@@ -58,6 +58,7 @@ def why(
 ) -> Reply:
     """Ask the newest receipt that fits."""
     with call.open() as store:
+        given = document
         document = without_origin(store.primary, document.strip())
         linked = task is not None or _is_linked(document)
         if receipt_id is not None:
@@ -68,7 +69,7 @@ def why(
         if linked:
             answer = ask_receipt(store, _linked_name(store, document), receipt)
         else:
-            answer = ask_receipt(store, own_ref(store.primary, document), receipt)
+            answer = ask_receipt(store, local_ref(store.primary, given), receipt)
     return Reply(lambda: _why_json(answer, receipt), _why_lines(answer, receipt))
 
 
@@ -81,7 +82,7 @@ def _linked_name(store: Store, document: str) -> str:
     """The artifact's own id. Raises NotFoundError."""
     if not document.startswith(f"{_LINKED}:"):
         return document
-    number = own_ref(store.primary, document).number
+    number = local_ref(store.primary, document).number
     name = read_value(store.primary, "SELECT name FROM linked_artifacts WHERE id = ?", (number,), str)
     if not name:
         raise NotFoundError(f"There is no {document} with an id of its own.", "'ctxrank search' shows ids.")

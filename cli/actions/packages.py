@@ -14,7 +14,7 @@ from ctxrank.indexer.records.reader import state_of
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
-from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, own_ref, public_id
+from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, local_ref, public_id
 
 
 def save(
@@ -121,7 +121,7 @@ def consume(call: Call, package_id: str, agent: str, iteration: int) -> Reply:
 
 def package_number(database: apsw.Connection, text: str) -> int:
     """The number of a package of this store. Raises UsageError, NotFoundError."""
-    ref = own_ref(database, text)
+    ref = local_ref(database, text)
     if ref.kind != PACKAGE:
         raise UsageError(f"{ref} is not a package.", "Give a package's id, such as 12 or package:12.")
     return ref.number

@@ -12,7 +12,7 @@ from ctxrank.indexer.records.sessions import Group, NewSession, Session, find_se
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
-from ctxrank.indexer.store.ids import own_ref
+from ctxrank.indexer.store.ids import local_ref
 
 
 def create_session(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> Reply:
@@ -118,7 +118,7 @@ def create_group(
     """Make a group."""
     with call.open() as store:
         numbers = tuple(
-            get_package(store.primary, own_ref(store.primary, reference).number).id for reference in references
+            get_package(store.primary, local_ref(store.primary, reference).number).id for reference in references
         )
         text = redact(title, load_config(store).redaction_mode).text
         with store.write() as change:

@@ -1,6 +1,6 @@
 """`ctxrank import` and `export`: what another store knows, and this one as JSON Lines."""
 
-from ctxrank.cli.declare import IMPORTED, Command, Group, OneOf, Path, argument, by_name, option
+from ctxrank.cli.declare import IMPORTED, Command, Group, OneOf, Path, Whole, argument, by_name, option
 from ctxrank.cli.main import load_command
 from ctxrank.indexer.exceptions import UsageError
 
@@ -23,14 +23,24 @@ _IMPORT_JSONL = Command(
     "ctxrank.cli.actions.upkeep.exchange:import_jsonl",
     """Import a file that 'ctxrank export' wrote ('-' for stdin), all of it or what is new.
 
-    Sessions and groups are joined by name, and everything is redacted before it is stored. What another store
-    exported keeps its own text: no file here is read for it, whatever its path; save the package again to link it
-    to a file of this machine. A line that cannot be used is reported with its number. A second run imports only
-    what is new. The exit code is 5 for a file that was cut off or edited; what could be read was imported.
+    Sessions and groups are joined by project and name, and everything is redacted before it is stored. What another
+    store made keeps its number and its own text: package:12@9f3c27ab. No file here is read for it, whatever its path.
+    What was removed or purged there goes here, too. A line that cannot be used is reported with its number. A second
+    run imports only what is new. The exit code is 5 for a file that was cut off or edited; what could be read was
+    imported.
 
     Example: ctxrank import jsonl shop.jsonl
     """,
-    (argument("file", type=Path(), metavar="FILE"),),
+    (
+        argument("file", type=Path(), metavar="FILE"),
+        option(
+            "--from-origin",
+            "from_origins",
+            multiple=True,
+            metavar="ORIGIN",
+            help="Only what this store made: the first 8 digits of its uuid, or more.",
+        ),
+    ),
     answer=IMPORTED,
     exits={0: "done", 5: "the file was cut off or edited; what could be read was imported"},
 )
@@ -84,7 +94,8 @@ _EXPORT = Command(
     """Print the store as JSON Lines, with the passages of files, for 'ctxrank import jsonl'.
 
     The first line is a header, the last one an end line with counts. Error patterns, strategies and files
-    belong to no session and are left out with --session.
+    belong to no session and are left out with --session. What other stores made is left out, unless --all-origins
+    relays it. The header's "seq" is what the next --since begins behind.
 
     Example: ctxrank export --session S -o shop.jsonl
     """,
@@ -101,8 +112,10 @@ _EXPORT = Command(
             help="Write to a file, atomically [default: stdout].",
         ),
         option("--force", is_flag=True, help="Replace FILE if it is there."),
+        option("--since", type=Whole(0), metavar="SEQ", help="Only what changed, or was removed, after this number."),
+        option("--all-origins", is_flag=True, help="Also what other stores made: a relay."),
     ),
-    answer={"file": "string", "records": "integer"},
+    answer={"file": "string", "records": "integer", "seq": "integer"},
 )
 
 COMMANDS = by_name(_IMPORT, _EXPORT)

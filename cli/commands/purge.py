@@ -23,6 +23,7 @@ _PURGE = Command(
             metavar="FILE",
             help="Purge secrets, one per line of FILE or of stdin ('-'), wherever they are.",
         ),
+        option("--origin", metavar="ORIGIN", help="Take out what another machine made: 9f3c27ab, as its ids end."),
         option("--redact", is_flag=True, help="Redact all stored text by today's rules, to the last byte."),
         option("--list", "is_list", is_flag=True, help="List what is blocked from being stored again."),
         option("--allow", type=Whole(1), multiple=True, metavar="N", help="Unblock entry N of --list."),

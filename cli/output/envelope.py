@@ -9,6 +9,7 @@ from ctxrank.indexer.exceptions import CtxrankError, DamagedError
 from ctxrank.indexer.text.lines import WIPED, shown_json
 
 SCHEMA_VERSION = 1
+_ROW_IDS = 1 << 31  # a number below minus that is no count of anything
 _WIPED = "\\u0000" * len(WIPED)  # as JSON writes it
 
 
@@ -54,6 +55,19 @@ def is_read_by_a_person() -> bool:
     return sys.stdout.isatty()
 
 
+def _with_origins(value: object) -> object:
+    """The same with the row ids of other stores' records as their numbers there: "12@9f3c27ab"."""
+    if isinstance(value, int) and value < -_ROW_IDS:
+        from ctxrank.indexer.store.ids import numbered  # noqa: PLC0415  only other stores' records need it
+
+        return numbered(value)
+    if isinstance(value, Mapping):
+        return {name: _with_origins(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_origins(item) for item in value]
+    return value
+
+
 def _print(value: object) -> None:
     if not is_read_by_a_person():
         sys.stdout.write(_encoded(value, None) + "\n")
@@ -72,6 +86,10 @@ def _encoded(value: object, indent: int | None) -> str:
         from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  an infinite number is rare
 
         text = json.dumps(finite(value), ensure_ascii=False, indent=indent, allow_nan=False)
+    if re.search(r"-\d{10}", text):  # perhaps the row id of a record that another store made
+        from ctxrank.indexer.text.json_numbers import finite  # noqa: PLC0415  only other stores' records need it
+
+        text = json.dumps(finite(_with_origins(value)), ensure_ascii=False, indent=indent, allow_nan=False)
     if _WIPED in text:
         from ctxrank.indexer.store.connection import DAMAGED_STEP  # noqa: PLC0415  only a damaged store needs it
 

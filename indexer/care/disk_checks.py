@@ -49,7 +49,7 @@ class _StoredPassage(NamedTuple):
 
 def examine_disk(primary: apsw.Connection, location: Location, mode: RedactionMode) -> Iterator[Finding]:
     """The artifacts' folders and files, and the passages' texts as this mode leaves them."""
-    roots = read_map(primary, "SELECT id, path FROM roots ORDER BY id", (), int, str)
+    roots = read_map(primary, "SELECT id, path FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), int, str)
     gone_roots: list[str] = []
     refused: list[str] = []
     known: dict[str, list[_StoredFile]] = {}

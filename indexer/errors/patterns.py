@@ -185,6 +185,9 @@ def record_outcome(change: Change, pattern_id: int, *, has_helped: bool, now: in
     query = """
         UPDATE error_patterns
            SET confirmations = confirmations + :helped,
+               -- A store that says so of what only others have met has met it, too.
+               occurrences = occurrences + coalesce(occurrences = (SELECT sum(c.occurrences) FROM origin_counts AS c
+                                                                   WHERE c.kind = 'error' AND c.number = :id), 0),
                refutations = refutations + 1 - :helped,
                state = CASE WHEN confirmations + :helped = refutations + 1 - :helped
                               OR (confirmations - refutations + 2 * :helped - 1)

@@ -7,11 +7,15 @@ from this very store. Such a twin is joined and not made again.
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.joined import COUNTED, find_joined, make_joined
 from ctxrank.indexer.exchange.ledger import row_digest, row_key
 from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.origins import number_of, seq_of
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportRun, Incoming, Writer
+from ctxrank.indexer.records.sessions import NewSession
 from ctxrank.indexer.store.connection import read_column, read_value
 from ctxrank.indexer.store.store import Change
 
@@ -65,8 +69,11 @@ class Arrivals:
         size = 0
         for line in lines:
             try:
-                key = identity(line) if callable(identity) else key_of(line, identity)
-                digest = row_digest(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
+                if self.run.origin is not None:
+                    key, digest = self._version_of(kind, line)
+                else:
+                    key = identity(line) if callable(identity) else key_of(line, identity)
+                    digest = row_digest(tuple(sorted((n, v) for n, v in line.values.items() if n not in without)))
                 seen = Incoming(key, line.shown, digest, line)
                 if not self.run.is_pending(kind, seen):
                     continue
@@ -84,6 +91,16 @@ class Arrivals:
                 ready, size = [], 0
         self._write(kind, ready, write)
 
+    def _version_of(self, kind: str, line: Line) -> tuple[str, str]:
+        """The key and the number of the change of a line that says whose it is. Raises UsageError."""
+        number = number_of(line.values)
+        if kind in COUNTED:
+            key = key_of(line, KINDS[kind].identity)
+        else:
+            of = line.values.get("of")
+            key = str(number) if of is None else f"{number}@{of}"
+        return key, str(seq_of(line.values))
+
     def _write(self, kind: str, ready: list[Incoming[Row]], write: Writer[Row]) -> None:
         if ready:
             with self.run.write() as change:
@@ -95,13 +112,27 @@ class Arrivals:
         self.run.session_ids[name] = session_id
         self._made_sessions.add(session_id)
 
-    def session_id(self, change: Change, name: str) -> int:
-        """The session here of this name. Raises UsageError where there is none."""
+    def session_id(self, change: Change, name: str, project: str | None = None, moment: int | None = None) -> int:
+        """The session here of this name. Raises UsageError where there is none.
+
+        Of another store it is known by its project, too, and made on the way: its own line says the rest.
+        """
+        if self.run.origin is not None and project is not None:
+            return self._joined_session(change, name, project, moment)
         if name not in self.run.session_ids:
             found = read_value(change.connection, "SELECT id FROM sessions WHERE name = ?", (name,), int)
             if found is not None:
                 self.run.session_ids[name] = found
         return self.run.session_id(name)
+
+    def _joined_session(self, change: Change, name: str, project: str, moment: int | None) -> int:
+        key = f"{project}\n{name}"
+        if key not in self.run.session_ids:
+            found = find_joined(change.connection, name, project)
+            if found is None:
+                found = make_joined(change, NewSession(name, project, created_at=moment))
+            self.run.session_ids[key] = found
+        return self.run.session_ids[key]
 
     def twin(
         self, change: Change, kind: str, session_id: int, query: str, values: tuple[str | int | float | None, ...]
@@ -110,7 +141,7 @@ class Arrivals:
 
         `query` selects ids of a session, which is its first value.
         """
-        if session_id in self._made_sessions:
+        if session_id in self._made_sessions or self.run.origin is not None:
             return None
         claimed = self._claimed.get(kind)
         if claimed is None:

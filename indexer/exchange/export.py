@@ -1,11 +1,14 @@
 """The store as JSON Lines: a header, one object for each record, and an end line with counts.
 
-    {"format": "ctxrank-export", "version": 1, "store": "…", "exported_at": "…", "ruleset": 1}
-    {"record": "session", "name": "shop-2026-11", …}
-    {"record": "package", "id": 12, "session": "shop-2026-11", …, "passages": [{"key": "…", "text": "…"}]}
-    {"record": "end", "counts": {"session": 1, "package": 1}}
+    {"format": "ctxrank-export", "version": 2, "store": "9f3c27ab-…", …, "since": 0, "seq": 41}
+    {"record": "session", "id": 1, "seq": 1, "name": "shop-2026-11", …}
+    {"record": "package", "id": 12, "seq": 40, "session": "shop-2026-11", …, "passages": [{"key": "…", "text": "…"}]}
+    {"record": "removed", "kind": "package", "id": 9, "seq": 41}
+    {"record": "end", "counts": {"session": 1, "package": 1, "removed": 1}}
 
-Names replace row ids; packages and files carry their passages, so the export is whole where the files
+A line is the state of one record of one store: `id` is its number there, `seq` the number of its last change in that
+store's record log. Without an `origin` the store is the header's. What other stores made is left out, unless a relay is
+asked for. Names replace row ids; packages and files carry their passages, so the export is whole where the files
 are not. Order is that of the records' ids, all of it one snapshot, and no more than a record is in memory.
 """
 
@@ -19,6 +22,7 @@ from ctxrank.indexer.catalogue import KINDS, exported_kinds
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.exchange.exported_records import Choice, Fields, RecordReader
+from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.redaction.engine import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
@@ -27,7 +31,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import visible_json
 
 FORMAT = "ctxrank-export"
-VERSION = 1
+VERSION = 2
 END = "end"
 
 
@@ -36,6 +40,8 @@ def export_lines(
     *,
     sessions: Sequence[str] = (),
     kinds: Sequence[str] = (),
+    since: int | None = None,
+    all_origins: bool = False,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
 ) -> Generator[str, None, None]:
     """The lines, each with its line break. Without kinds and sessions it is everything.
@@ -43,7 +49,7 @@ def export_lines(
     What belongs to a session comes with all sessions that were asked for and their groups. What was stored
     under older redaction rules is redacted again. Raises UsageError, NotFoundError before the first line.
     """
-    choice = _chosen(store.primary, sessions, kinds)
+    choice = _chosen(store.primary, sessions, kinds)._replace(since=since, all_origins=all_origins)
     return _lines(store, choice, IncomingTexts(mode))
 
 
@@ -56,7 +62,8 @@ def _chosen(primary: apsw.Connection, sessions: Sequence[str], kinds: Sequence[s
         if kind not in allowed:
             raise UsageError(f"'{kind}' belongs to no session.", f"With --session, kinds are {', '.join(allowed)}.")
     ids = tuple(dict.fromkeys(find_session(primary, name).id for name in sessions))
-    return Choice(tuple(kind for kind in allowed if kind in kinds or not kinds), ids)
+    chosen = tuple(kind for kind in allowed if kind in kinds or not kinds)
+    return Choice(chosen, ids, is_selection=bool(sessions or kinds))
 
 
 def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str, None, None]:
@@ -65,7 +72,7 @@ def _lines(store: Store, choice: Choice, texts: IncomingTexts) -> Generator[str,
         uuid = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
         header: Fields = {
             "format": FORMAT, "version": VERSION, "store": uuid, "exported_at": format_us(now_us()),
-            "ruleset": RULESET_VERSION,
+            "ruleset": RULESET_VERSION, "since": choice.since or 0, "seq": last_number(store.primary),
         }  # fmt: skip
         yield _line(header)
         for record, fields in RecordReader(store.primary, choice, texts).records():

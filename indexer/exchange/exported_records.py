@@ -12,9 +12,12 @@ import apsw
 from ctxrank.indexer.catalogue import KINDS
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.declarations import Column, Kind, Meaning
+from ctxrank.indexer.exchange.joined import COUNTED, exported_name
+from ctxrank.indexer.exchange.relay import Relay, number_there
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
+from ctxrank.indexer.store.connection import read_map
 
 Fields = dict[str, object]
 
@@ -24,6 +27,9 @@ class Choice(NamedTuple):
 
     kinds: tuple[str, ...]
     session_ids: tuple[int, ...]
+    since: int | None = None  # only what changed after this number of the record log
+    all_origins: bool = False  # what other stores made, too
+    is_selection: bool = False  # of kinds or sessions: what was removed is not said
 
 
 class _Value(NamedTuple):
@@ -40,6 +46,7 @@ class _Record(NamedTuple):
     id: int
     document_id: int | None
     ruleset: int
+    seq: int
     values: tuple[object, ...]
 
 
@@ -51,6 +58,7 @@ class RecordReader:
         self._choice = choice
         self._texts = texts
         self._sessions = json.dumps(choice.session_ids)
+        self._relay = Relay(primary, all_origins=choice.all_origins)
 
     def records(self) -> Iterator[tuple[str, Fields]]:
         """All records that were asked for, each with the name of its kind."""
@@ -60,34 +68,61 @@ class RecordReader:
             wanted = [*containers, *wanted]
         for kind in wanted:
             yield from ((kind.name, fields) for fields in self._fields(kind))
+        if "package" in self._choice.kinds:
+            yield from self._usages()
+        if not self._choice.is_selection:
+            yield from self._relay.removals(self._choice.since or 0)
 
     def _fields(self, kind: Kind) -> Iterator[Fields]:
         values = _values(kind)
         for record in self._records(kind, values):
-            fields = {
+            fields: Fields = {
                 value.key: self._shown(value.column, stored, record.ruleset)
                 for value, stored in zip(values, record.values, strict=True)
             }
+            if "session" in fields:
+                project = str(fields.pop("project"))
+                name = exported_name(self._primary, str(fields["session"]), project)
+                fields |= {"session": name, "project": project}
+            if kind.name == "session":
+                fields["name"] = exported_name(self._primary, str(fields["name"]), str(fields["project"]))
             if kind.name == "package":
                 fields["consumers"] = self._consumers(record.id)
                 fields["deliveries"] = self._deliveries(record.id)
             if kind.name in ("package", "artifact"):
                 fields["passages"] = self._passages(record.document_id)
-            yield fields
+            fields.pop("id", None)
+            for identity, counts in self._relay.lines(kind, record.id, record.seq):
+                for key in ("supersedes", "superseded_by"):
+                    if key in fields:
+                        fields[key] = number_there(fields[key])
+                if kind.name == "group":
+                    fields["context_references"] = self._relay.references(fields["context_references"], identity)
+                yield {**identity, **fields, **counts}
 
     def _records(self, kind: Kind, values: list[_Value]) -> Iterator[_Record]:
         """The rows of a kind by id, of the wanted sessions alone where it belongs to one."""
         session_column = "id" if kind.name == "session" else "session_id"
         is_limited = self._choice.session_ids and (kind.is_container or kind.is_of_a_session)
         document = "d.id, coalesce(d.ruleset, 0)" if kind.is_found else "NULL, 0"
+        # Driven by the log where only what is new is asked for; of own records, the positive ids.
+        source = f"record_log AS l CROSS JOIN {kind.table.name} AS t ON t.id = l.number"
+        if self._choice.since is None:
+            source = f"{kind.table.name} AS t JOIN record_log AS l ON l.number = t.id AND l.kind = '{kind.name}'"
+        # A package's line has who took it, too.
+        used = "SELECT seq FROM record_log WHERE kind = 'usage' AND number = t.id"
+        seq = f"max(l.seq, coalesce(({used}), 0))" if kind.name == "package" else "l.seq"
+        is_own = kind.is_container or kind.name in COUNTED or self._choice.all_origins
         query = f"""
-            SELECT t.id, {document}, {", ".join(value.sql for value in values)}
-              FROM {kind.table.name} AS t {" ".join(_joins(kind))}
-             WHERE {f"t.{session_column} IN (SELECT value FROM json_each(?))" if is_limited else "1"}
-             ORDER BY t.id
+            SELECT t.id, {document}, {seq}, {", ".join(value.sql for value in values)}
+              FROM {source} {" ".join(_joins(kind))}
+             WHERE {f"t.{session_column} IN (SELECT value FROM json_each(:sessions))" if is_limited else "1"}
+               AND l.kind = '{kind.name}' AND l.seq > :since AND {"1" if is_own else "t.id > 0"}
+             ORDER BY t.id < 0, abs(t.id)
         """
-        for id_, document_id, ruleset, *stored in self._primary.execute(query, (self._sessions,) * bool(is_limited)):
-            yield _Record(id_, document_id, ruleset, tuple(stored))
+        names = {"sessions": self._sessions, "since": self._choice.since or 0}
+        for id_, document_id, ruleset, seq, *stored in self._primary.execute(query, names):
+            yield _Record(id_, document_id, ruleset, seq, tuple(stored))
 
     def _shown(self, column: Column, value: object, ruleset: int) -> object:
         """A value as a line has it. A text that was stored under today's rules is clean already."""
@@ -104,18 +139,44 @@ class RecordReader:
             return self._texts.text(str(value))
         return value
 
+    @property
+    def _said(self) -> str:
+        """Which consumptions and deliveries a line has: those that this store saw."""
+        return "1" if self._choice.all_origins else "origin = 0"
+
+    def _usages(self) -> Iterator[tuple[str, Fields]]:
+        """Who took and was shown packages of other stores, and of our own where their lines do not say it again."""
+        query = """
+            SELECT p.id, l.seq FROM record_log AS l JOIN packages AS p ON p.id = l.number
+              LEFT JOIN record_log AS of ON of.kind = 'package' AND of.number = l.number
+             WHERE l.kind = 'usage' AND l.seq > ? AND (p.id < 0 OR of.seq <= ?)
+               AND (? = '[]' OR p.session_id IN (SELECT value FROM json_each(?)))
+             ORDER BY l.seq
+        """
+        since = self._choice.since or 0
+        values = (since, since, self._sessions, self._sessions)
+        for number, seq in read_map(self._primary, query, values, int, int).items():
+            said: Fields = {"consumers": self._consumers(number), "deliveries": self._deliveries(number)}
+            if any(said.values()):
+                named = self._relay.named(number)
+                of: Fields = {"of": named["origin"]} if "origin" in named else {}
+                yield "usage", {"id": named["id"], **of, "seq": seq, **said}
+
     def _consumers(self, package_id: int) -> list[Fields]:
-        query = "SELECT agent, iteration, consumed_at FROM package_consumers WHERE package_id = ? ORDER BY id"
+        query = f"""
+            SELECT agent, iteration, consumed_at FROM package_consumers
+             WHERE package_id = ? AND {self._said} ORDER BY id
+        """
         return [
             {"agent": agent, "iteration": iteration, "consumed_at": _iso_time(consumed)}
             for agent, iteration, consumed in self._primary.execute(query, (package_id,))
         ]
 
     def _deliveries(self, package_id: int) -> list[Fields]:
-        query = """
+        query = f"""
             SELECT g.name, v.agent, v.iteration, v.delivered_at
               FROM deliveries AS v LEFT JOIN groups AS g ON g.id = v.group_id
-             WHERE v.package_id = ? ORDER BY v.delivered_at, g.name, v.agent, v.iteration
+             WHERE v.package_id = ? AND {self._said} ORDER BY v.delivered_at, g.name, v.agent, v.iteration
         """
         return [
             {"group": group, "agent": agent, "iteration": iteration, "delivered_at": _iso_time(delivered)}
@@ -148,6 +209,8 @@ def _values(kind: Kind) -> list[_Value]:
         if column.natural_keys:
             values += [_Value(key, f"{column.refers_to}.{name}", Column(name, Meaning.NAME))
                        for key, name in column.natural_keys]  # fmt: skip
+            if column.refers_to == "sessions":
+                values.append(_Value("project", "sessions.project", Column("project", Meaning.NAME)))
         else:
             sql = f"t.{column.name}" if not column.source else column.source.replace("documents.", "d.")
             values.append(_Value(column.exported_as, sql, column))

@@ -153,6 +153,10 @@ class Fields:
         """A list of whole numbers; what is none is left out."""
         return tuple(item for item in self._list(name) if isinstance(item, int) and 0 < item <= MAX_NUMBER)
 
+    def items(self, name: str) -> tuple[object, ...]:
+        """A list of anything, to look something up by; never to be stored or shown."""
+        return tuple(self._list(name))
+
     def objects(self, name: str) -> "list[Fields]":
         """A list of objects."""
         items = self._list(name)

@@ -9,9 +9,11 @@ its number. See `import_lines` for how records come in.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.exchange import Exchange
 from ctxrank.indexer.exchange.import_lines import LineImport, Progress
 from ctxrank.indexer.exchange.lines import Line, LineReader
 from ctxrank.indexer.exchange.run import ImportReport
@@ -20,6 +22,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.lines import one_line
 
 SOURCE = "jsonl"
+FIRST_VERSION = 1  # its lines do not say whose they are
 _SHOWN_CHARS = 40
 
 
@@ -29,9 +32,11 @@ def import_jsonl(
     *,
     mode: RedactionMode = RedactionMode.PATTERN_ONLY,
     progress: Progress | None = None,
+    from_origins: Sequence[str] = (),
 ) -> ImportReport:
     """Bring in an export from a binary file, which is read once from its current position.
 
+    `from_origins` are the first digits of the uuids of the stores whose records are wanted, without any all.
     `progress` is called after each batch with how many bytes of how many are read, where that is known. Raises
     UsageError for a file that is no export or a newer one (nothing is written then), LockedError.
     """
@@ -44,9 +49,15 @@ def import_jsonl(
             progress(lines.read_bytes, size)
 
     own = str(store.primary.execute("SELECT uuid FROM store WHERE id = 1").get)
-    records = LineImport(store, f"{SOURCE}:{header.store}", mode, files_are_here=header.store == own)
-    records.bring(lines.records(), tell)
-    return records.finish(schema=header.version, losses=tuple(_losses(lines, records.read)))
+    if header.version == FIRST_VERSION:
+        if from_origins:
+            raise UsageError("This file does not say whose each line is.", "Export it again with this program.")
+        records = LineImport(store, f"{SOURCE}:{header.store}", mode, files_are_here=header.store == own)
+        records.bring(lines.records(), tell)
+        return records.finish(schema=header.version, losses=tuple(_losses(lines, records.read)))
+    exchange = Exchange(store, header.store, mode, from_origins)
+    exchange.bring(lines.records(), tell)
+    return exchange.finish(schema=header.version, losses=tuple(_losses(lines, exchange.read)))
 
 
 def _losses(lines: LineReader, read: Mapping[str, int]) -> Iterator[str]:

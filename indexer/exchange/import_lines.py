@@ -19,14 +19,16 @@ from ctxrank.indexer.exchange.kinds.designations import DesignationImport
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.packages import PackageImport
 from ctxrank.indexer.exchange.kinds.records import RecordImport
-from ctxrank.indexer.exchange.kinds.sessions import SessionImport
+from ctxrank.indexer.exchange.kinds.sessions import SessionImport, refer_waiting
 from ctxrank.indexer.exchange.kinds.settings import bring_settings
+from ctxrank.indexer.exchange.kinds.usages import UsageImport, unite_waiting
 from ctxrank.indexer.exchange.lines import BadLine, Line
+from ctxrank.indexer.exchange.origins import Origin
 from ctxrank.indexer.exchange.run import CHUNK_ROWS, ImportReport, ImportRun
 from ctxrank.indexer.fulltext.background import BackgroundIndexer, background_indexer
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.documents import backfill_counts
-from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
 
 # Lines of one kind that are brought in together hold no more than that, unless one alone does.
@@ -46,32 +48,49 @@ class LineImport:
     """
 
     def __init__(
-        self, store: Store, source: str, mode: RedactionMode, *, files_are_here: bool = True, is_read: bool = True
+        self,
+        store: Store,
+        source: str,
+        mode: RedactionMode,
+        *,
+        files_are_here: bool = True,
+        is_read: bool = True,
+        origin: Origin | None = None,
     ) -> None:
-        self.run = ImportRun(store, source, mode)
+        self.run = ImportRun(store, source, mode, origin)
         self.read: Counter[str] = Counter()
         self._arrivals = Arrivals(self.run)
         self._files = Files(self.run, are_here=files_are_here, is_read=is_read)
         self._sessions = SessionImport(self._arrivals)
-        self._packages = PackageImport(self._arrivals, self._files)
+        self._packages = PackageImport(self._arrivals, self._files, self._package_came)
         special = ("package", "artifact")
         self._records = {
             name: RecordImport(self._arrivals, KINDS[name]) for name in exported_kinds() if name not in special
         }
 
-    def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
-        """Bring in what is new or changed; `done` is called for each batch of neighbouring lines of one kind."""
+    def _package_came(self, change: Change, package_id: int, session_id: int) -> None:
+        """What other lines said of a package before it came."""
+        unite_waiting(self.run, change, package_id, session_id)
+        refer_waiting(change, package_id)
+
+    def writers(self) -> dict[str, Callable[[Iterable[Line]], None]]:
+        """What brings in lines of each kind."""
         designations = DesignationImport(self._arrivals, self._packages)
-        writers: dict[str, Callable[[Iterable[Line]], None]] = {
+        return {
             **{name: records.bring for name, records in self._records.items()},
             "session": self._sessions.bring_sessions,
             "group": self._sessions.bring_groups,
             "package": self._packages.bring,
             "consumer": designations.bring_consumers,
             "delivery": designations.bring_deliveries,
+            "usage": UsageImport(self._arrivals).bring,
             "artifact": ArtifactImport(self._arrivals, self._files).bring,
             "setting": lambda batch: bring_settings(self._arrivals, batch),
         }
+
+    def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
+        """Bring in what is new or changed; `done` is called for each batch of neighbouring lines of one kind."""
+        writers = self.writers()
         with ExitStack() as stack:
             other: BackgroundIndexer | None = None
             unfollowed = 0
@@ -110,8 +129,9 @@ class LineImport:
 
     def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
         """Link what names records that came later, and say what was done; `losses` are what the source is missing."""
-        self._packages.bring_links()
-        self._sessions.bring_references(self._packages.keys)
+        if self.run.origin is None:
+            self._packages.bring_links()
+            self._sessions.bring_references(self._packages.keys)
         recounted = self.run.counted + backfill_counts(self.run.store)
         self.run.store.catch_up()
         return ImportReport(

@@ -12,10 +12,12 @@ from functools import cache
 from typing import Generic, TypeVar
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange.joined import UNKNOWN, note_maker
 from ctxrank.indexer.exchange.ledger import Entry, Ledger
+from ctxrank.indexer.exchange.origins import Origin, VersionLedger
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.records.sessions import is_session_wide, require_group
+from ctxrank.indexer.records.sessions import find_group, is_session_wide, require_group
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store.documents import TextCount
@@ -94,10 +96,13 @@ class _Outcome(enum.Enum):
 class ImportRun:
     """What the parts of an import share: the store, the ledger, the redaction and the account."""
 
-    def __init__(self, store: Store, source: str, mode: RedactionMode) -> None:
+    def __init__(self, store: Store, source: str, mode: RedactionMode, origin: Origin | None = None) -> None:
         self.store = store
         self.mode = mode
+        self.origin = origin  # None: lines that do not say whose they are, and which become records of this store
         self.ledger = Ledger(store.primary, source)
+        if origin is not None:
+            self.ledger = VersionLedger(store.primary, source, is_own=not origin.code, is_backup=origin.is_backup)
         self.texts = IncomingTexts(mode)
         self.session_ids: dict[str, int] = {}  # by their name in the source
         self.notes: list[str] = []
@@ -108,6 +113,11 @@ class ImportRun:
         self._skipped: list[SkippedRow] = []
         self._open: list[tuple[str, _Outcome] | SkippedRow] = []
         self._counter = cache(local_counter)  # loaded with the first document
+
+    @property
+    def said_by(self) -> int:
+        """The code of the store whose lines these are; 0 for this one, and where lines do not say."""
+        return 0 if self.origin is None else self.origin.code
 
     def bring(self, kind: str, rows: Iterable[Incoming[Row]], write: Writer[Row]) -> None:
         """Bring in what is new or changed of a kind, chunk by chunk; the rest costs no transaction."""
@@ -126,7 +136,9 @@ class ImportRun:
         return differs
 
     def differs(self, kind: str, incoming: Incoming[Row]) -> bool:
-        """Whether the ledger does not know a row, or not as it is."""
+        """Whether the ledger does not know a row, or not as it is, or as it was earlier."""
+        if isinstance(self.ledger, VersionLedger):
+            return self.ledger.is_new(kind, incoming.key, incoming.digest)
         known = self.ledger.entry(kind, incoming.key)
         return known is None or known.digest != incoming.digest
 
@@ -148,12 +160,12 @@ class ImportRun:
     def put(self, change: Change, kind: str, incoming: Incoming[Row], write: Writer[Row]) -> None:
         """Bring one row in, inside the caller's transaction, and enter it into the ledger."""
         known = self.ledger.locked_entry(change, kind, incoming.key)
-        if known is not None and known.digest == incoming.digest:
+        if not self.differs(kind, incoming) if self.origin else known is not None and known.digest == incoming.digest:
             self._open.append((kind, _Outcome.UNCHANGED))
             return
         counted = self.counted
         try:
-            written = write(change, incoming.row, None if known is None else known.target_id)
+            written = write(change, incoming.row, None if known is None else known.target_id or None)
         except UsageError as error:
             self.counted = counted
             self._open.append(SkippedRow(kind, incoming.shown, error.message))
@@ -189,7 +201,11 @@ class ImportRun:
             return None
         key = (session_id, clean)
         if key not in self._group_ids:
-            self._group_ids[key] = require_group(change, session_id, clean, created_at=created_at or None)
+            found = find_group(change.connection, session_id, clean)
+            group_id = found.id if found else require_group(change, session_id, clean, created_at=created_at or None)
+            if found is None and self.origin is not None:
+                note_maker(change, "group", group_id, UNKNOWN)
+            self._group_ids[key] = group_id
         return self._group_ids[key]
 
     def root_id(self, change: Change) -> int:

@@ -133,7 +133,7 @@ def _roots(store: Store, *, is_whole: bool) -> list[_Root]:
     """The root that the store was opened with and, for a whole run, the others that hold artifacts."""
     project = store.location.project
     main = artifacts.root_name(store.location.root, project)
-    ids = read_map(store.primary, "SELECT path, id FROM roots ORDER BY id", (), str, int)
+    ids = read_map(store.primary, "SELECT path, id FROM roots WHERE path NOT LIKE '@%' ORDER BY id", (), str, int)
     roots = [_Root(ids.pop(main, None), store.location.root, True)]
     if is_whole:
         for name, id_ in ids.items():

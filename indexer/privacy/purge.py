@@ -9,7 +9,7 @@ failures that were recognised as a purged error, strategies that were taken word
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import apsw
 
@@ -28,7 +28,7 @@ from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
 from ctxrank.indexer.store.store import Change, Store
 
 # The path of a row below its root or its tree, as a person names it.
-_SHOWN = "CASE WHEN r.path = '.' THEN f.path ELSE r.path || '/' || f.path END"
+_SHOWN = "CASE WHEN r.path = '.' OR r.path LIKE '@%' THEN f.path ELSE r.path || '/' || f.path END"
 
 
 class PurgeReport(NamedTuple):
@@ -81,19 +81,21 @@ def forget_document(store: Store, ref: DocumentRef, *, is_dry_run: bool = False)
 
 def forget_session(store: Store, name: str, *, is_dry_run: bool = False) -> PurgeReport:
     """Purge a session and all that belongs to it. Raises NotFoundError, LockedError."""
-    session_id = find_session(store.primary, name).id
+    return _carry_out(store, _session_plan(store.primary, name), is_dry_run=is_dry_run)
+
+
+def _session_plan(primary: apsw.Connection, name: str) -> _Plan:
+    session_id = find_session(primary, name).id
     plan = _new_plan()
-    _plan_packages(store.primary, plan, _ids(store.primary, "SELECT id FROM packages WHERE session_id = ?", session_id))
+    _plan_packages(primary, plan, _ids(primary, "SELECT id FROM packages WHERE session_id = ?", session_id))
     for kind in (KINDS[kind] for kind in plan.records if kind != "package"):
         if kind.is_of_a_session:
             query = f"SELECT id FROM {kind.table.name} WHERE session_id = ?"
-            plan.records[kind.name] = _ids(store.primary, query, session_id)
-    plan.failures.extend(
-        _texts(store.primary, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id)
-    )
+            plan.records[kind.name] = _ids(primary, query, session_id)
+    plan.failures.extend(_texts(primary, "SELECT error_text FROM error_sightings WHERE session_id = ?", session_id))
     plan.sessions.append(session_id)
     plan.kept_out[SESSION] = [name]
-    return _carry_out(store, plan, is_dry_run=is_dry_run)
+    return plan
 
 
 def forget_path(store: Store, path: str, *, is_dry_run: bool = False) -> PurgeReport:
@@ -113,6 +115,59 @@ def finish_forgetting(store: Store) -> bool:
     return not is_erasing_due(store.primary) or erase(store)
 
 
+def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> Mapping[str, int]:
+    """Remove what an order of another store means: paths, names of sessions, or texts of a kind of record.
+
+    Nothing is put on the blocklist: the order itself is on it.
+    """
+    primary, plan = store.primary, _new_plan()
+    if kind == PATH:
+        query = "SELECT path FROM packages UNION SELECT path FROM artifacts"
+        for path in filter(is_meant, _texts(primary, query)):
+            part = _new_plan()
+            _plan_path(primary, part, path)
+            _add(plan, part)
+    elif kind == SESSION:
+        for name in filter(is_meant, _texts(primary, "SELECT name FROM sessions")):
+            _add(plan, _session_plan(primary, name))
+    else:
+        columns, table = " || char(10) || ".join(KINDS[kind].blocked), KINDS[kind].table.name
+        rows = list(primary.execute(f"SELECT id, {columns} FROM {table}"))
+        plan.records[kind] = [int(number) for number, text in rows if is_meant(str(text))]
+    plan.kept_out.clear()
+    return _remove_planned(store, plan)
+
+
+def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]]) -> Mapping[str, int]:
+    """Remove records by kind and row id, with the documents of files among them; what may come again is not decided."""
+    plan = _new_plan()
+    for kind, ids in numbers.items():
+        if kind == "artifact":
+            plan.artifacts.extend(ids)
+        elif kind in plan.records:
+            plan.records[kind] = list(ids)
+    return _remove_planned(store, plan)
+
+
+def _remove_planned(store: Store, plan: _Plan) -> Mapping[str, int]:
+    counts = {kind: len(numbers) for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts)) if numbers}
+    counts |= {"session": len(plan.sessions)} if plan.sessions else {}
+    if counts:
+        with unchecked_references(store.primary), store.write() as change:
+            _remove(change, plan)
+            note_erasing(change)
+    return counts
+
+
+def _add(plan: _Plan, part: _Plan) -> None:
+    for kind, numbers in part.records.items():
+        plan.records[kind] = list(dict.fromkeys([*plan.records[kind], *numbers]))
+    for into, more in ((plan.sessions, part.sessions), (plan.artifacts, part.artifacts), (plan.linked, part.linked),
+                       (plan.annotated, part.annotated)):  # fmt: skip
+        into.extend(number for number in more if number not in into)
+    plan.failures.extend(part.failures)
+
+
 def _new_plan() -> _Plan:
     return _Plan({kind: [] for kind in aging_kinds()}, [], [], [], [], [], {}, [])
 
@@ -127,7 +182,7 @@ def _versions(primary: apsw.Connection, number: int) -> list[int]:
     """The package and its other versions: those of the same session and path."""
     query = """
         SELECT o.id FROM packages AS p JOIN packages AS o ON o.session_id = p.session_id AND o.path = p.path
-         WHERE p.id = ?
+         WHERE p.id = ? AND (p.id < 0) = (o.id < 0) AND (p.id > 0 OR (-p.id >> 31) = (-o.id >> 31))
     """
     return _ids(primary, query, number)
 
@@ -193,6 +248,7 @@ def _carry_out(store: Store, plan: _Plan, *, is_dry_run: bool) -> PurgeReport:
         return PurgeReport(counts, (), tuple(plan.notes), is_erased=False, is_dry_run=True)
     with unchecked_references(store.primary), store.write() as change:
         numbers = _remove(change, plan)
+        _order(change, plan)
         note_erasing(change)
     return PurgeReport(counts, tuple(numbers), tuple(plan.notes), is_erased=erase(store), is_dry_run=False)
 
@@ -253,6 +309,13 @@ def _remove(change: Change, plan: _Plan) -> list[int]:
         " (SELECT agent FROM documents UNION SELECT type FROM documents UNION SELECT priority FROM documents)"
     )
     return [number for kind, texts in plan.kept_out.items() for number in block(change.connection, kind, texts)]
+
+
+def _order(change: Change, plan: _Plan) -> None:
+    """What was purged does not come back from an export of this store; what others made every store has to forget."""
+    for kind, numbers in (*plan.records.items(), ("artifact", plan.artifacts)):
+        query = "UPDATE record_log SET gone = 2 WHERE kind = ? AND number IN (SELECT value FROM json_each(?))"
+        change.connection.execute(query, (kind, _list(numbers)))
 
 
 def _shown_ids(connection: apsw.Connection, plan: _Plan) -> set[str]:

@@ -26,6 +26,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_column, read_rows, read_value
+from ctxrank.indexer.store.ids import FIRST_ID
 from ctxrank.indexer.store.rules_since import note_all_redacted
 from ctxrank.indexer.store.store import Change, Store
 from ctxrank.indexer.text.lines import one_line
@@ -293,7 +294,7 @@ def _numbered(digest: str, count: int) -> str:
 def _note_ruleset(store: Store) -> None:
     """Say that all was stored under today's rules; no text changes, so nothing enters the change log."""
     for table in [table.name for table in tables() if table.column("ruleset") is not None]:
-        last = 0
+        last = FIRST_ID
         while True:
             query = f"SELECT id FROM {table} WHERE id > ? AND ruleset < ? ORDER BY id LIMIT {_BATCH}"
             numbers = read_column(store.primary, query, (last, RULESET_VERSION), int)

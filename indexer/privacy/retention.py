@@ -22,6 +22,7 @@ from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unc
 from ctxrank.indexer.records.reasoning import UNCONFIRMED
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store.connection import read_column, require_value
+from ctxrank.indexer.store.ids import FIRST_ID
 from ctxrank.indexer.store.store import Store
 
 SESSION = "session"
@@ -180,7 +181,7 @@ def _count(primary: apsw.Connection, rule: _Rule) -> int:
 def _remove(store: Store, rule: _Rule) -> int:
     """Remove what a rule says, batch by batch; each is whole or not at all."""
     query = f"SELECT id FROM {KINDS[rule.kind].table.name} WHERE ({rule.condition}) AND id > ? ORDER BY id LIMIT ?"
-    removed = last_id = 0
+    removed, last_id = 0, FIRST_ID
     while True:
         with store.write() as change:
             values = (*rule.values, last_id, _BATCH)

@@ -17,7 +17,7 @@ from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import Page, read_page, read_row, read_rows
 from ctxrank.indexer.store.freshness import TEXT_PATH
-from ctxrank.indexer.store.ids import DocumentRef
+from ctxrank.indexer.store.ids import DocumentRef, numbered, public_id
 from ctxrank.indexer.store.store import CATCH_UP_AFTER_WRITE_MS, Change, Store, atomic
 from ctxrank.indexer.text.lines import one_line
 
@@ -243,9 +243,12 @@ def insert(
     prepared: artifacts.PreparedFile | None,
     consumers: tuple[Consumer, ...] | None = None,
     supersede_same_path: bool = True,
+    number: int | None = None,
+    said_by: int = 0,
 ) -> SavedPackage:
     """Write a checked, redacted package inside the caller's transaction; `consumers` override designation.
 
+    `number` is its row id where that is known, `said_by` the code of the store that its consumers are known from.
     Without a `root` no file here is its, whatever its path: its text is in the store alone, or is another machine's.
 
     Raises UsageError for a path that was purged.
@@ -265,23 +268,23 @@ def insert(
     replaced = None if previous is None else previous.id
     connection.execute(
         """
-        INSERT INTO packages (session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
+        INSERT INTO packages (id, session_id, group_id, artifact_id, path, type, producer, priority, scope, summary,
                               size_bytes, version, supersedes, created_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """,
         (
-            session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
+            number, session_id, group_id, artifact_id, new.path, new.type, new.producer, new.priority, new.scope,
             new.summary, prepared.file.size_bytes if prepared else None, version, replaced, created_at,
         ),
     )  # fmt: skip
-    package_id = connection.last_insert_rowid()
+    package_id = connection.last_insert_rowid() if number is None else number
     if replaced is not None:
         mark_superseded(change, replaced, package_id)
     if consumers is None:
         consumers = tuple(Consumer(agent, None, None) for agent in new.consumers)
     connection.executemany(
-        "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
-        [(package_id, *consumer) for consumer in consumers],
+        "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
+        [(package_id, *consumer, said_by) for consumer in consumers],
     )
     document_id = documents.put(
         change,
@@ -320,7 +323,7 @@ def _current_at(connection: apsw.Connection, session_id: int, group_id: int | No
     """
     query = """
         SELECT id, version FROM packages
-         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ?
+         WHERE session_id = ? AND path = ? AND superseded_by IS NULL AND group_id IS ? AND id > 0
          ORDER BY id DESC LIMIT 1
     """
     return read_row(connection, query, (session_id, path, group_id), _Version)
@@ -344,6 +347,11 @@ def supersede(store: Store, old_id: int, new_id: int) -> None:
 def link_versions(change: Change, old_id: int, new_id: int) -> None:
     """`supersede` inside the caller's transaction; nothing is written where it raises."""
     old, new = get_package(change.connection, old_id), get_package(change.connection, new_id)
+    if old_id < 0 or new_id < 0:
+        foreign = public_id("package", old_id if old_id < 0 else new_id)
+        raise UsageError(
+            f"{foreign} is another machine's: only there it is replaced.", "Save a package of this machine."
+        )
     if old.session != new.session:
         raise UsageError(
             f"Packages {old_id} and {new_id} belong to different sessions.",
@@ -389,7 +397,7 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
         meant = sorted({consumer.agent for consumer in consumers_of(change.connection, package_id)})
         if not rows and team.like(agent) not in meant:
             raise UsageError(
-                f"Package {package_id} is not designated for {agent}.",
+                f"Package {numbered(package_id)} is not designated for {agent}.",
                 f"It is designated for {', '.join(meant) or 'no agent'}."
                 + ("" if team.knows(agent) else f" Agents are {', '.join(team.agents)}."),
             )
@@ -397,7 +405,7 @@ def consume(store: Store, package_id: int, agent: str, iteration: int = 0, *, te
             return False
         change.connection.execute(
             """
-            UPDATE package_consumers SET iteration = ?1, consumed_at = ?2
+            UPDATE package_consumers SET iteration = ?1, consumed_at = ?2, origin = 0
              WHERE id = (SELECT id FROM package_consumers
                           WHERE package_id = ?3 AND agent = ?4 AND consumed_at IS NULL
                           ORDER BY iteration IS NOT ?1, iteration IS NOT NULL, id LIMIT 1)
@@ -442,7 +450,9 @@ def get_package(primary: apsw.Connection, package_id: int) -> Package:
     """One package. Raises NotFoundError."""
     package = read_row(primary, f"{_PACKAGE_QUERY} WHERE p.id = ?", (package_id,), Package)
     if package is None:
-        raise NotFoundError(f"There is no package {package_id}.", "'ctxrank package list' shows what there is.")
+        raise NotFoundError(
+            f"There is no package {numbered(package_id)}.", "'ctxrank package list' shows what there is."
+        )
     return package
 
 

@@ -294,7 +294,7 @@ class _Counted(NamedTuple):
 
 def _find(primary: apsw.Connection, ref: str) -> _Counted:
     """A strategy; a name goes before a number, because any text can be one."""
-    number = re.fullmatch(r"(?:strategy:)?(\d{1,15})", ref)
+    number = re.fullmatch(r"(?:strategy:)?(-?\d{1,19})", ref)
     query = "SELECT id, name, helpfulness FROM strategies WHERE name = ?1 OR id = ?2 ORDER BY name = ?1 DESC LIMIT 1"
     found = read_row(primary, query, (ref, int(number[1]) if number else None), _Counted)
     if found is None:

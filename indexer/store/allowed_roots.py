@@ -36,7 +36,9 @@ def unnamed_folders(location: Location, connection: apsw.Connection) -> list[str
     """The folders that a store names, and in which nothing may be read."""
     tables = ("roots", "linked_trees")
     names = [
-        name for table in tables for name in read_column(connection, f"SELECT path FROM {table} ORDER BY id", (), str)
+        name
+        for table in tables
+        for name in read_column(connection, f"SELECT path FROM {table} WHERE path NOT LIKE '@%' ORDER BY id", (), str)
     ]
     return [name for name in dict.fromkeys(names) if allowed_folder(location, connection, name) is None]
 

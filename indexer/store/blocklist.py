@@ -4,7 +4,8 @@
         change.blocklist.refuse(PATH, "docs/plan.md")      UsageError, where it or a folder above it was purged
         change.blocklist.refuse("reasoning", text)
 
-A digest is keyed with the store's uuid, so that equal things look different in two stores. Who knows a purged path
+A digest is keyed with the store's uuid, so that equal things look different in two stores; an order of another store
+to forget something is an entry with that store's uuid as its key. Who knows a purged path
 or text can still tell that it was purged: that is what the digest is for.
 """
 
@@ -22,7 +23,7 @@ from ctxrank.indexer.redaction.purged_secrets import (
     hash_bucket,
     secret_digest,
 )
-from ctxrank.indexer.store.connection import read_rows, require_value
+from ctxrank.indexer.store.connection import read_rows, read_value, require_value
 from ctxrank.indexer.text.digests import digest_of
 
 PATH, SESSION, SECRET = "path", "session", "secret"
@@ -40,10 +41,11 @@ class BlockedEntry(NamedTuple):
 
 
 class _Digest(NamedTuple):
-    """A digest in the table, and what it is of."""
+    """A digest in the table, what it is of, and the uuid of the store whose order it is ('': this one's)."""
 
     kind: str
     digest: str
+    origin: str
 
 
 class _Secret(NamedTuple):
@@ -51,6 +53,7 @@ class _Secret(NamedTuple):
 
     digest: str
     prefilter: str  # its length, and the hash bucket of its first character
+    origin: str  # uuid of the store whose order it is; '': this one's
 
 
 class Blocklist:
@@ -62,10 +65,10 @@ class Blocklist:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
         self._is_read = False
-        self._digests: frozenset[_Digest] = frozenset()
+        self._digests: frozenset[tuple[str, str]] = frozenset()
         self._secrets: tuple[BlockedSecret, ...] = ()
         self._has_paths = False
-        self._key = ""
+        self._keys: tuple[str, ...] = ()
 
     def holds_path(self, *paths: str) -> bool:
         """Whether one of these, or a folder above it, was purged, or holds a secret that was."""
@@ -73,13 +76,16 @@ class Blocklist:
         if self._secrets and any(self._holds_secret(path) for path in paths):
             return True
         return self._has_paths and any(
-            (PATH, _digest(self._key, PATH, part)) in self._digests for path in paths for part in _and_above(path)
+            (PATH, digest(key, PATH, part)) in self._digests
+            for path in paths
+            for part in and_above(path)
+            for key in self._keys
         )
 
     def holds(self, kind: str, text: str) -> bool:
         """Whether a session of this name, or a record of this text, was purged."""
         self._read()
-        return bool(self._digests) and (kind, _digest(self._key, kind, text)) in self._digests
+        return any((kind, digest(key, kind, text)) in self._digests for key in self._keys)
 
     def refuse(self, kind: str, text: str) -> None:
         """Raises UsageError where this was purged: a session's name, a record's text, or the path of a file."""
@@ -101,17 +107,18 @@ class Blocklist:
         if self._is_read:
             return
         self._is_read = True
-        query = "SELECT kind, digest FROM blocklist WHERE kind <> 'secret'"
-        self._digests = frozenset(read_rows(self._connection, query, (), _Digest))
-        self._has_paths = any(blocked.kind == PATH for blocked in self._digests)
+        query = "SELECT kind, digest, origin FROM blocklist WHERE kind <> 'secret'"
+        blocked = list(read_rows(self._connection, query, (), _Digest))
+        self._digests = frozenset((one.kind, one.digest) for one in blocked)
+        self._has_paths = any(one.kind == PATH for one in blocked)
         self._secrets = blocked_secrets(self._connection)
-        self._key = _key(self._connection) if self._digests else ""
+        self._keys = tuple(origin or _key(self._connection) for origin in dict.fromkeys(one.origin for one in blocked))
 
 
 def block(writer: apsw.Connection, kind: str, texts: Iterable[str]) -> list[int]:
     """Let these not come back; returns the numbers by which they can be allowed. `writer` has a transaction open."""
     key = _key(writer)
-    return [_insert(writer, kind, _digest(key, kind, text), "") for text in dict.fromkeys(texts)]
+    return [_insert(writer, kind, digest(key, kind, text), "") for text in dict.fromkeys(texts)]
 
 
 def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
@@ -121,6 +128,20 @@ def block_secrets(writer: apsw.Connection, secrets: Iterable[str]) -> list[int]:
         _insert(writer, SECRET, secret_digest(key, secret), f"{len(secret)} {hash_bucket(key, secret[0])}")
         for secret in dict.fromkeys(secrets)
     ]
+
+
+def is_entered(connection: apsw.Connection, kind: str, digest: str) -> bool:
+    """Whether a digest is on the list."""
+    query = "SELECT 1 FROM blocklist WHERE kind = ? AND digest = ?"
+    return read_value(connection, query, (kind, digest), int) is not None
+
+
+def block_by_order(writer: apsw.Connection, kind: str, digest: str, prefilter: str, origin: str) -> None:
+    """Enter what another store says has to be forgotten. `writer` has a transaction open."""
+    writer.execute(
+        "INSERT OR IGNORE INTO blocklist (kind, digest, prefilter, blocked_at, origin) VALUES (?, ?, ?, ?, ?)",
+        (kind, digest, prefilter, now_us(), origin),
+    )
 
 
 def _insert(writer: apsw.Connection, kind: str, digest: str, prefilter: str) -> int:
@@ -150,7 +171,7 @@ def allow(writer: apsw.Connection, numbers: Iterable[int]) -> None:
 
 def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     """The purged secrets, as a text is searched for them."""
-    query = "SELECT digest, prefilter FROM blocklist WHERE kind = 'secret' ORDER BY id"
+    query = "SELECT digest, prefilter, origin FROM blocklist WHERE kind = 'secret' ORDER BY id"
     stored = list(read_rows(connection, query, (), _Secret))
     if not stored:
         return ()
@@ -158,11 +179,11 @@ def blocked_secrets(connection: apsw.Connection) -> tuple[BlockedSecret, ...]:
     secrets: list[BlockedSecret] = []
     for secret in stored:
         length, bucket = map(int, secret.prefilter.split())
-        secrets.append(BlockedSecret(secret.digest, length, bucket, key))
+        secrets.append(BlockedSecret(secret.digest, length, bucket, secret.origin or key))
     return tuple(secrets)
 
 
-def _and_above(path: str) -> Iterator[str]:
+def and_above(path: str) -> Iterator[str]:
     """The path and every folder above it, as it is compared."""
     path = path.strip("/") if not path.startswith("/") else path.rstrip("/")
     while path:
@@ -174,7 +195,8 @@ def _key(connection: apsw.Connection) -> str:
     return require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
-def _digest(key: str, kind: str, text: str) -> str:
+def digest(key: str, kind: str, text: str) -> str:
+    """The digest of a path, a session's name or a record's text under the uuid of a store."""
     same = text.strip("/") if kind == PATH and not text.startswith("/") else text.rstrip("/") if kind == PATH else text
     same = same if kind in (PATH, SESSION) else " ".join(same.split())
     return digest_of(f"{kind}\n{same}", DIGEST_BYTES, key=key)

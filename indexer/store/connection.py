@@ -40,6 +40,9 @@ DAMAGED_STEP = "See 'ctxrank doctor'; 'ctxrank doctor --repair plan' says what c
 LOG_SUFFIXES = ("-wal", "-shm", "-journal")  # what SQLite keeps next to a database
 _WAL_KEPT_BYTES = 16 * 1024 * 1024
 
+# The stores that this process has opened, by their paths: a foreign id asks them what its origin is called.
+opened_stores: dict[str, apsw.Connection] = {}
+
 
 def busy_timeout_ms() -> int:
     """How long a call waits for a lock: `CTXRANK_BUSY_TIMEOUT_MS`, else 30 s."""

@@ -17,6 +17,8 @@ PACKAGES_ELSEWHERE = f"""
 """
 # How the path begins of a package whose text is kept in the store, and in no file.
 TEXT_PATH = "text://"
+# How the path begins of a root that stands for another store, whose files are on another machine.
+FOREIGN_ROOT = "@"
 # The reason of an artifact that another store exported: no file of this machine is its, whatever its path.
 ELSEWHERE = "its file is on another machine"
 
@@ -77,4 +79,4 @@ def file_state(
 
 def is_elsewhere(connection: apsw.Connection, package_id: int) -> bool:
     """Whether a package is another store's alone."""
-    return bool(connection.execute(f"SELECT ? IN ({PACKAGES_ELSEWHERE})", (package_id,)).get)
+    return package_id < 0 or bool(connection.execute(f"SELECT ? IN ({PACKAGES_ELSEWHERE})", (package_id,)).get)

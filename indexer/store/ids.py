@@ -2,13 +2,19 @@
 
     parse_ref("package:12@9f3c27ab")      DocumentRef("package", 12, "9f3c27ab")
     public_id("package", 12)              "package:12"
+    public_id("package", foreign_id(0x9f3c27ab, 12))      "package:12@9f3c27ab"
 
-An origin is the first 8 or more hexadecimal digits of the uuid of the store that made the record.
+A record has a key that is the same everywhere: the uuid of the store that made it, its kind, and its number there. The
+row id of one that was made here is its number. That of another store's is negative and holds both: −(code · 2³¹ +
+number), where the code is the first 32 bits of the uuid. So it never changes and takes no number of ours.
+
+Where two origins share their first 32 bits (`origins` in the schema), one has another code, and both are printed with
+as many digits as tell them apart.
 """
 
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.store.connection import require_value
+from ctxrank.indexer.store.connection import opened_stores, read_map, read_value, require_value
 from ctxrank.indexer.store.facets import KINDS
 
 if TYPE_CHECKING:
@@ -16,13 +22,20 @@ if TYPE_CHECKING:
 
 PACKAGE = "package"
 ORIGIN_DIGITS = 8
+MAX_FOREIGN_NUMBER = (1 << 31) - 1
+FIRST_ID = -(1 << 63)  # before every row id
+_CODES = 1 << 32
 _UUID_DIGITS = 32
 _NUMBER_DIGITS = 15
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
+_HINT = "'ctxrank search' and 'ctxrank package list' show ids."
+
+# Of the stores of this process: what each origin is printed as. Only a foreign id asks for it.
+_printed: dict[int, str] = {}
 
 
 class DocumentRef(NamedTuple):
-    """A public id; without an origin the record is this store's own."""
+    """A public id; without an origin the record is one of this store, by its row id."""
 
     kind: str
     number: int
@@ -34,8 +47,86 @@ class DocumentRef(NamedTuple):
 
 
 def public_id(kind: str, number: int) -> str:
-    """The id of a record of this store."""
-    return f"{kind}:{number}"
+    """The public id of a record by its row id."""
+    return f"{kind}:{number}" if number >= 0 else f"{kind}:{numbered(number)}"
+
+
+def numbered(row_id: int) -> str:
+    """The number of a record by its row id, with its origin where another store made it: `12`, `12@9f3c27ab`."""
+    if row_id >= 0:
+        return str(row_id)
+    code, number = origin_and_number(row_id)
+    return f"{number}@{_name_of(code)}"
+
+
+def foreign_id(code: int, number: int) -> int:
+    """The row id of a record that another store made under this number."""
+    return -(code << 31 | number)
+
+
+def origin_and_number(row_id: int) -> tuple[int, int]:
+    """The code of the store that made a record (0: this one), and the record's number there."""
+    return (0, row_id) if row_id >= 0 else (-row_id >> 31, -row_id & MAX_FOREIGN_NUMBER)
+
+
+def digits_of(uuid: str) -> str:
+    """A uuid as origins are compared: 32 hexadecimal digits."""
+    return uuid.replace("-", "").lower()
+
+
+def origin_code(writer: "apsw.Connection", uuid: str) -> int:
+    """The code of an origin, which is entered where it is new; 0 for this store. `writer` has a transaction open."""
+    own = require_value(writer, "SELECT uuid FROM store WHERE id = 1", (), str)
+    if uuid == own:
+        return 0
+    found = read_value(writer, "SELECT code FROM origins WHERE uuid = ?", (uuid,), int)
+    if found is not None:
+        return found
+    taken = {_natural_code(own), *read_map(writer, "SELECT code, uuid FROM origins", (), int, str), 0}
+    code = _natural_code(uuid)
+    while code in taken:
+        code = (code + 1) % _CODES
+    writer.execute("INSERT INTO origins (code, uuid) VALUES (?, ?)", (code, uuid))
+    _printed.clear()
+    return code
+
+
+def _natural_code(uuid: str) -> int:
+    return int(digits_of(uuid)[:ORIGIN_DIGITS], 16)
+
+
+def origins_of(database: "apsw.Connection") -> dict[int, str]:
+    """The uuids of all origins by code; 0 is this store."""
+    own = require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
+    return {0: own} | read_map(database, "SELECT code, uuid FROM origins", (), int, str)
+
+
+def _name_of(code: int) -> str:
+    """What an origin is printed as: as few digits as tell it from the others of its store, at least eight."""
+    if code not in _printed:
+        _read_names(code)
+    return _printed.get(code, f"{code:08x}")
+
+
+def _read_names(code: int) -> None:
+    for path, primary in reversed(list(opened_stores.items())):
+        try:
+            origins = origins_of(primary)
+        except Exception:
+            del opened_stores[path]
+            continue
+        if code in origins:
+            every = [digits_of(uuid) for uuid in origins.values()]
+            for of, uuid in origins.items():
+                _printed[of] = _shortest(digits_of(uuid), every)
+            return
+
+
+def _shortest(digits: str, every: list[str]) -> str:
+    for length in range(ORIGIN_DIGITS, _UUID_DIGITS):
+        if sum(other.startswith(digits[:length]) for other in every) == 1:
+            return digits[:length]
+    return digits
 
 
 def parse_ref(text: str, bare: str = PACKAGE) -> DocumentRef:
@@ -59,23 +150,42 @@ def _read(text: str, bare: str) -> DocumentRef | None:
     return DocumentRef(kind or bare, int(number), origin.lower()) if is_kind and is_number and is_origin else None
 
 
-def own_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
-    """The id of a record of this store. Raises UsageError, and NotFoundError for one that another machine made."""
-    return as_own(database, parse_ref(text, bare))
+def local_ref(database: "apsw.Connection", text: str, bare: str = PACKAGE) -> DocumentRef:
+    """The id of a record by its row id here. Raises UsageError, and NotFoundError for an origin that is not known."""
+    return as_local(database, parse_ref(text, bare))
 
 
-def as_own(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
-    """The id without this store's origin. Raises NotFoundError for the origin of another store."""
-    if ref.origin:
-        uuid = require_value(database, "SELECT uuid FROM store WHERE id = 1", (), str)
-        if not uuid.replace("-", "").lower().startswith(ref.origin):
-            raise NotFoundError(f"There is no {ref} here.", "'ctxrank search' and 'ctxrank package list' show ids.")
-    return DocumentRef(ref.kind, ref.number)
+def as_local(database: "apsw.Connection", ref: DocumentRef) -> DocumentRef:
+    """The same record by its row id here. Raises NotFoundError for an unknown origin, UsageError for several."""
+    if not ref.origin:
+        return ref
+    found = [code for code, uuid in origins_of(database).items() if digits_of(uuid).startswith(ref.origin)]
+    if len(found) > 1:
+        raise UsageError(f"Several origins begin with {ref.origin}.", "Give more digits of it.")
+    if not found or ref.number > MAX_FOREIGN_NUMBER:
+        raise NotFoundError(f"There is no {ref} here.", _HINT)
+    code = found[0]
+    local = foreign_id(code, ref.number) if code else ref.number
+    return DocumentRef(ref.kind, _joined(database, ref.kind, code, ref.number) or local)
+
+
+def _joined(database: "apsw.Connection", kind: str, code: int, number: int) -> int | None:
+    """The record here that another store's of this number was joined with: an error, a strategy."""
+    if not code or kind not in ("error", "strategy"):
+        return None
+    query = """
+        SELECT target_id FROM imported_rows
+         WHERE source = 'jsonl:' || (SELECT uuid FROM origins WHERE code = ?) AND kind = ? AND source_key = ?
+    """
+    return read_value(database, query, (code, f"{kind} number", str(number)), int)
 
 
 def without_origin(database: "apsw.Connection", text: str) -> str:
-    """The same id without this store's origin; a text that is no id, which may be a name, as it is.
+    """The same id by its row id here, which may be negative; a text that is no id, which may be a name, as it is.
 
-    Raises NotFoundError for the origin of another store.
+    Raises NotFoundError for an origin that is not known.
     """
-    return str(own_ref(database, text)) if "@" in text and _read(text, PACKAGE) else text
+    if "@" not in text or not _read(text, PACKAGE):
+        return text
+    kind, number, _ = local_ref(database, text)
+    return f"{kind}:{number}"

@@ -1,4 +1,208 @@
--- Schema 10: two indices on documents hold only what is looked for through them. Each had 17 bytes of every document.
+-- Schema 10: stores exchange records. What another store made has a negative id that says which store and which number
+-- (see indexer/store/ids.py); the log says what an exchange has to take along.
+
+-- The stores whose records came here, by the code in their records' ids.
+CREATE TABLE origins (
+    code  INTEGER PRIMARY KEY,                      -- the first 32 bits of its uuid, or the next code that was free
+    uuid  TEXT NOT NULL UNIQUE                      -- name, of a store
+) STRICT;
+
+-- The record log: one row a record, with the number of its last change; `export --since` reads it in order.
+CREATE TABLE record_log (
+    seq     INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind    TEXT    NOT NULL,                       -- word: a kind of the catalogue; forget, of blocklist; usage, of packages
+    number  INTEGER NOT NULL,                       -- id in the kind's table
+    gone    INTEGER NOT NULL DEFAULT 0,             -- 1: removed; 2: every store has to forget it; 3: by its origin
+    UNIQUE (kind, number)
+) STRICT;
+
+-- What other stores counted of a record that all of them have; the record's own numbers are the sums.
+CREATE TABLE origin_counts (
+    kind           TEXT    NOT NULL,                -- word: error, strategy
+    number         INTEGER NOT NULL,                -- id in the kind's table
+    origin         INTEGER NOT NULL,                -- code of the store that counted
+    occurrences    INTEGER NOT NULL,                -- of a strategy: its helpfulness
+    confirmations  INTEGER NOT NULL,
+    refutations    INTEGER NOT NULL,
+    PRIMARY KEY (kind, number, origin)
+) STRICT, WITHOUT ROWID;
+
+-- 0: this store's own; else the code of the store that said so.
+ALTER TABLE package_consumers ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE deliveries ADD COLUMN origin INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE blocklist ADD COLUMN origin TEXT NOT NULL DEFAULT '';  -- name: uuid of the store whose order it is; '': ours
+
+CREATE TRIGGER logged_session_made AFTER INSERT ON sessions BEGIN
+    DELETE FROM record_log WHERE kind = 'session' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('session', NEW.id);
+END;
+CREATE TRIGGER logged_session_changed AFTER UPDATE ON sessions BEGIN
+    DELETE FROM record_log WHERE kind = 'session' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('session', NEW.id);
+END;
+CREATE TRIGGER logged_session_removed AFTER DELETE ON sessions BEGIN
+    DELETE FROM record_log WHERE kind = 'session' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('session', OLD.id, 1);
+END;
+CREATE TRIGGER logged_group_made AFTER INSERT ON groups BEGIN
+    DELETE FROM record_log WHERE kind = 'group' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('group', NEW.id);
+END;
+CREATE TRIGGER logged_group_changed AFTER UPDATE ON groups BEGIN
+    DELETE FROM record_log WHERE kind = 'group' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('group', NEW.id);
+END;
+CREATE TRIGGER logged_group_removed AFTER DELETE ON groups BEGIN
+    DELETE FROM record_log WHERE kind = 'group' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('group', OLD.id, 1);
+END;
+CREATE TRIGGER logged_package_made AFTER INSERT ON packages BEGIN
+    DELETE FROM record_log WHERE kind = 'package' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('package', NEW.id);
+END;
+CREATE TRIGGER logged_package_changed AFTER UPDATE ON packages BEGIN
+    DELETE FROM record_log WHERE kind = 'package' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('package', NEW.id);
+END;
+CREATE TRIGGER logged_package_removed AFTER DELETE ON packages BEGIN
+    DELETE FROM record_log WHERE kind = 'package' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('package', OLD.id, 1);
+END;
+CREATE TRIGGER logged_reasoning_made AFTER INSERT ON reasoning BEGIN
+    DELETE FROM record_log WHERE kind = 'reasoning' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('reasoning', NEW.id);
+END;
+CREATE TRIGGER logged_reasoning_changed AFTER UPDATE ON reasoning BEGIN
+    DELETE FROM record_log WHERE kind = 'reasoning' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('reasoning', NEW.id);
+END;
+CREATE TRIGGER logged_reasoning_removed AFTER DELETE ON reasoning BEGIN
+    DELETE FROM record_log WHERE kind = 'reasoning' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('reasoning', OLD.id, 1);
+END;
+CREATE TRIGGER logged_error_made AFTER INSERT ON error_patterns BEGIN
+    DELETE FROM record_log WHERE kind = 'error' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('error', NEW.id);
+END;
+CREATE TRIGGER logged_error_changed AFTER UPDATE ON error_patterns BEGIN
+    DELETE FROM record_log WHERE kind = 'error' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('error', NEW.id);
+END;
+CREATE TRIGGER logged_error_removed AFTER DELETE ON error_patterns BEGIN
+    DELETE FROM record_log WHERE kind = 'error' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('error', OLD.id, 1);
+    DELETE FROM origin_counts WHERE kind = 'error' AND number = OLD.id;
+END;
+CREATE TRIGGER logged_failure_made AFTER INSERT ON error_sightings BEGIN
+    DELETE FROM record_log WHERE kind = 'failure' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('failure', NEW.id);
+END;
+CREATE TRIGGER logged_failure_changed AFTER UPDATE ON error_sightings BEGIN
+    DELETE FROM record_log WHERE kind = 'failure' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('failure', NEW.id);
+END;
+CREATE TRIGGER logged_failure_removed AFTER DELETE ON error_sightings BEGIN
+    DELETE FROM record_log WHERE kind = 'failure' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('failure', OLD.id, 1);
+END;
+CREATE TRIGGER logged_strategy_made AFTER INSERT ON strategies BEGIN
+    DELETE FROM record_log WHERE kind = 'strategy' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('strategy', NEW.id);
+END;
+CREATE TRIGGER logged_strategy_changed AFTER UPDATE ON strategies BEGIN
+    DELETE FROM record_log WHERE kind = 'strategy' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('strategy', NEW.id);
+END;
+CREATE TRIGGER logged_strategy_removed AFTER DELETE ON strategies BEGIN
+    DELETE FROM record_log WHERE kind = 'strategy' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('strategy', OLD.id, 1);
+    DELETE FROM origin_counts WHERE kind = 'strategy' AND number = OLD.id;
+END;
+CREATE TRIGGER logged_skill_made AFTER INSERT ON skill_outputs BEGIN
+    DELETE FROM record_log WHERE kind = 'skill' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('skill', NEW.id);
+END;
+CREATE TRIGGER logged_skill_changed AFTER UPDATE ON skill_outputs BEGIN
+    DELETE FROM record_log WHERE kind = 'skill' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('skill', NEW.id);
+END;
+CREATE TRIGGER logged_skill_removed AFTER DELETE ON skill_outputs BEGIN
+    DELETE FROM record_log WHERE kind = 'skill' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('skill', OLD.id, 1);
+END;
+CREATE TRIGGER logged_event_made AFTER INSERT ON events BEGIN
+    DELETE FROM record_log WHERE kind = 'event' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('event', NEW.id);
+END;
+CREATE TRIGGER logged_event_changed AFTER UPDATE ON events BEGIN
+    DELETE FROM record_log WHERE kind = 'event' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('event', NEW.id);
+END;
+CREATE TRIGGER logged_event_removed AFTER DELETE ON events BEGIN
+    DELETE FROM record_log WHERE kind = 'event' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('event', OLD.id, 1);
+END;
+CREATE TRIGGER logged_forget_made AFTER INSERT ON blocklist BEGIN
+    DELETE FROM record_log WHERE kind = 'forget' AND number = NEW.id;
+    INSERT INTO record_log (kind, number) VALUES ('forget', NEW.id);
+END;
+CREATE TRIGGER logged_forget_removed AFTER DELETE ON blocklist BEGIN
+    DELETE FROM record_log WHERE kind = 'forget' AND number = OLD.id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('forget', OLD.id, 1);
+END;
+-- A file is a record while it has a document of its own.
+CREATE TRIGGER logged_artifact_made AFTER INSERT ON documents WHEN NEW.kind = 'artifact' BEGIN
+    DELETE FROM record_log WHERE kind = 'artifact' AND number = NEW.record_id;
+    INSERT INTO record_log (kind, number) VALUES ('artifact', NEW.record_id);
+END;
+CREATE TRIGGER logged_artifact_changed AFTER UPDATE ON documents WHEN NEW.kind = 'artifact' BEGIN
+    DELETE FROM record_log WHERE kind = 'artifact' AND number = NEW.record_id;
+    INSERT INTO record_log (kind, number) VALUES ('artifact', NEW.record_id);
+END;
+CREATE TRIGGER logged_artifact_removed AFTER DELETE ON documents WHEN OLD.kind = 'artifact' BEGIN
+    DELETE FROM record_log WHERE kind = 'artifact' AND number = OLD.record_id;
+    INSERT INTO record_log (kind, number, gone) VALUES ('artifact', OLD.record_id, 1);
+END;
+-- A package has its file's text.
+CREATE TRIGGER logged_text_changed AFTER UPDATE OF sha256, ruleset ON artifacts WHEN NEW.sha256 <> OLD.sha256 OR NEW.ruleset <> OLD.ruleset BEGIN
+    DELETE FROM record_log WHERE kind = 'package' AND number IN (SELECT id FROM packages WHERE artifact_id = NEW.id);
+    INSERT INTO record_log (kind, number) SELECT 'package', id FROM packages WHERE artifact_id = NEW.id;
+    DELETE FROM record_log WHERE kind = 'artifact' AND number = NEW.id AND gone = 0;
+    INSERT INTO record_log (kind, number)
+        SELECT 'artifact', record_id FROM documents WHERE kind = 'artifact' AND record_id = NEW.id;
+END;
+-- Who took a package and who was shown it, as this store saw it.
+CREATE TRIGGER logged_consumer_made AFTER INSERT ON package_consumers WHEN NEW.consumed_at IS NOT NULL BEGIN
+    DELETE FROM record_log WHERE kind = 'usage' AND number = NEW.package_id;
+    INSERT INTO record_log (kind, number) VALUES ('usage', NEW.package_id);
+END;
+CREATE TRIGGER logged_consumer_changed AFTER UPDATE ON package_consumers BEGIN
+    DELETE FROM record_log WHERE kind = 'usage' AND number = NEW.package_id;
+    INSERT INTO record_log (kind, number) VALUES ('usage', NEW.package_id);
+END;
+CREATE TRIGGER logged_delivery_made AFTER INSERT ON deliveries BEGIN
+    DELETE FROM record_log WHERE kind = 'usage' AND number = NEW.package_id;
+    INSERT INTO record_log (kind, number) VALUES ('usage', NEW.package_id);
+END;
+CREATE TRIGGER logged_delivery_changed AFTER UPDATE ON deliveries BEGIN
+    DELETE FROM record_log WHERE kind = 'usage' AND number = NEW.package_id;
+    INSERT INTO record_log (kind, number) VALUES ('usage', NEW.package_id);
+END;
+
+-- What is here already.
+INSERT INTO record_log (kind, number) SELECT 'session', id FROM sessions ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'group', id FROM groups ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'package', id FROM packages ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'reasoning', id FROM reasoning ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'error', id FROM error_patterns ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'failure', id FROM error_sightings ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'strategy', id FROM strategies ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'skill', id FROM skill_outputs ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'event', id FROM events ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'forget', id FROM blocklist ORDER BY id;
+INSERT INTO record_log (kind, number) SELECT 'artifact', record_id FROM documents WHERE kind = 'artifact' ORDER BY record_id;
+
+-- Two indices on documents hold only what is looked for through them. Each had 17 bytes of every document.
 
 -- What belongs to no session, all files, is not looked for by it.
 DROP INDEX documents_session;

@@ -24,6 +24,7 @@ from ctxrank.indexer.store.connection import (
     busy_timeout_ms,
     immediate,
     open_database,
+    opened_stores,
     read_value,
     sqlite_errors,
     translate,
@@ -248,6 +249,7 @@ def open_at(
     except BaseException:
         primary.close()
         raise
+    opened_stores[location.primary] = primary
     return Store(location, primary, wait, consumer_of)
 
 
@@ -275,8 +277,8 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
     """A store may come with another user's files: what runs when a table is only read or written is ours alone."""
     query = """
         SELECT type, name FROM sqlite_schema
-         WHERE type = 'view' OR (type = 'trigger' AND name <> 'error_signatures_removed')
-            OR (type = 'table' AND rootpage = 0)
+         WHERE type = 'view' OR (type = 'table' AND rootpage = 0)
+            OR (type = 'trigger' AND name <> 'error_signatures_removed' AND name NOT GLOB 'logged_[a-z]*')
     """
     strange = primary.execute(query).fetchone()
     if strange is not None and primary.pragma("application_id") == APPLICATION_ID:

@@ -27,7 +27,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.privacy.retention import prune_errors
 from ctxrank.indexer.records.sessions import find_session, project_in_force
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.ids import own_ref, public_id
+from ctxrank.indexer.store.ids import local_ref, public_id
 from ctxrank.ranking.errors.answer import Asked, recognise
 
 _KIND = "error"
@@ -170,7 +170,7 @@ def prune(call: Call, project: str | None, dry_run: bool) -> Reply:
 
 def _number(database: apsw.Connection, text: str) -> int:
     """`error:3` or 3. Raises UsageError, NotFoundError."""
-    ref = own_ref(database, text, _KIND)
+    ref = local_ref(database, text, _KIND)
     if ref.kind != _KIND:
         raise UsageError(f"{ref} is not an error.", "Give an error's id, such as 3 or error:3.")
     return ref.number

@@ -15,12 +15,13 @@ from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError, UsageError
 from ctxrank.indexer.exchange.export import export_lines
 from ctxrank.indexer.exchange.import_jsonl import import_jsonl as import_lines
+from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import trust_as_used
 from ctxrank.indexer.systems import sync
 
 
-def import_jsonl(call: Call, file: str) -> Reply:
+def import_jsonl(call: Call, file: str, from_origins: tuple[str, ...] = ()) -> Reply:
     """Bring in the lines of an export; 5 where the file is not whole."""
     gc.enable()  # this may take a while: see cli/entry.py
     with contextlib.ExitStack() as stack:
@@ -28,7 +29,8 @@ def import_jsonl(call: Call, file: str) -> Reply:
         store = stack.enter_context(call.open())
         trust_as_used(store)
         advance = stack.enter_context(progress_bar("importing", call))
-        report = import_lines(store, source, mode=load_config(store).redaction_mode, progress=advance)
+        mode = load_config(store).redaction_mode
+        report = import_lines(store, source, mode=mode, progress=advance, from_origins=from_origins)
     return import_reply(report)._replace(exit_code=0 if report.is_complete else DamagedError.exit_code)
 
 
@@ -48,7 +50,15 @@ def _opened(file: str, stack: contextlib.ExitStack) -> BinaryIO:
         ) from error
 
 
-def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output: str | None, force: bool) -> Reply:
+def export(
+    call: Call,
+    sessions: tuple[str, ...],
+    kinds: tuple[str, ...],
+    output: str | None,
+    force: bool,
+    since: int | None = None,
+    all_origins: bool = False,
+) -> Reply:
     """Write the lines as they come, to stdout or into a file that is whole or is not there."""
     gc.enable()  # this may take a while: see cli/entry.py
     target = None if output in (None, "-") else output
@@ -56,7 +66,11 @@ def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output
         _refuse_to_replace(target, force=force)
     with call.open() as store:
         wanted = [kind.strip().lower() for kind in kinds]
-        lines = export_lines(store, sessions=sessions, kinds=wanted, mode=load_config(store).redaction_mode)
+        lines = export_lines(
+            store, sessions=sessions, kinds=wanted, since=since, all_origins=all_origins,
+            mode=load_config(store).redaction_mode,
+        )  # fmt: skip
+        reached = last_number(store.primary)
         with contextlib.closing(lines):  # its snapshot ends before the store is closed
             if target is None:
                 for line in lines:
@@ -66,7 +80,10 @@ def export(call: Call, sessions: tuple[str, ...], kinds: tuple[str, ...], output
         is_indexed = is_inside(os.path.realpath(store.location.root), os.path.realpath(target))
     if is_indexed:
         call.note(f"{target} lies below the root: 'ctxrank index' takes it in, unless an ignore file names it.")
-    return Reply(lambda: {"file": target, "records": count}, [f"Exported {count} records to {shown(target)}"])
+    return Reply(
+        lambda: {"file": target, "records": count, "seq": reached},
+        [f"Exported {count} records to {shown(target)}", f"What comes later: --since {reached}"],
+    )
 
 
 def _refuse_to_replace(path: str, *, force: bool) -> None:

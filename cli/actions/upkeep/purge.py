@@ -7,6 +7,7 @@ from ctxrank.cli.actions.given import read_given
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import LockedError, UsageError
+from ctxrank.indexer.exchange.origin_removal import forget_origin
 from ctxrank.indexer.privacy import purge as forgetting
 from ctxrank.indexer.privacy.erase import (
     are_secrets_left,
@@ -21,7 +22,7 @@ from ctxrank.indexer.privacy.secrets import forget_secrets, read_secrets
 from ctxrank.indexer.store import blocklist
 from ctxrank.indexer.store.blocklist import BlockedEntry
 from ctxrank.indexer.store.config import load_config
-from ctxrank.indexer.store.ids import own_ref
+from ctxrank.indexer.store.ids import local_ref
 from ctxrank.indexer.store.store import Store
 
 
@@ -36,11 +37,14 @@ def purge(
     allow: tuple[int, ...],
     backups: bool,
     dry_run: bool,
+    origin: str | None = None,
 ) -> Reply:
     """Forget what is named, redact everything, or list what is kept out; 7 while another process reads the store."""
-    asked = [document, session, path, secret, redact or None, is_list or None, allow or None]
+    asked = [document, session, path, secret, origin, redact or None, is_list or None, allow or None]
     if sum(one is not None for one in asked) > 1:
-        raise UsageError("One thing at a time.", "Give an ID, or one of --session, --path, --secret, --redact.")
+        raise UsageError(
+            "One thing at a time.", "Give an ID, or one of --session, --path, --secret, --origin, --redact."
+        )
     gc.enable()  # this may take a while: see cli/entry.py
     text = None if secret is None else _read(secret)
     is_alone = all(one is None for one in asked)
@@ -52,7 +56,10 @@ def purge(
         # The rules of a redaction are in the configuration, so an unfinished one needs no arguments to be ended.
         if redact or (is_alone and is_redaction_unfinished(store.primary) and not are_secrets_left(store.primary)):
             return _redact(call, store, dry_run=dry_run)
-        forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
+        if origin is not None:
+            forgot = forget_origin(store, origin, is_dry_run=dry_run)
+        else:
+            forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
         is_done = forgot.is_erased or forgot.is_dry_run
         return Reply(
             lambda: {
@@ -82,7 +89,7 @@ def _forget(
     dry_run: bool,
 ) -> PurgeReport:
     if document is not None:
-        return forgetting.forget_document(store, own_ref(store.primary, document), is_dry_run=dry_run)
+        return forgetting.forget_document(store, local_ref(store.primary, document), is_dry_run=dry_run)
     if session is not None:
         return forgetting.forget_session(store, session, is_dry_run=dry_run)
     if path is not None:

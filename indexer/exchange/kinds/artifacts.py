@@ -16,13 +16,16 @@ from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.kinds.files import Files
 from ctxrank.indexer.exchange.kinds.passages import StoredPassage, put_passages, read_passages
 from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.origins import Origin
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.files import artifacts
 from ctxrank.indexer.files.paths import contained_path, portable_path
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.freshness import ELSEWHERE
+from ctxrank.indexer.store.connection import read_value, require_value
+from ctxrank.indexer.store.freshness import ELSEWHERE, FOREIGN_ROOT
+from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
 
 ARTIFACT = "artifact"
@@ -38,6 +41,7 @@ class _Artifact(NamedTuple):
     created_at: int
     passages: tuple[StoredPassage, ...]
     prepared: artifacts.PreparedFile | None
+    number: int = 0  # of a line that says whose it is
 
 
 class ArtifactImport:
@@ -65,11 +69,13 @@ class ArtifactImport:
         stored, prepared = self._files.find(path)
         return _Artifact(
             stored, title, fields.number("size_bytes", default=0), fields.moment("created_at"),
-            read_passages(fields, title), prepared,
+            read_passages(fields, title), prepared, fields.number("id", least=1) if self._run.origin else 0,
         )  # fmt: skip
 
     def _write(self, change: Change, row: _Artifact, target: int | None) -> Written:
         change.blocklist.refuse(ARTIFACT, row.path)
+        if self._run.origin is not None and self._run.origin.code:
+            return self._write_of_origin(change, row, self._run.origin)
         root = self._run.root_id(change)
         known = artifacts.artifact_at(change.connection, root, row.path)
         if known is None and not self._files.are_here:
@@ -100,6 +106,39 @@ class ArtifactImport:
         )  # fmt: skip
         put_passages(change, document_id, row.path, row.passages)
         return Written(artifact_id)
+
+    def _write_of_origin(self, change: Change, row: _Artifact, origin: Origin) -> Written:
+        """A file of another store: below a root that stands for that store, so no path of ours is in its way."""
+        connection, number, root = change.connection, origin.local(row.number), f"{FOREIGN_ROOT}{origin.uuid}"
+        connection.execute("INSERT OR IGNORE INTO roots (path) VALUES (?)", (root,))
+        root_id = require_value(connection, "SELECT id FROM roots WHERE path = ?", (root,), int)
+        same = read_value(
+            connection, "SELECT id FROM artifacts WHERE root_id = ? AND path = ?", (root_id, row.path), int
+        )
+        if same is not None and same != number:  # it was removed there and is here again under another number
+            remove_foreign_file(change, same)
+        connection.execute(
+            "INSERT INTO artifacts (id, root_id, path, state, reason, size_bytes, indexed_at)"
+            " VALUES (?, ?, ?, 'missing', ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET path = excluded.path, size_bytes = excluded.size_bytes",
+            (number, root_id, row.path, ELSEWHERE, row.size_bytes, now_us()),
+        )
+        document = documents.Document(
+            kind=ARTIFACT, number=number, title=row.title, body="", path=row.path, created_at=row.created_at,
+            ruleset=RULESET_VERSION,
+        )  # fmt: skip
+        document_id = documents.put(change, document)
+        put_passages(change, document_id, row.path, row.passages)
+        documents.redate(change, document_id, row.created_at, is_numbered=False)
+        return Written(number)
+
+
+def remove_foreign_file(change: Change, number: int) -> None:
+    """Remove a file of another store, with its document and passages."""
+    document_id = documents.document_id(change.connection, DocumentRef(ARTIFACT, number))
+    documents.remove_owned(change, document_id)
+    documents.remove(change, document_id)
+    change.connection.execute("DELETE FROM artifacts WHERE id = ?", (number,))
 
 
 def _make_missing(change: Change, root: int, row: _Artifact, reason: str) -> int:

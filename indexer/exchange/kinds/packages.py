@@ -5,7 +5,10 @@ for it, and no scan follows one. For an export of this very store, and for a dat
 that is here is read, and one that comes later is awaited.
 """
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+import apsw
 
 from ctxrank.indexer.agents import saved_type
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -23,7 +26,7 @@ from ctxrank.indexer.records import packages
 from ctxrank.indexer.records.sessions import is_session_wide
 from ctxrank.indexer.redaction.engine import RULESET_VERSION
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.connection import read_row, read_value
+from ctxrank.indexer.store.connection import read_map, read_row, read_value
 from ctxrank.indexer.store.freshness import JOINED, TEXT_PATH, is_elsewhere
 from ctxrank.indexer.store.ids import DocumentRef
 from ctxrank.indexer.store.store import Change
@@ -54,6 +57,10 @@ class _Package(NamedTuple):
     deliveries: tuple[Delivery, ...]
     passages: tuple[StoredPassage, ...] | None  # None where the line says nothing of them
     prepared: artifacts.PreparedFile | None
+    number: int = 0  # of the line
+    project: str | None = None
+    supersedes: int | None = None
+    superseded_by: int | None = None
 
     @property
     def created_at(self) -> int:
@@ -87,7 +94,10 @@ class _Link(NamedTuple):
 class PackageImport:
     """Brings in packages, and who replaces whom once all are here."""
 
-    def __init__(self, arrivals: Arrivals, files: Files) -> None:
+    def __init__(
+        self, arrivals: Arrivals, files: Files, on_new: Callable[[Change, int, int], None] = lambda *_: None
+    ) -> None:
+        self._on_new = on_new  # called with the row ids of a new package and its session
         self.keys: dict[int, str] = {}  # of the ledger, by exported id
         self._arrivals = arrivals
         self._files = files
@@ -99,7 +109,8 @@ class PackageImport:
         """Packages as if nothing replaced them; links are remembered."""
         lines = list(lines)
         for line in lines:
-            self._remember(line)
+            if self._run.origin is None:
+                self._remember(line)
         self._arrivals.bring(
             PACKAGE, lines, identity=_IDENTITY, prepare=self._prepare, write=self._write,
             without=("supersedes", "superseded_by"), weight=_weight,
@@ -121,9 +132,10 @@ class PackageImport:
             self._links.append(_Link(line, id_, new, is_main=False, is_said_by_old=True))
 
     def _prepare(self, fields: Fields, key: str) -> _Package:
-        fields.number("id", least=1)
-        fields.optional_number("supersedes", least=1)
-        is_replaced = fields.optional_number("superseded_by", least=1) is not None
+        number = fields.number("id", least=1)
+        supersedes = fields.optional_number("supersedes", least=1)
+        superseded_by = fields.optional_number("superseded_by", least=1)
+        is_replaced = superseded_by is not None
         group = fields.optional_word("group")
         group = None if is_session_wide(group) else group
         scope = fields.choice("scope", packages.SCOPES, "global")
@@ -144,6 +156,7 @@ class PackageImport:
             ),
             tuple(read_delivery(item) for item in fields.objects("deliveries")),
             read_passages(fields, title) if fields.has("passages") else None, None,
+            number, fields.optional_word("project") if self._run.origin else None, supersedes, superseded_by,
         )  # fmt: skip
         if self._run.ledger.entry(PACKAGE, key) is not None:
             return package  # it is here: its file is the index's business
@@ -156,7 +169,7 @@ class PackageImport:
     def _write(self, change: Change, row: _Package, target: int | None) -> Written:
         if target is not None:
             return self._revise(change, row, target)
-        session_id = self._arrivals.session_id(change, row.new.session)
+        session_id = self._arrivals.session_id(change, row.new.session, row.project, row.created_at)
         query = """
             SELECT id FROM packages
              WHERE session_id = ? AND path = ? AND created_at = ? AND type = ? AND producer = ? AND summary = ?
@@ -171,6 +184,7 @@ class PackageImport:
             change, row.new, session_id, root=self._run.root_id(change) if self._files.are_here else None,
             prepared=row.prepared,
             consumers=row.consumers, supersede_same_path=False,
+            number=None if self._run.origin is None else self._run.origin.local(row.number), said_by=self._run.said_by,
         )  # fmt: skip
         if (row.version, row.size_bytes) != (saved.version, None):
             # Of a package that was replaced, the file that is here is not the one it was saved from.
@@ -184,6 +198,9 @@ class PackageImport:
             self._put_exported(change, saved.id, row)
         for delivery in row.deliveries:
             put_delivery(self._run, change, saved.id, session_id, delivery)
+        if self._run.origin is not None:
+            link_joined(self._run, change, saved.id, row.supersedes, row.superseded_by)
+            self._on_new(change, saved.id, session_id)
         return Written(self._arrivals.claim(PACKAGE, saved.id))
 
     def _put_exported(self, change: Change, package_id: int, row: _Package) -> None:
@@ -232,9 +249,11 @@ class PackageImport:
         documents.pass_on_facets(change, here.document_id)
         if row.passages is not None and here.state in (None, "missing") and here.superseded_by is None:
             put_passages(change, here.document_id, here.path, row.passages)
-        _put_consumers(change, package_id, row.consumers)
+        put_consumers(change, package_id, row.consumers, self._run.said_by)
         for delivery in row.deliveries:
             put_delivery(self._run, change, package_id, here.session_id, delivery)
+        if self._run.origin is not None:
+            link_joined(self._run, change, package_id, row.supersedes, row.superseded_by)
         return Written(package_id)
 
     def bring_links(self) -> None:
@@ -281,17 +300,20 @@ def put_delivery(run: ImportRun, change: Change, package_id: int, session_id: in
     group_id = run.group_id(change, session_id, delivery.group, delivery.delivered_at)
     change.connection.execute(
         """
-        INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at) VALUES (?, ?, ?, ?, ?)
-            ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at
+        INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at, origin) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET delivered_at = excluded.delivered_at, origin = excluded.origin
             WHERE excluded.delivered_at > delivered_at
         """,
-        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at),
+        (package_id, group_id or 0, delivery.agent, delivery.iteration, delivery.delivered_at, run.said_by),
     )
     return bool(change.connection.changes())
 
 
-def _put_consumers(change: Change, package_id: int, exported: tuple[packages.Consumer, ...]) -> None:
-    """Add designations and consumptions that are not here; what was taken here stays taken."""
+def put_consumers(change: Change, package_id: int, exported: tuple[packages.Consumer, ...], said_by: int) -> None:
+    """Add designations and consumptions that are not here; what was taken here stays taken, of two moments the later.
+
+    `said_by` is the code of the store that says so.
+    """
     connection = change.connection
     here = packages.consumers_of(connection, package_id)
     for consumer in exported:
@@ -300,23 +322,76 @@ def _put_consumers(change: Change, package_id: int, exported: tuple[packages.Con
             if same_agent:
                 continue
         elif any(row.iteration == consumer.iteration and row.consumed_at is not None for row in same_agent):
+            query = """
+                UPDATE package_consumers SET consumed_at = ?1, origin = ?2
+                 WHERE package_id = ?3 AND agent = ?4 AND iteration IS ?5 AND consumed_at < ?1
+            """
+            connection.execute(query, (consumer.consumed_at, said_by, package_id, consumer.agent, consumer.iteration))
             continue
         elif pending := next((row for row in same_agent if row.consumed_at is None), None):
             connection.execute(
                 """
-                UPDATE package_consumers SET iteration = ?, consumed_at = ?
+                UPDATE package_consumers SET iteration = ?, consumed_at = ?, origin = ?
                  WHERE id = (SELECT id FROM package_consumers
                               WHERE package_id = ? AND agent = ? AND consumed_at IS NULL ORDER BY id LIMIT 1)
                 """,
-                (consumer.iteration, consumer.consumed_at, package_id, consumer.agent),
+                (consumer.iteration, consumer.consumed_at, said_by, package_id, consumer.agent),
             )
             here[here.index(pending)] = consumer
             continue
         connection.execute(
-            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at) VALUES (?, ?, ?, ?)",
-            (package_id, *consumer),
+            "INSERT INTO package_consumers (package_id, agent, iteration, consumed_at, origin) VALUES (?, ?, ?, ?, ?)",
+            (package_id, *consumer, said_by),
         )
         here.append(consumer)
+
+
+_AWAITED = "awaited versions"  # the ledger's word for links to packages that are not here yet
+
+
+def link_joined(
+    run: ImportRun, change: Change, package_id: int, supersedes: int | None, superseded_by: int | None
+) -> None:
+    """Link versions of one origin, in whichever order they come: a link waits in the ledger for its other end."""
+    assert run.origin is not None, "only lines of an origin are linked here"
+    connection, local = change.connection, run.origin.local
+    source = f"jsonl:{run.origin.uuid}"
+    old, new = (None if number is None else local(number) for number in (supersedes, superseded_by))
+    _set_versions(change, package_id, old, new)
+    missing = [number for number in (old, new) if number is not None and not _is_here(connection, number)]
+    key = str(package_id)
+    if missing:
+        connection.execute(
+            "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
+            (source, _AWAITED, key, f"{old or ''} {new or ''}", package_id),
+        )
+    else:
+        connection.execute("DELETE FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
+                           (source, _AWAITED, key))  # fmt: skip
+    query = "SELECT target_id, digest FROM imported_rows WHERE source = ? AND kind = ?"
+    for other, links in read_map(connection, query, (source, _AWAITED), int, str).items():
+        old, new = (int(end) if end else None for end in links.split(" "))
+        if package_id in (old, new):
+            _set_versions(change, other, old, new)
+
+
+def _set_versions(change: Change, package_id: int, old: int | None, new: int | None) -> None:
+    """Say what a package replaces and what replaced it, of those that are here."""
+    connection = change.connection
+    if old is not None and _is_here(connection, old):
+        query = "UPDATE packages SET supersedes = ? WHERE id = ? AND supersedes IS NOT ?"
+        connection.execute(query, (old, package_id, old))
+    if new is not None and _is_here(connection, new):
+        query = "UPDATE packages SET superseded_by = ? WHERE id = ? AND superseded_by IS NOT ?"
+        connection.execute(query, (new, package_id, new))
+        if connection.changes():
+            document_id = documents.document_id(connection, DocumentRef(PACKAGE, package_id))
+            documents.remove_owned(change, document_id)
+            documents.touch(change, document_id, superseded_by=new)
+
+
+def _is_here(connection: apsw.Connection, package_id: int) -> bool:
+    return read_value(connection, "SELECT 1 FROM packages WHERE id = ?", (package_id,), int) is not None
 
 
 def _weight(row: _Package) -> int:

@@ -11,14 +11,19 @@ import apsw
 from ctxrank.indexer.catalogue import document_of
 from ctxrank.indexer.declarations import Column, Kind, Meaning, Table, Value
 from ctxrank.indexer.exceptions import DamagedError, UsageError
+from ctxrank.indexer.exchange import joined
 from ctxrank.indexer.exchange.arrivals import Arrivals
 from ctxrank.indexer.exchange.fields import Fields
+from ctxrank.indexer.exchange.joined import COUNTED
 from ctxrank.indexer.exchange.kinds.hooks import HOOKS, Hooks
+from ctxrank.indexer.exchange.ledger import Entry
 from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.origins import Origin, is_uuid
 from ctxrank.indexer.exchange.run import Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import DAMAGED_STEP, read_row, read_rows, read_value
+from ctxrank.indexer.store.ids import origin_code
 from ctxrank.indexer.store.store import Change
 
 Values = dict[str, Value]  # of a record, by column
@@ -29,6 +34,9 @@ class _Row(NamedTuple):
 
     values: Values
     references: tuple[tuple[str | None, ...], ...]
+    number: int = 0  # by which its origin knows it; 0 where a line does not say whose it is
+    project: str | None = None  # of its session
+    of: str | None = None  # the store that the number is of, where that is not the line's origin
 
 
 class _Same(NamedTuple):
@@ -88,10 +96,14 @@ class RecordImport:
         for name, read in missing:  # says what it is; of JSON it is null, of a time of null the present
             values[name] = read(fields)
         self._hooks.complete(values, fields)
-        return _Row(values, references)
+        if self._run.origin is None:
+            return _Row(values, references)
+        return _Row(values, references, fields.number("id", least=1), fields.optional_word("project"), _origin(fields))
 
     def _write(self, change: Change, row: _Row, target: int | None) -> Written:
         kind = self._kind
+        if self._run.origin is not None:
+            return self._write_of_origin(change, row, target, self._run.origin)
         if kind.is_the_same_everywhere:
             same = self._same(change, row)
             if same is None and target is not None:
@@ -108,13 +120,62 @@ class RecordImport:
             if twin is not None:
                 return Written(twin, is_change=False)
         self._hooks.place(change, values, None)
+        return Written(self._arrivals.claim(kind.name, self._insert(change, values)))
+
+    def _insert(self, change: Change, values: Values, number: int | None = None) -> int:
         self._refuse_blocked(change, values)
-        places = ", ".join("?" * len(self._columns))
-        query = f"INSERT INTO {kind.table.name} ({', '.join(self._columns)}) VALUES ({places})"
-        self._execute(change.connection, query, tuple(values[name] for name in self._columns))
-        number = change.connection.last_insert_rowid()
+        kind = self._kind
+        places = ", ".join("?" * (len(self._columns) + 1))
+        query = f"INSERT INTO {kind.table.name} (id, {', '.join(self._columns)}) VALUES ({places})"
+        self._execute(change.connection, query, (number, *(values[name] for name in self._columns)))
+        number = change.connection.last_insert_rowid() if number is None else number
         self._finish(change, number, values)
-        return Written(self._arrivals.claim(kind.name, number))
+        return number
+
+    def _write_of_origin(self, change: Change, row: _Row, target: int | None, origin: Origin) -> Written:
+        """A record under the number that its origin gave it; one that all stores have is joined."""
+        kind, number = self._kind, origin.local(row.number)
+        if kind.name in COUNTED:
+            return self._join(change, row, origin)
+        if target is not None:
+            return self._revise(change, row, target)
+        values = row.values | self._resolved(change, row, self._columns)
+        if kind.name == "event" and values["idempotency_key"] is not None:  # the second of one key is the first again
+            same = "session_id = :session_id AND subtype = :subtype AND group_id = :group_id"
+            query = f"SELECT id FROM events WHERE {same} AND idempotency_key = :idempotency_key"
+            found = read_value(change.connection, query, values, int)
+            if found is not None:
+                return Written(found, is_change=False)
+        return Written(self._insert(change, values, number))
+
+    def _join(self, change: Change, row: _Row, origin: Origin) -> Written:
+        """One row by its natural key: of counts each origin's own are kept and summed, of texts the younger stay."""
+        kind, values = self._kind, row.values
+        maker = origin if row.of is None else Origin(row.of, origin_code(change.connection, row.of))
+        number = maker.local(row.number)
+        same = self._same(change, row)
+        counts = joined.counts_of(kind.name, values)
+        if row.of is None:
+            here = number if same is None else same.id
+            self._run.ledger.record(f"{kind.name} number", str(row.number), Entry("", here))
+        if same is None:
+            self._insert(change, values, number)
+            joined.note_counts(change, kind.name, number, origin.code, counts)
+            return Written(number)
+        is_change = joined.count(change, kind.name, same.id, origin.code, counts)
+        query = f"SELECT {', '.join(self._columns)} FROM {kind.table.name} WHERE id = ?"
+        stored = change.connection.execute(query, (same.id,)).fetchone()
+        assert stored is not None, "the record was just found"
+        before: Values = dict(zip(self._columns, stored, strict=True))
+        young = {name: values[name] for name in (*joined.TEXTS[kind.name], kind.ages_by)}
+        old = {name: before[name] for name in young}
+        if _younger(young, old, kind.ages_by):
+            places = ", ".join(f"{name} = ?" for name in young)
+            self._refuse_blocked(change, before | young)
+            change.connection.execute(f"UPDATE {kind.table.name} SET {places} WHERE id = ?", (*young.values(), same.id))
+            self._finish(change, same.id, before | row.values | young)
+            is_change = True
+        return Written(same.id, is_change=is_change)
 
     def _same(self, change: Change, row: _Row) -> _Same | None:
         kind = self._kind
@@ -133,7 +194,8 @@ class RecordImport:
         resolved = self._resolved(change, row, self._revised, session_id=before.get("session_id"))
         values = before | {name: value for name, value in row.values.items() if name not in before} | resolved
         values.update((name, row.values[name]) for name in self._revised if name not in resolved)
-        self._hooks.place(change, values, number)
+        if self._run.origin is None:
+            self._hooks.place(change, values, number)
         is_same = all(values[name] == before[name] for name in before)
         if is_same and len(kind.table.stored) == len(kind.table.columns):  # what another table has is not compared
             return Written(number, is_change=False)
@@ -153,7 +215,8 @@ class RecordImport:
                 continue
             found: int | None
             if column.refers_to == "sessions":
-                session_id = found = self._arrivals.session_id(change, names[0] or "")
+                moment = _integer(row.values[self._moment])
+                session_id = found = self._arrivals.session_id(change, names[0] or "", row.project, moment)
             elif column.refers_to == "groups":
                 moment = _integer(row.values[self._moment])
                 found = self._run.group_id(change, _integer(session_id), names[0], moment)
@@ -248,6 +311,22 @@ def _reader(column: Column, *, is_required: bool) -> Callable[[Fields], Value]:
     }
     may_be_blank = column.may_be_blank or not is_required
     return readers.get(column.meaning, lambda fields: fields.name(key) if may_be_blank else fields.word(key))
+
+
+def _origin(fields: Fields) -> str | None:
+    """The store whose number a line has. Raises UsageError."""
+    uuid = fields.optional_word("of")
+    if uuid is not None and not is_uuid(uuid):
+        raise UsageError("its 'of' is not the uuid of a store")
+    return uuid
+
+
+def _younger(one: Values, other: Values, ages_by: str) -> bool:
+    """Which of two versions of a text stays: the younger, and of equal ones the same everywhere."""
+    order = [repr([values[ages_by], sorted((name, str(value)) for name, value in values.items())])
+             for values in (one, other)]  # fmt: skip
+    moments = _integer(one[ages_by]), _integer(other[ages_by])
+    return moments[0] > moments[1] or (moments[0] == moments[1] and order[0] > order[1])
 
 
 def _integer(value: Value) -> int:

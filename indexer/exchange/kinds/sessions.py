@@ -4,18 +4,22 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange import joined
 from ctxrank.indexer.exchange.arrivals import Arrivals, key_of
 from ctxrank.indexer.exchange.fields import Fields
 from ctxrank.indexer.exchange.ledger import row_digest
 from ctxrank.indexer.exchange.lines import Line
+from ctxrank.indexer.exchange.origins import Origin, is_uuid
 from ctxrank.indexer.exchange.run import Incoming, Written
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.records import sessions
-from ctxrank.indexer.store.connection import read_column, read_value
+from ctxrank.indexer.store.connection import read_column, read_value, require_value
+from ctxrank.indexer.store.ids import MAX_FOREIGN_NUMBER, origin_code
 from ctxrank.indexer.store.store import Change
 
 SESSION, GROUP, REFERENCE = "session", "group", "reference"
 
+_NUMBER_DIGITS = 10
 _GROUP_IDENTITY = ("session", "name")
 
 
@@ -34,6 +38,8 @@ class _Group(NamedTuple):
     status: str
     metadata: str
     created_at: int
+    project: str | None = None
+    references: tuple[object, ...] = ()  # of a line that says whose it is: numbers, or number@uuid
 
 
 class _References(NamedTuple):
@@ -42,6 +48,36 @@ class _References(NamedTuple):
     shown: str
     group_key: str
     package_ids: tuple[int, ...]
+
+
+_WAITING = "waiting references"  # the ledger's word, as its source
+
+
+def _refer(change: Change, group_id: int, package_id: int) -> None:
+    """Let a group see a package, as soon as that is here."""
+    query = "SELECT 1 FROM packages WHERE id = ?"
+    if read_value(change.connection, query, (package_id,), int) is None:
+        query = "INSERT OR IGNORE INTO imported_rows VALUES (?, ?, ?, '', ?)"
+        change.connection.execute(query, (_WAITING, GROUP, f"{package_id} {group_id}", group_id))
+        return
+    query = "SELECT context_references FROM groups WHERE id = ?"
+    found = read_value(change.connection, query, (group_id,), str)
+    before: list[int] = json.loads(found or "[]")
+    if found is not None and package_id not in before:
+        sessions.set_group_references(change, group_id, (*before, package_id))
+
+
+def refer_waiting(change: Change, package_id: int) -> None:
+    """Let the groups see a new package that named it before it came."""
+    name = f"{package_id} "
+    where = "source = ? AND kind = ? AND source_key > ? AND source_key < ?"
+    values = (_WAITING, GROUP, name, f"{package_id}!")
+    query = f"SELECT target_id FROM imported_rows WHERE {where}"
+    groups = read_column(change.connection, query, values, int)
+    for group_id in groups:
+        _refer(change, group_id, package_id)
+    if groups:
+        change.connection.execute(f"DELETE FROM imported_rows WHERE {where}", values)
 
 
 class SessionImport:
@@ -75,6 +111,8 @@ class SessionImport:
 
     def _write_session(self, change: Change, row: _Session, target: int | None) -> Written:
         new = row.new
+        if self._run.origin is not None:
+            return self._join_session(change, row, self._run.origin)
         if target is not None:
             change.connection.execute(
                 "UPDATE sessions SET project = ?, mode = ?, status = ?, requirements = ?, initial_branch = ?,"
@@ -94,6 +132,58 @@ class SessionImport:
         self._arrivals.add_session(new.name, session_id)
         return Written(session_id)
 
+    def _join_session(self, change: Change, row: _Session, origin: Origin) -> Written:
+        """What a session is says the store that made it first."""
+        new, connection = row.new, change.connection
+        created_at = new.created_at or 0
+        session_id = joined.find_joined(connection, new.name, new.project)
+        is_new = session_id is None
+        if session_id is None:
+            session_id = joined.make_joined(change, new)
+        query = "SELECT created_at FROM sessions WHERE id = ?"
+        here = joined.maker_of(connection, SESSION, session_id, require_value(connection, query, (session_id,), int))
+        if (first := joined.maker(created_at, origin.uuid)) > here:
+            return Written(session_id, is_change=is_new)
+        joined.note_maker(change, SESSION, session_id, first if origin.code else "")
+        values = (new.mode, new.status, new.requirements, new.initial_branch, new.metadata, created_at, new.ended_at,
+                  row.skills_config)  # fmt: skip
+        query = """
+            UPDATE sessions SET mode = ?, status = ?, requirements = ?, initial_branch = ?, metadata = ?,
+                   created_at = ?, ended_at = ?, skills_config = ? WHERE id = ?
+        """
+        connection.execute(query, (*values, session_id))
+        return Written(session_id)
+
+    def _join_group(self, change: Change, row: _Group, origin: Origin) -> Written:
+        """What a group is says the store that made it first; what it may see is a union."""
+        connection = change.connection
+        session_id = self._arrivals.session_id(change, row.session, row.project, row.created_at)
+        found = sessions.find_group(connection, session_id, row.name)
+        if found is None:
+            group_id = sessions.create_group(change, session_id, row.name, created_at=row.created_at)
+            joined.note_maker(change, GROUP, group_id, joined.UNKNOWN)
+            found = sessions.find_group(connection, session_id, row.name)
+            assert found is not None, "it was just made"
+        first = joined.maker(row.created_at, origin.uuid)
+        if first <= joined.maker_of(connection, GROUP, found.id, found.created_at):
+            joined.note_maker(change, GROUP, found.id, first if origin.code else "")
+            query = "UPDATE groups SET title = ?, status = ?, metadata = ?, created_at = ? WHERE id = ?"
+            connection.execute(query, (row.title, row.status, row.metadata, row.created_at, found.id))
+        for item in row.references:
+            number = self._local(change, item, origin)
+            if number is not None and number not in found.context_references:
+                _refer(change, found.id, number)
+        return Written(found.id)
+
+    def _local(self, change: Change, item: object, origin: Origin) -> int | None:
+        """The row id of a package that a line names: a number of its origin, or number@uuid."""
+        if isinstance(item, int):
+            return origin.local(item) if 0 < item <= MAX_FOREIGN_NUMBER else None
+        number, _, uuid = str(item).partition("@")
+        if not number.isdecimal() or len(number) > _NUMBER_DIGITS or not is_uuid(uuid):
+            return None
+        return Origin(uuid, origin_code(change.connection, uuid)).local(int(number))
+
     def bring_groups(self, lines: Iterable[Line]) -> None:
         """Groups without their references, which are remembered."""
         lines = list(lines)
@@ -101,6 +191,8 @@ class SessionImport:
             GROUP, lines, identity=_GROUP_IDENTITY, prepare=self._prepare_group, write=self._write_group,
             without=("context_references",),
         )  # fmt: skip
+        if self._run.origin is not None:
+            return  # a line that says whose it is says it all
         for line in lines:
             try:
                 ids = Fields(line.values, self._run.texts).numbers("context_references")
@@ -115,11 +207,14 @@ class SessionImport:
         return _Group(
             fields.word("session"), fields.word("name"), fields.line("title", ""),
             fields.choice("status", sessions.GROUP_STATUSES, "pending"), fields.json("metadata", empty="{}"),
-            fields.moment("created_at"),
+            fields.moment("created_at"), fields.optional_word("project") if self._run.origin else None,
+            fields.items("context_references") if self._run.origin else (),
         )  # fmt: skip
 
     def _write_group(self, change: Change, row: _Group, target: int | None) -> Written:
         values = (row.title, row.status, row.metadata)
+        if self._run.origin is not None:
+            return self._join_group(change, row, self._run.origin)
         if target is not None:
             change.connection.execute(
                 "UPDATE groups SET title = ?, status = ?, metadata = ? WHERE id = ?", (*values, target)

@@ -31,7 +31,14 @@ def test_an_empty_store_is_a_header_and_an_end(store: Store) -> None:
     header, end = exported(store)
     uuid = store.primary.execute("SELECT uuid FROM store").get
     assert header.pop("exported_at").endswith("Z")
-    assert header == {"format": "ctxrank-export", "version": 1, "store": uuid, "ruleset": RULESET_VERSION}
+    assert header == {
+        "format": "ctxrank-export",
+        "version": 2,
+        "store": uuid,
+        "ruleset": RULESET_VERSION,
+        "since": 0,
+        "seq": 0,
+    }
     assert end == {"record": "end", "counts": {}}
 
 
@@ -156,7 +163,9 @@ def test_the_command_prints_or_writes_the_same(
     assert run([*command, "-o", str(target)]) == 0
     written = target.read_text().splitlines()
     assert written[1:] == printed[1:]
-    assert capsys.readouterr().out == f"Exported {len(written) - 2} records to {target}\n"
+    number = json.loads(written[0])["seq"]
+    said = f"Exported {len(written) - 2} records to {target}\nWhat comes later: --since {number}\n"
+    assert capsys.readouterr().out == said
     assert os.stat(target).st_mode & 0o777 == 0o600
 
 

@@ -172,7 +172,10 @@ def test_consumers_deliveries_and_references_go_with_a_package(store: Store) -> 
     save(store, "b.md")
     consume(store, 1, "developer")
     with store.write() as change:
-        change.connection.execute("INSERT INTO deliveries VALUES (1, 0, 'developer', 0, 1), (2, 0, 'developer', 0, 1)")
+        change.connection.execute(
+            "INSERT INTO deliveries (package_id, group_id, agent, iteration, delivered_at)"
+            " VALUES (1, 0, 'developer', 0, 1), (2, 0, 'developer', 0, 1)"
+        )
         change.connection.execute("UPDATE groups SET context_references = '[2, 1]'")
     prune_older(store, CUT)
     assert rows(store, "SELECT DISTINCT package_id FROM package_consumers") == [(2,)]

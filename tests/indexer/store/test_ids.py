@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
 from ctxrank.indexer.opening import create_store
 from ctxrank.indexer.store.facets import KINDS
-from ctxrank.indexer.store.ids import DocumentRef, own_ref, parse_ref, public_id, without_origin
+from ctxrank.indexer.store.ids import DocumentRef, local_ref, parse_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
 
 
@@ -52,12 +52,12 @@ def test_the_store_s_own_origin_is_accepted_and_a_foreign_one_is_not_here(store:
     own = _uuid(store)
     foreign = f"{'0' if own[0] != '0' else '1'}{own[1:8]}"
     assert (
-        own_ref(store.primary, f"error:3@{own[:8]}")
-        == own_ref(store.primary, f"error:3@{own}")
+        local_ref(store.primary, f"error:3@{own[:8]}")
+        == local_ref(store.primary, f"error:3@{own}")
         == DocumentRef("error", 3)
     )
     with pytest.raises(NotFoundError, match=f"There is no package:12@{foreign} here"):
-        own_ref(store.primary, f"12@{foreign}")
+        local_ref(store.primary, f"12@{foreign}")
 
 
 def test_a_name_that_may_stand_for_an_id_stays_as_it_is(store: Store) -> None:

@@ -71,12 +71,15 @@ def opened(path: str) -> "closing[apsw.Connection]":
 def rows_of(primary: apsw.Connection) -> Rows:
     """Every row of every table that the present schema has."""
     with closing(open_empty()) as empty:
-        names = [str(name) for (name,) in empty.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'record_log'"  # it logs what changes
+        names = [str(name) for (name,) in empty.execute(query)]
         columns = {name: [str(row[1]) for row in empty.execute(f"PRAGMA table_info({name})")] for name in names}
-    return {
+    rows = {
         name: sorted(primary.execute(f"SELECT {', '.join(columns[name])} FROM {name}").fetchall(), key=repr)
         for name in names
     }
+    rows["sqlite_sequence"] = [row for row in rows["sqlite_sequence"] if row[0] != "record_log"]
+    return rows
 
 
 def open_empty() -> apsw.Connection:

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 import pytest
-from builders import Answer, answer_of, make_store, save
+from builders import Answer, answer_of, before_exchanges, make_store, save
 from jsonschema import Draft202012Validator
 
 from ctxrank.cli.main import run
@@ -126,7 +126,7 @@ def test_trust_says_which_folders_are_not_read(clone: Path, tmp_path: Path) -> N
 
 
 def test_a_store_of_the_first_schema_gets_its_token(clone: Path) -> None:
-    sql(clone, "ALTER TABLE store DROP COLUMN token; PRAGMA user_version = 7")
+    sql(clone, f"{before_exchanges()} ALTER TABLE store DROP COLUMN token; PRAGMA user_version = 7")
     assert call("search", "walrus").code == 3
     assert call("trust", ".").code == 0
     assert call("search", "walrus").code == 0

@@ -1,0 +1,298 @@
+"""An exchange: lines that say whose they are, each store's with a ledger of its own, and what is to be forgotten.
+
+    exchange = Exchange(store, "9f3c27ab-…", mode)
+    exchange.bring(lines, done)
+    report = exchange.finish(schema=2)
+
+Lines of one origin are registers (see `origins`), so neither order nor repetition changes what comes of them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ctxrank.indexer.catalogue import KINDS
+from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.exchange import joined
+from ctxrank.indexer.exchange.import_lines import LineImport
+from ctxrank.indexer.exchange.kinds.artifacts import remove_foreign_file
+from ctxrank.indexer.exchange.ledger import Entry, row_key
+from ctxrank.indexer.exchange.lines import BadLine, Line
+from ctxrank.indexer.exchange.origin_removal import is_blocked
+from ctxrank.indexer.exchange.origins import GONE, Origin, is_uuid, number_of, seq_of
+from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.privacy.erase import is_redaction_unfinished, note_redacting
+from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
+from ctxrank.indexer.privacy.redact_again import redact_again
+from ctxrank.indexer.redaction.engine import RedactionMode
+from ctxrank.indexer.redaction.purged_secrets import DIGEST_BYTES
+from ctxrank.indexer.store import blocklist
+from ctxrank.indexer.store.blocklist import PATH, SECRET, SESSION
+from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.connection import read_row, read_value, require_value
+from ctxrank.indexer.store.ids import ORIGIN_DIGITS, digits_of, origin_code
+from ctxrank.indexer.store.store import Change, Store
+
+REMOVED, FORGET = "removed", "forget"
+_MAX_PREFILTER = 20
+
+
+class _Removal(NamedTuple):
+    """A record that goes: its key in the ledger of its origin, and its row here."""
+
+    kind: str
+    key: str
+    row_id: int
+    seq: int
+    is_order: bool
+
+
+class _Order(NamedTuple):
+    """What every store has to forget, by a digest keyed with the uuid of the store that says so."""
+
+    kind: str
+    digest: str
+    prefilter: str
+    key: str
+
+    def means(self, text: str) -> bool:
+        """Whether it is about a path, the name of a session, or the text of a record."""
+        parts = blocklist.and_above(text) if self.kind == PATH else (text,)
+        return any(blocklist.digest(self.key, self.kind, part) == self.digest for part in parts)
+
+
+class Exchange:
+    """One import of lines of one or more stores; `read` counts the lines of each kind."""
+
+    def __init__(self, store: Store, sender: str, mode: RedactionMode, wanted: Sequence[str] = ()) -> None:
+        if not is_uuid(sender):
+            raise UsageError("The header does not name the store that the export was made from.")
+        for digits in wanted:
+            if len(digits_of(digits)) < ORIGIN_DIGITS:
+                raise UsageError(f"'{digits}' is no origin.", f"Give its first {ORIGIN_DIGITS} digits or more.")
+        self.read: Counter[str] = Counter()
+        self._store = store
+        self._mode = mode
+        self._sender = sender
+        self._wanted = tuple(map(digits_of, wanted))
+        self._own = require_value(store.primary, "SELECT uuid FROM store WHERE id = 1", (), str)
+        self._imports: dict[str, LineImport] = {}
+        self._skipped: list[SkippedRow] = []
+        self._forgotten: Counter[str] = Counter()
+        self._orders = KindCount()
+        self._blocked: dict[str, bool] = {}
+        self._left_out = 0
+
+    def bring(self, lines: Iterable[Line | BadLine], done: Callable[[list[Line]], None]) -> None:
+        """Bring in what is later than what is here; `done` is called for each batch of neighbouring lines."""
+        for uuid, record, batch in self._batches(lines):
+            if record == REMOVED:
+                self._remove(uuid, batch)
+            elif record == FORGET:
+                self._forget(batch)
+            elif uuid:
+                self._import_of(uuid).bring(iter(batch), done)
+
+    def _batches(self, lines: Iterable[Line | BadLine]) -> Iterator[tuple[str, str, list[Line]]]:
+        """Neighbouring lines of one origin that are treated alike."""
+        batch: list[Line] = []
+        now = ("", "")
+        for line in lines:
+            if isinstance(line, BadLine):
+                self._skipped.append(SkippedRow("unreadable", line.shown, line.reason))
+                continue
+            self.read[line.record] += 1
+            uuid = line.values.get("origin", self._sender)
+            if not isinstance(uuid, str) or not is_uuid(uuid):
+                self._skipped.append(SkippedRow(line.record[:40], line.shown, "its 'origin' is not a store's uuid"))
+                continue
+            if (self._wanted and not digits_of(uuid).startswith(self._wanted)) or self._is_blocked(uuid):
+                continue
+            if batch and (uuid, line.record) != now:
+                yield *now, batch
+                batch = []
+            now = (uuid, line.record)
+            batch.append(line)
+            if len(batch) >= _BATCH_LINES:
+                yield *now, batch
+                batch = []
+        if batch:
+            yield *now, batch
+
+    def _is_blocked(self, uuid: str) -> bool:
+        """Whether an origin was purged here; its lines are counted."""
+        if uuid not in self._blocked:
+            self._blocked[uuid] = is_blocked(self._store.primary, uuid)
+        self._left_out += self._blocked[uuid]
+        return self._blocked[uuid]
+
+    def _import_of(self, uuid: str) -> LineImport:
+        if uuid not in self._imports:
+            with self._store.write() as change:
+                code = origin_code(change.connection, uuid)
+            origin = Origin(uuid, code, is_backup=uuid == self._sender)
+            self._imports[uuid] = LineImport(
+                self._store,
+                f"jsonl:{uuid}",
+                self._mode,
+                files_are_here=not code,
+                origin=origin,
+            )
+        return self._imports[uuid]
+
+    def _remove(self, uuid: str, lines: list[Line]) -> None:
+        """Apply that records were removed by their origin, or that every store has to forget them."""
+        numbers: dict[str, list[int]] = {}
+        removals: list[tuple[str, _Removal]] = []
+        with self._store.write() as change:
+            for line in lines:
+                try:
+                    of, removal = self._removal(change, uuid, line)
+                except UsageError as error:
+                    self._skipped.append(SkippedRow(REMOVED, line.shown, error.message))
+                    continue
+                if removal is not None:
+                    removals.append((of, removal))
+        for _, removal in removals:
+            if removal.row_id:
+                numbers.setdefault(removal.kind, []).append(removal.row_id)
+        for number in numbers.pop("artifact", []):
+            if number < 0:
+                with self._store.write() as change:
+                    remove_foreign_file(change, number)
+            else:
+                numbers.setdefault("artifact", []).append(number)
+        self._forgotten.update(forget_numbers(self._store, numbers))
+        with self._store.write() as change:
+            for of, removal in removals:
+                self._note(change, of, removal)
+
+    def _removal(self, change: Change, uuid: str, line: Line) -> tuple[str, _Removal | None]:
+        """What a line removes here, None where it is later here; errors and strategies lose what the origin counted."""
+        connection, values = change.connection, line.values
+        kind, number, seq = values.get("kind"), number_of(values), seq_of(values)
+        if not isinstance(kind, str) or kind not in KINDS or KINDS[kind].is_container:
+            raise UsageError("its 'kind' is not one of a record")
+        of = values.get("of", uuid)
+        if not isinstance(of, str) or not is_uuid(of):
+            raise UsageError("its 'of' is not the uuid of a store")
+        is_order = "of" in values
+        origin = Origin(of, origin_code(connection, of))
+        key, row_id = str(number), origin.local(number)
+        known = "SELECT CAST(digest AS INTEGER) FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
+        if kind in joined.COUNTED:
+            return of, self._uncount(change, kind, origin, number, seq, is_order=is_order)
+        last = read_value(connection, known, (f"jsonl:{of}", kind, key), int)
+        if last is not None and last >= (GONE if is_order else seq):
+            return of, None
+        if origin.code == 0 and not is_order:
+            return of, None  # our own log knows better
+        query = f"SELECT id FROM {KINDS[kind].table.name} WHERE id = ?"
+        here = read_value(connection, query, (row_id,), int)
+        return of, _Removal(kind, key, here or 0, GONE if is_order else seq, is_order)
+
+    def _uncount(
+        self, change: Change, kind: str, origin: Origin, number: int, seq: int, *, is_order: bool
+    ) -> _Removal | None:
+        connection, table = change.connection, KINDS[kind].table.name
+        source = f"jsonl:{origin.uuid}"
+        query = "SELECT target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?"
+        row_id = read_value(connection, query, (source, f"{kind} number", str(number)), int) or origin.local(number)
+        names = KINDS[kind].identity
+        identity = connection.execute(f"SELECT {', '.join(names)} FROM {table} WHERE id = ?", (row_id,)).fetchone()
+        if identity is None:
+            return None
+        key = row_key(None, *identity)
+        entry = read_row(
+            connection, "SELECT digest, target_id FROM imported_rows WHERE source = ? AND kind = ? AND source_key = ?",
+            (source, kind, key), Entry,
+        )  # fmt: skip
+        if is_order:
+            return _Removal(kind, key, row_id, seq, is_order)
+        if entry is None or int(entry.digest) >= seq:
+            return None
+        is_left = joined.uncount(change, kind, row_id, origin.code)
+        return _Removal(kind, key, 0 if is_left else row_id, seq, is_order)
+
+    def _note(self, change: Change, of: str, removal: _Removal) -> None:
+        change.connection.execute(
+            "INSERT OR REPLACE INTO imported_rows VALUES (?, ?, ?, ?, ?)",
+            (f"jsonl:{of}", removal.kind, removal.key, str(removal.seq), 0),  # 0: it may be made again, by its origin
+        )
+        if removal.row_id < 0:
+            change.connection.execute(
+                "UPDATE record_log SET gone = ? WHERE kind = ? AND number = ? AND gone > 0",
+                (2 if removal.is_order else 3, removal.kind, removal.row_id),
+            )
+
+    def _forget(self, lines: list[Line]) -> None:
+        """Carry out orders and enter them, so that one that was interrupted is carried out again.
+
+        Those of this store are on its list, or were taken off it.
+        """
+        fresh: list[_Order] = []
+        for line in lines:
+            try:
+                order = _order(line)
+            except UsageError as error:
+                self._skipped.append(SkippedRow(FORGET, line.shown, error.message))
+                continue
+            if order.key != self._own and not blocklist.is_entered(self._store.primary, order.kind, order.digest):
+                fresh.append(order)
+        self._orders = KindCount(
+            self._orders.new + len(fresh), 0, self._orders.unchanged + len(lines) - len(fresh)
+        )  # fmt: skip
+        for order in fresh:
+            if order.kind != SECRET:
+                self._forgotten.update(forget_ordered(self._store, order.kind, order.means))
+        with self._store.write() as change:
+            for order in fresh:
+                blocklist.block_by_order(change.connection, *order)
+            if any(order.kind == SECRET for order in fresh):
+                note_redacting(change)
+
+    def finish(self, *, schema: int, losses: tuple[str, ...] = ()) -> ImportReport:
+        """What was done, of all origins together; `losses` are what the file is missing."""
+        if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
+            redact_again(self._store, load_config(self._store).redaction_mode)
+        finish_forgetting(self._store)
+        if not self._imports:
+            self._store.catch_up()
+        reports = [imported.finish(schema=schema) for imported in self._imports.values()]
+        counts: dict[str, KindCount] = {}
+        for report in reports:
+            for kind, count in report.counts.items():
+                before = counts.get(kind, KindCount())
+                counts[kind] = KindCount(*(a + b for a, b in zip(before, count, strict=True)))
+        if removed := sum(self._forgotten.values()):
+            counts[REMOVED] = KindCount(0, removed, 0)
+        if any(self._orders):
+            counts[FORGET] = self._orders
+        left_out = (f"{self._left_out} lines are left out: their origin was purged here.",) * bool(self._left_out)
+        return ImportReport(
+            schema=schema,
+            counts=counts,
+            skipped=(*self._skipped, *(row for report in reports for row in report.skipped)),
+            files_indexed=sum(report.files_indexed for report in reports),
+            files_missing=sum(report.files_missing for report in reports),
+            recounted=sum(report.recounted for report in reports),
+            notes=(*left_out, *(note for report in reports for note in report.notes), *losses),
+            is_complete=not losses,
+        )
+
+
+_BATCH_LINES = 5000
+
+
+def _order(line: Line) -> _Order:
+    """Kind, digest, prefilter and key of an order. Raises UsageError."""
+    kind, digest, prefilter, key = (line.values.get(name) for name in ("kind", "digest", "prefilter", "key"))
+    kinds = (PATH, SESSION, SECRET, *(kind.name for kind in KINDS.values() if kind.blocked))
+    if not (isinstance(kind, str) and isinstance(digest, str) and isinstance(prefilter, str) and isinstance(key, str)):
+        raise UsageError("it is no order")
+    is_digest = len(digest) == 2 * DIGEST_BYTES and all(char in "0123456789abcdef" for char in digest)
+    parts = prefilter.split()
+    is_filter = len(prefilter) <= _MAX_PREFILTER and len(parts) == (2 if kind == SECRET else 0)
+    if kind not in kinds or not is_digest or not is_uuid(key) or not (is_filter and all(map(str.isdecimal, parts))):
+        raise UsageError("it is no order")
+    return _Order(kind, digest, prefilter, key)

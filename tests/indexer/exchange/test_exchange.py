@@ -1,0 +1,283 @@
+"""Whose a record is, what an exchange takes along, and what it must not do."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import make_store, save, search_ids
+from exported import exported, exported_bytes
+
+from ctxrank.cli.main import run
+from ctxrank.indexer.errors.failure_text import read_failure_text
+from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
+from ctxrank.indexer.exceptions import NotFoundError, UsageError
+from ctxrank.indexer.exchange.import_jsonl import import_jsonl
+from ctxrank.indexer.exchange.origin_removal import forget_origin
+from ctxrank.indexer.exchange.relay import last_number
+from ctxrank.indexer.exchange.run import ImportReport
+from ctxrank.indexer.privacy.purge import forget_document, forget_path
+from ctxrank.indexer.privacy.secrets import forget_secrets
+from ctxrank.indexer.records.packages import consume, consumers_of, get_package, list_packages, supersede
+from ctxrank.indexer.records.sessions import NewSession, create_session
+from ctxrank.indexer.redaction.ruleset import RedactionMode
+from ctxrank.indexer.store.ids import DocumentRef, local_ref, origin_code, public_id
+from ctxrank.indexer.store.store import Store
+
+MODE = RedactionMode.PATTERN_ONLY
+ERROR = "ModuleNotFoundError: No module named 'yaml'"
+
+
+@pytest.fixture
+def anna(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path / "anna") as opened:
+        yield opened
+
+
+@pytest.fixture
+def ben(tmp_path: Path) -> Iterator[Store]:
+    with make_store(tmp_path / "ben") as opened:
+        yield opened
+
+
+def tell(one: Store, other: Store, *, from_origins: tuple[str, ...] = (), **options: Any) -> ImportReport:
+    """Export from one store and import into another."""
+    data = "".join(json.dumps(line) + "\n" for line in exported(one, **options)).encode()
+    return import_jsonl(other, io.BytesIO(data), mode=MODE, from_origins=from_origins)
+
+
+def uuid_of(store: Store) -> str:
+    return str(store.primary.execute("SELECT uuid FROM store").get)
+
+
+def name_of(store: Store) -> str:
+    return uuid_of(store)[:8]
+
+
+def save_known(store: Store, solution: str = "pip install pyyaml") -> int:
+    return save_error(store, NewKnownError(read_failure_text(ERROR.encode(), MODE).text, solution)).id
+
+
+def test_a_foreign_record_keeps_its_number_and_ours_go_on_counting(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    save(ben, "b.md", "walrus\n")
+    tell(anna, ben)
+    assert search_ids(ben, "zebra") == [f"package:1@{name_of(anna)}"]
+    assert save(ben, "c.md", "heron\n").id == 2
+    ref = local_ref(ben.primary, f"package:1@{name_of(anna).upper()}")
+    assert get_package(ben.primary, ref.number).path == "a.md" and str(ref) == f"package:1@{name_of(anna)}"
+    assert local_ref(ben.primary, f"package:1@{name_of(ben)}") == DocumentRef("package", 1)
+    with pytest.raises(NotFoundError):
+        local_ref(ben.primary, "package:1@00000000")
+
+
+def test_commands_and_json_take_and_print_it(anna: Store, ben: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    id_ = f"package:1@{name_of(anna)}"
+    place = ["--db", ben.location.primary]
+    assert run(["show", id_, *place]) == 0 and id_ in capsys.readouterr().out
+    assert run(["package", "list", "--session", "S", "--json", *place]) == 0
+    (package,) = json.loads(capsys.readouterr().out)["packages"]
+    assert package["id"] == f"1@{name_of(anna)}"
+    assert run(["package", "consume", package["id"], "--agent", "developer", "--iteration", "1", *place]) == 0
+    assert id_ in capsys.readouterr().out
+    assert run(["assemble", "--session", "S", "--group", "G", "--agent", "developer", *place]) == 0
+    assert id_ in capsys.readouterr().out
+    assert run(["why", id_, "--session", "S", *place]) == 0
+    assert run(["package", "supersede", id_, id_, *place]) == 2
+
+
+def test_origins_that_begin_alike_have_more_digits(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    own = uuid_of(anna)
+    alike = f"{own[:9]}{'0' if own[9] != '0' else '1'}{own[10:]}"
+    data = exported_bytes(anna).replace(own.encode(), alike.encode())
+    assert not import_jsonl(ben, io.BytesIO(data), mode=MODE).skipped
+    ids = search_ids(ben, "zebra")
+    assert sorted(ids) == sorted(f"package:1@{uuid.replace('-', '')[:9]}" for uuid in (uuid_of(anna), alike))
+    assert {local_ref(ben.primary, id_).number for id_ in ids} == {
+        package.id for package in list_packages(ben.primary, include_superseded=True)
+    }
+    with pytest.raises(UsageError, match="Several origins"):
+        local_ref(ben.primary, f"package:1@{name_of(anna)}")
+
+
+def test_there_is_no_echo_but_a_relay(anna: Store, ben: Store, tmp_path: Path) -> None:
+    save(anna, "a.md", "zebra\n")
+    save_known(anna)
+    tell(anna, ben)
+    assert [line["record"] for line in exported(ben)[1:]] == ["end"]
+    assert [line["record"] for line in exported(ben, since=0)[1:]] == ["end"]
+    with make_store(tmp_path / "carol") as carol:
+        tell(ben, carol, all_origins=True)
+        assert search_ids(carol, "zebra") == [f"package:1@{name_of(anna)}"]
+        assert tell(anna, carol).is_noop
+        assert tell(carol, anna, all_origins=True).is_noop
+
+
+def test_a_record_that_is_new_comes_alone(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    since = last_number(anna.primary)
+    assert exported(anna)[0]["seq"] == since
+    save(anna, "b.md", "walrus\n")
+    lines = exported(anna, since=since)
+    assert [line["record"] for line in lines[1:]] == ["package", "end"]
+    tell(anna, ben, since=since)
+    assert search_ids(ben, "walrus") == [f"package:2@{name_of(anna)}"]
+
+
+def test_an_older_state_changes_nothing(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    old = exported_bytes(anna)
+    save(anna, "a.md", "walrus\n")
+    tell(anna, ben)
+    assert import_jsonl(ben, io.BytesIO(old), mode=MODE).is_noop
+    assert search_ids(ben, "walrus") == [f"package:2@{name_of(anna)}"]
+    first, second = sorted((package.id for package in list_packages(ben.primary, include_superseded=True)), key=abs)
+    assert get_package(ben.primary, first).superseded_by == second
+
+
+def test_the_same_path_on_two_machines_is_two_packages(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    save(ben, "a.md", "zebra walrus\n")
+    tell(anna, ben)
+    save(ben, "a.md", "zebra heron\n")
+    current = [package.id for package in list_packages(ben.primary)]
+    assert sorted(public_id("package", number) for number in current) == ["package:1@" + name_of(anna), "package:2"]
+    with pytest.raises(UsageError, match="another machine's"):
+        supersede(ben, min(current), 2)
+
+
+def test_sessions_join_by_project_and_name(anna: Store, ben: Store) -> None:
+    for store, project, moment in ((anna, "shop", 1000), (ben, "lab", 2000)):
+        with store.write() as change:
+            create_session(change, NewSession("S", project, created_at=moment))
+        save(store, "a.md", "zebra\n")
+    tell(anna, ben)
+    query = "SELECT name, project FROM sessions ORDER BY id"
+    assert ben.primary.execute(query).fetchall() == [("S", "lab"), ("S@shop", "shop")]
+    assert tell(ben, anna, all_origins=True).skipped == ()
+    assert anna.primary.execute(query).fetchall() == [("S", "shop"), ("S@lab", "lab")]
+
+
+def test_counts_add_up_and_repeating_doubles_nothing(anna: Store, ben: Store) -> None:
+    number = save_known(anna)
+    save_known(anna)
+    save_known(ben)
+    confirm(anna, number, has_helped=True)
+    for _ in range(2):
+        tell(anna, ben)
+        tell(ben, anna)
+    query = "SELECT occurrences, confirmations, state FROM error_patterns"
+    assert anna.primary.execute(query).fetchall() == ben.primary.execute(query).fetchall() == [(3, 1, "confirmed")]
+    assert local_ref(ben.primary, f"error:1@{name_of(anna)}").number == 1
+
+
+def test_who_took_a_package_is_known_to_its_maker(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n", consumers=("developer",))
+    tell(anna, ben)
+    (package,) = list_packages(ben.primary)
+    consume(ben, package.id, "developer", 2)
+    tell(ben, anna)
+    assert [(one.agent, one.iteration, one.consumed_at is not None) for one in consumers_of(anna.primary, 1)] == [
+        ("developer", 2, True)
+    ]
+
+
+def test_what_is_removed_goes_and_no_order_says_a_word_of_it(anna: Store, ben: Store) -> None:
+    save(anna, "plans/secret-merger.md", "zebra The word is Kq7vXw2mPz9t\n")
+    save(ben, "plans/secret-merger.md", "walrus\n")
+    save(ben, "b.md", "The word is Kq7vXw2mPz9t heron\n")
+    tell(anna, ben)
+    since = last_number(anna.primary)
+    forget_path(anna, "plans/secret-merger.md")
+    forget_secrets(anna, ["Kq7vXw2mPz9t"], MODE)
+    order = json.dumps(exported(anna, since=since))
+    assert "merger" not in order and "Kq7v" not in order
+    tell(anna, ben, since=since)
+    assert search_ids(ben, "zebra") == search_ids(ben, "walrus") == []
+    assert search_ids(ben, "Kq7vXw2mPz9t") == [] and search_ids(ben, "heron") == ["package:2"]
+    with pytest.raises(UsageError, match="purged"):
+        save(ben, "plans/secret-merger.md", "again\n")
+    folder = Path(ben.location.primary).parent
+    assert not any(b"Kq7vXw2mPz9t" in file.read_bytes() for file in folder.iterdir() if file.is_file())
+
+
+def test_what_another_machine_made_is_purged_everywhere(anna: Store, ben: Store) -> None:
+    save(anna, "a.md", "zebra\n")
+    tell(anna, ben)
+    (package,) = list_packages(ben.primary)
+    forget_document(ben, DocumentRef("package", package.id))
+    assert tell(anna, ben).counts.get("package", (0,))[0] == 0
+    tell(ben, anna)
+    assert search_ids(anna, "zebra") == search_ids(ben, "zebra") == []
+
+
+def test_one_origin_is_taken_in_and_one_is_taken_out(anna: Store, ben: Store, tmp_path: Path) -> None:
+    save(anna, "a.md", "zebra\n")
+    save(ben, "b.md", "zebra\n")
+    save_known(anna)
+    save_known(ben)
+    tell(anna, ben)
+    with make_store(tmp_path / "carol") as carol:
+        tell(ben, carol, all_origins=True, from_origins=(name_of(anna),))
+        assert search_ids(carol, "zebra") == [f"package:1@{name_of(anna)}"]
+        tell(ben, carol, all_origins=True)
+        assert len(search_ids(carol, "zebra")) == 2
+        report = forget_origin(carol, name_of(anna))
+        assert report.removed["package"] == 1 and report.is_erased
+        assert search_ids(carol, "zebra") == [f"package:1@{name_of(ben)}"]
+        assert carol.primary.execute("SELECT occurrences FROM error_patterns").fetchall() == [(1,)]
+        assert tell(anna, carol).notes == ("4 lines are left out: their origin was purged here.",)
+        assert run(["purge", "--allow", str(report.kept_out[0]), "--db", carol.location.primary]) == 0
+        tell(anna, carol)
+        assert len(search_ids(carol, "zebra")) == 2
+        assert [line["record"] for line in exported(carol)[1:]] == ["end"]
+
+
+def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
+    save(ben, "b.md", "zebra\n")
+    own = uuid_of(ben)
+    lines = exported(ben)
+    forged: list[dict[str, Any]] = [{**lines[0], "store": uuid_of(anna)}]
+    for line in lines[1:-1]:
+        forged.append({**line, "origin": own, "seq": 1 << 40, **({"summary": "forged"} if "summary" in line else {})})
+    forged.append({"record": "removed", "kind": "package", "id": 1, "origin": own, "seq": 1 << 41})
+    data = "".join(json.dumps(line) + "\n" for line in [*forged, {"record": "end", "counts": {}}]).encode()
+    import_jsonl(ben, io.BytesIO(data), mode=MODE)
+    assert get_package(ben.primary, 1).summary == "A finding."
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"record": "package", "id": 1 << 31, "seq": 1},
+        {"record": "package", "id": 1},
+        {"record": "reasoning", "id": 1, "seq": 0},
+        {"record": "package", "id": 1, "seq": 1, "origin": "nobody"},
+        {"record": "removed", "kind": "session", "id": 1, "seq": 1},
+        {"record": "removed", "kind": "package", "id": 1, "seq": 1, "of": "x"},
+        {"record": "forget", "kind": "path", "digest": "abc", "prefilter": "", "key": "x"},
+        {"record": "usage", "id": 1, "seq": 1, "of": "nobody"},
+        {"record": "error", "id": 1, "seq": 1, "of": "nobody"},
+    ],
+)
+def test_a_line_that_does_not_say_whose_it_is_is_named(anna: Store, ben: Store, line: dict[str, object]) -> None:
+    data = "".join(json.dumps(one) + "\n" for one in [exported(anna)[0], line]).encode()
+    report = import_jsonl(ben, io.BytesIO(data), mode=MODE)
+    assert len(report.skipped) == 1 and report.skipped[0].key == "line 2"
+
+
+def test_a_code_that_is_taken_goes_to_the_next(ben: Store) -> None:
+    with ben.write() as change:
+        codes = [
+            origin_code(change.connection, f"0000000a-0000-4000-8000-{number:012d}") for number in range(3)
+        ]  # fmt: skip
+        assert codes == [10, 11, 12] == sorted(codes)
+        assert origin_code(change.connection, f"0000000a-0000-4000-8000-{1:012d}") == 11
+        assert origin_code(change.connection, uuid_of(ben)) == 0
