@@ -214,6 +214,13 @@ def _without_days(text: str) -> str:
     return re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text)
 
 
+def test_every_check_of_the_doctor_is_on_its_page() -> None:
+    text = "".join(module.read_text(encoding="utf-8") for module in (ROOT / "indexer" / "care").rglob("*.py"))
+    checks = set(re.findall(r'\b(?:ok|warn|fail|locked|Finding)\(\s*"([a-z0-9-]+)"', text))
+    page = (ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
+    assert len(checks) > 30 and not [check for check in checks if f"`{check}`" not in page]
+
+
 def test_every_guarantee_names_a_test_that_is_there() -> None:
     page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     rows = [line for line in page.split("## What is promised")[1].split("\n") if line.startswith("| ")]
