@@ -200,7 +200,7 @@ def test_a_record_of_failures_lowers_confidence_but_not_recognition(store: Store
 
 def test_what_is_like_an_error_is_never_surer_than_that_error_itself(store: Store) -> None:
     save(store, "OSError: [Errno 98] Address already in use: port 8080")
-    figures = []
+    figures: list[tuple[str, float]] = []
     for port in (8080, 9090):
         (match,) = ask(store, f"OSError: [Errno 98] Address already in use: port {port}").matches
         figures.append((match.grade, match.confidence))
