@@ -185,23 +185,28 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
     [page.relative_to(ROOT).as_posix() for page in SHOWN if {*_RUN_KINDS} & {step.kind for step in _steps(page)}],
 )
 def test_the_commands_of_a_page_print_what_it_says(reader: Page, page: str) -> None:
-    """In an empty folder, one after the other; days, times and the folder are the reader's own."""
+    """In an empty folder, one after the other; days, times and the folder are the reader's own. A `text` block is what
+    the Python before it prints, or a part of what the command before it printed.
+    """
     printed = ""
+    awaits_text = False
     for kind, text in _steps(ROOT / page):
         script = reader.here(text)
         if kind == "console":
             for command in re.split(r"^\$ ", script, flags=re.MULTILINE)[1:]:
                 line, _, wanted = command.partition("\n")
-                assert _form(wanted).fullmatch(_without_days(reader.printed(line))), (line, wanted)
+                printed = _without_days(reader.printed(line))
+                assert _form(wanted).fullmatch(printed), (line, wanted, printed)
         elif kind in ("sh", "run"):
             reader.run("sh", "-ec", script)
         elif kind == "start":
             reader.start(script)
         elif kind == "python":
-            printed = reader.run(sys.executable, "-c", text)
-        elif printed:
-            assert (kind, text) == ("text", printed)
-            printed = ""
+            printed, awaits_text = reader.run(sys.executable, "-c", text), True
+        elif kind == "text":
+            assert text == printed if awaits_text else _without_days(script) in printed
+            awaits_text = False
+    assert not awaits_text
 
 
 def _form(wanted: str) -> re.Pattern[str]:
