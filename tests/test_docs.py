@@ -2,10 +2,16 @@
 
 import os
 import re
+import shlex
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import pytest
@@ -72,52 +78,153 @@ def test_help_is_printed_and_ends_well(path: tuple[str, ...], capsys: pytest.Cap
     assert capsys.readouterr().out.startswith(f"Usage: ctxrank {' '.join(path)}")
 
 
-_RUN = [page.relative_to(ROOT).as_posix() for page in PAGES if "```console\n" in page.read_text(encoding="utf-8")]
+SHOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+# The kinds of block that hold commands. `console` has `$ command` and all that it prints, a line of … standing for any
+# lines; `sh` is a script whose output is not shown, unless `not run` says that it is no command of ours; a
+# `synopsis` is the form of a command. A comment of the page (`run: …`, `start: …`) makes what the next block needs.
+_BLOCK = re.compile(
+    r"^(?P<not_run><!-- not run -->\n)?```(?P<kind>[a-z]+)\n(?P<block>.*?)^```$"
+    r"|^<!-- (?P<comment>run|start):\s(?P<script>.*?)\s?-->$",
+    re.MULTILINE | re.DOTALL,
+)
+_RUN_KINDS = ("console", "sh", "python", "run", "start")
+_A_COMMAND = re.compile(r"^\s*(\$ )?ctxrank ", re.MULTILINE)
+_LIMIT_S = 60
 
 
-def test_a_command_that_is_shown_with_its_output_is_in_a_block_that_is_run() -> None:
-    assert {"README.md", "docs/orchestrator.md", "docs/errors.md", "docs/doctor.md", "docs/purge.md"} <= {*_RUN}
-    for page in (ROOT / "docs").glob("*.md"):
-        blocks = page.read_text(encoding="utf-8").split("```console\n")
-        outside = blocks[0] + "".join(block.partition("\n```\n")[2] for block in blocks[1:])
-        assert not re.search(r"^\$ ", outside, re.MULTILINE), page
+class Step(NamedTuple):
+    """A block of a page, or a comment that is run."""
+
+    kind: str
+    text: str
 
 
-@pytest.mark.parametrize("page", _RUN)
-def test_the_commands_of_a_page_print_what_it_says(tmp_path: Path, page: str) -> None:
-    """In an empty folder, one after the other; days, times, scores, origins and the folder are the reader's own. A
-    page's Python runs after them in the same folder, and prints the block that follows it.
+def _steps(page: Path) -> list[Step]:
+    found = _BLOCK.finditer(page.read_text(encoding="utf-8"))
+    return [Step(_kind(one), one["block"] or one["script"] or "") for one in found]
+
+
+def _kind(found: re.Match[str]) -> str:
+    return "not run" if found["not_run"] else found["kind"] or found["comment"]
+
+
+@each_row("page", SHOWN)
+def test_every_command_is_in_a_block_that_is_run_or_is_a_synopsis(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    allowed = (*_RUN_KINDS, "synopsis")
+    outside = _BLOCK.sub(lambda block: "" if _kind(block) in allowed else block[0], text)
+    assert _A_COMMAND.findall(outside) == []
+    assert "not run" not in {step.kind for step in _steps(page)} or page.name == "README.md"
+    assert not [step for step in _steps(page) if step.kind == "console" and not step.text.startswith("$ ")]
+
+
+class Page:
+    """The folder of a reader who types what a page shows, and a port in place of the page's own."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        self.folder = tmp_path / "shop"
+        self.folder.mkdir()
+        programs = tmp_path / "bin"
+        programs.mkdir()
+        for name, words in (("ctxrank", "-m ctxrank.cli"), ("python3", "")):  # of this environment
+            (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+            (programs / name).chmod(0o755)
+        path = f"{programs}:{os.environ['PATH']}"
+        tests = str(Path(__file__).parent)
+        self.environment = {**os.environ, "PATH": path, "HOME": str(tmp_path), "PYTHONPATH": tests}
+        with closing(socket.socket()) as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = int(free.getsockname()[1])
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def here(self, text: str) -> str:
+        """A text of the page with this folder and port in it."""
+        return text.replace("/home/me/shop", str(self.folder)).replace("8733", str(self.port))
+
+    def run(self, *command: str) -> str:
+        """What a command prints that must go well."""
+        done = subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=_LIMIT_S,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+        return done.stdout
+
+    def printed(self, command: str) -> str:
+        """What a command of a `console` block prints; one of ours that needs no shell starts no process."""
+        words = shlex.split(command)
+        if words[0] != "ctxrank" or "--" in words or set("|<>;&$`") & set(command):
+            return self.run("sh", "-c", command)
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as notes:
+            assert run(words[1:]) == 0, (command, out.getvalue(), notes.getvalue())
+        return out.getvalue()
+
+    def start(self, script: str) -> None:
+        """Start a process that answers at the port, and wait until it does."""
+        self.started.append(subprocess.Popen(["sh", "-c", f"exec {script}"], cwd=self.folder, env=self.environment))
+        for _ in range(_LIMIT_S * 50):
+            with closing(socket.socket()) as asked:
+                if asked.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.02)
+        raise AssertionError(script)
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+    page = Page(tmp_path)
+    monkeypatch.chdir(page.folder)
+    yield page
+    for process in page.started:
+        process.terminate()
+        process.communicate(timeout=_LIMIT_S)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page.relative_to(ROOT).as_posix() for page in SHOWN if {*_RUN_KINDS} & {step.kind for step in _steps(page)}],
+)
+def test_the_commands_of_a_page_print_what_it_says(reader: Page, page: str) -> None:
+    """In an empty folder, one after the other; days, times and the folder are the reader's own. A `text` block is what
+    the Python before it prints, or a part of what the command before it printed.
     """
-    text = (ROOT / page).read_text(encoding="utf-8")
-    script = "".join(part.split("\n```\n")[0] + "\n" for part in text.split("```console\n")[1:])
-    entry = tmp_path / "bin" / "ctxrank"
-    entry.parent.mkdir()
-    entry.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ctxrank.cli "$@"\n')
-    python = entry.with_name("python3")  # that of the environment in which ctxrank is installed
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    for program in (entry, python):
-        program.chmod(0o755)
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    environment = {**os.environ, "PATH": f"{entry.parent}:{os.environ['PATH']}"}
-    for command in script.split("$ ")[1:]:
-        line, _, wanted = command.partition("\n")
-        done = subprocess.run(
-            ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 0, done.stderr
-        wanted = wanted.replace("/home/me/shop", str(folder)).rstrip("\n")
-        assert _without_days(done.stdout).startswith(_without_days(wanted))
-    for part in text.split("```python\n")[1:]:
-        code, _, rest = part.partition("\n```\n")
-        done = subprocess.run(
-            [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
-        )
-        assert done.stdout == rest.split("```text\n")[1].split("```")[0], done.stderr
+    printed = ""
+    awaits_text = False
+    for kind, text in _steps(ROOT / page):
+        script = reader.here(text)
+        if kind == "console":
+            for command in re.split(r"^\$ ", script, flags=re.MULTILINE)[1:]:
+                line, _, wanted = command.partition("\n")
+                printed = _without_days(reader.printed(line))
+                assert _form(wanted).fullmatch(printed), (line, wanted, printed)
+        elif kind in ("sh", "run"):
+            reader.run("sh", "-ec", script)
+        elif kind == "start":
+            reader.start(script)
+        elif kind == "python":
+            printed, awaits_text = reader.run(sys.executable, "-c", text), True
+        elif kind == "text":
+            assert text == printed if awaits_text else _without_days(script) in printed
+            awaits_text = False
+    assert not awaits_text
+
+
+def _form(wanted: str) -> re.Pattern[str]:
+    """What a command may print where a page shows this; white space at the end does not count."""
+    lines = _without_days(wanted).rstrip("\n").split("\n")
+    return re.compile("\n".join("(?s:.*)" if line == "…" else re.escape(line) for line in lines) + r"\n*")
 
 
 def _without_days(text: str) -> str:
+    """A text without what is the reader's own: days, times, and the origins of stores."""
     return re.sub(r"@[0-9a-f]{8}\b", "@ORIGIN", re.sub(r"\d{4}-\d\d-\d\d(T[\d:.]+Z)?", "DAY", text))
+
+
+def test_every_check_of_the_doctor_is_on_its_page() -> None:
+    text = "".join(module.read_text(encoding="utf-8") for module in (ROOT / "indexer" / "care").rglob("*.py"))
+    checks = set(re.findall(r'\b(?:ok|warn|fail|locked|Finding)\(\s*"([a-z0-9-]+)"', text))
+    page = (ROOT / "docs" / "doctor.md").read_text(encoding="utf-8")
+    assert len(checks) > 30 and not [check for check in checks if f"`{check}`" not in page]
 
 
 def test_every_guarantee_names_a_test_that_is_there() -> None:

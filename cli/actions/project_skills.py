@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from ctxrank.indexer.agents import Team
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
 from ctxrank.indexer.records.skills_config import SKILLS_CONFIG_PATH, seed_from_project
 from ctxrank.indexer.store.config_file import read_config_file
@@ -20,12 +21,12 @@ def project_skills(root: str) -> tuple[object, str]:
         return None, error.message
 
 
-def seed(change: Change, skills: object, note: Callable[[str], None]) -> None:
+def seed(change: Change, skills: object, team: Team, note: Callable[[str], None]) -> None:
     """Store it, in the transaction that makes the session; what is wrong with it is noted."""
     if skills is None:
         return
     try:
-        seeded = seed_from_project(change, skills)
+        seeded = seed_from_project(change, skills, team)
     except UsageError as error:
         note(f"no skills are seeded from {SKILLS_CONFIG_PATH}: {error.message} {error.hint}")
         return

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ctxrank.cli.actions.project_skills import project_skills, seed
 from ctxrank.cli.call import Call, Reply, list_reply, shown
+from ctxrank.indexer.agents import NO_TEAM
 from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
@@ -20,17 +21,18 @@ def create_session(call: Call, name: str, project: str, mode: str, requirements:
     with call.open() as store:
         skills, trouble = project_skills(store.location.root)
         try:
-            rules = load_config(store).redaction_mode
+            config = load_config(store)
+            rules, team = config.redaction_mode, config.team
         except CtxrankError:
             if not trouble:
                 raise
             # The file also says how much to redact; unread, it may have said everything.
-            rules = RedactionMode.BOTH
+            rules, team = RedactionMode.BOTH, NO_TEAM
         if trouble:
             call.note(f"no skills are seeded: {trouble}")
         text, branch = redact(requirements, rules).text, redact(branch, rules).text
         with store.write() as change:
-            seed(change, skills, call.note)
+            seed(change, skills, team, call.note)
             session_id = records.create_session(change, NewSession(name, project, mode, "active", text, branch))
     return Reply(lambda: {"id": session_id, "session_id": name, "project": project}, [f"Made session {shown(name)}"])
 

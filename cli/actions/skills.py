@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ctxrank.cli.actions.given import MAX_QUERY_BYTES
 from ctxrank.cli.actions.skill_outputs import from_stdin
 from ctxrank.cli.call import Call, Reply, list_reply, shown
-from ctxrank.indexer.agents import AGENTS, fold_agent
+from ctxrank.indexer.agents import Team, fold_agent
 from ctxrank.indexer.clock import SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.records.sessions import Session, find_session
@@ -33,8 +33,9 @@ def seed(call: Call, file: str | None, session: str | None) -> Reply:
         path = _existing(file, store.location.root)
         value, _ = read_config_file(path, within=store.location.root if file is None else None)
         session_id = None if session is None else find_session(store.primary, session).id
+        team = load_config(store).team
         with store.write() as change:
-            seeded = seed_skills(change, value, session_id=session_id)
+            seeded = seed_skills(change, value, team=team, session_id=session_id)
     whom = f"session {shown(session)}" if session else "sessions made from now on"
     levels = f"{seeded.skills} skill level{'' if seeded.skills == 1 else 's'}"
     return Reply(
@@ -59,14 +60,14 @@ def checklist(call: Call, agent: str, session: str | None, testing_mode: str) ->
     """Make the section of an agent's block that names its skills."""
     with call.open() as store:
         owner = _session(store, session)
-        agent, like = _agent_and_like(store, agent)
-        levels = skill_levels(store.primary, like, session=owner, testing_mode=testing_mode)
-        text = checklist_of(levels, like)
+        agent, team = _agent_and_team(store, agent)
+        levels = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode)
+        text = checklist_of(levels, team.like(agent))
         note = ""
         if not text and (levels.mandatory or levels.optional):
             note = f"{agent} gets no checklist: it passes work on."
         elif not text:
-            note = _why_empty(store, like, owner, "mandatory or optional")
+            note = _why_empty(store, agent, team, owner, "mandatory or optional")
     return Reply(
         lambda: {
             "agent": agent, "mandatory": list(levels.mandatory), "optional": list(levels.optional),
@@ -96,13 +97,13 @@ def evidence(
         raise UsageError(f"--since {since} is not in the past.", "Give an age such as 30m, or an earlier time.")
     with call.open() as store:
         owner = find_session(store.primary, session)
-        agent, like = _agent_and_like(store, agent)
-        mandatory = skill_levels(store.primary, like, session=owner, testing_mode=testing_mode).mandatory
+        agent, team = _agent_and_team(store, agent)
+        mandatory = skill_levels(store.primary, agent, team=team, session=owner, testing_mode=testing_mode).mandatory
         checked = check_evidence(
             store.primary, owner, agent, skills or mandatory, group=group, since_us=since_us, iteration=iteration
         )
-        reason = "" if skills or mandatory else _why_empty(store, like, owner, "mandatory")
-        notes = list(_unknown_skills(store, owner, checked.missing)) if skills else []
+        reason = "" if skills or mandatory else _why_empty(store, agent, team, owner, "mandatory")
+        notes = list(_unknown_skills(store, team, owner, checked.missing)) if skills else []
     payload: dict[str, object] = {
         "agent": agent, "complete": checked.is_complete, "missing": list(checked.missing),
         "found": list(checked.found), "mandatory": list(mandatory),
@@ -134,12 +135,12 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
         raise UsageError("The task is empty.", "Say in words what the agent is to do.")
     with call.open() as store:
         owner = _session(store, session)
-        agent, like = _agent_and_like(store, agent)
-        levels = skill_levels(store.primary, like, session=owner)
+        agent, team = _agent_and_team(store, agent)
+        levels = skill_levels(store.primary, agent, team=team, session=owner)
         found = suggest_skills(text, levels)
         note = ""
         if not levels.optional:
-            note = _why_empty(store, like, owner, "optional")
+            note = _why_empty(store, agent, team, owner, "optional")
         elif not found:
             note = f"nothing in the task calls for one of {', '.join(levels.optional)}."
     return list_reply(
@@ -150,31 +151,30 @@ def suggest(call: Call, task: tuple[str, ...], agent: str, session: str | None) 
     )
 
 
-def _agent_and_like(store: Store, text: str) -> tuple[str, str]:
-    """The name of an agent or a role, and the agent whose skills it has."""
+def _agent_and_team(store: Store, text: str) -> tuple[str, Team]:
+    """The name of an agent or a role, and the roles that there are."""
     team = load_config(store).team
-    agent = fold_agent(text, team)
-    return agent, team.like(agent)
+    return fold_agent(text, team), team
 
 
 def _session(store: Store, name: str | None) -> Session | None:
     return None if name is None else find_session(store.primary, name)
 
 
-def _why_empty(store: Store, agent: str, session: Session | None, levels: str) -> str:
+def _why_empty(store: Store, agent: str, team: Team, session: Session | None, levels: str) -> str:
     """Why there is nothing to say about an agent's skills of these levels."""
-    known = fold_agent(agent)
-    if known not in AGENTS:
-        return f"'{agent}' is not an agent; agents are {', '.join(AGENTS)}."
+    if not team.knows(agent):
+        return f"'{agent}' is not an agent; agents are {', '.join(team.agents)}."
     if not has_skills_config(store.primary, session=session):
         return "there is no skills configuration; 'ctxrank skill seed FILE' brings one in."
-    if not configured_skills(store.primary, session=session):
+    if not configured_skills(store.primary, team=team, session=session):
         return "the skills configuration names no skill of any agent."
-    return f"the skills configuration gives {known} no {levels} skill."
+    return f"the skills configuration gives {agent} no {levels} skill."
 
 
-def _unknown_skills(store: Store, session: Session, missing: tuple[str, ...]) -> Iterator[str]:
-    known = sorted({*configured_skills(store.primary, session=session), *reported_skills(store.primary, session.name)})
+def _unknown_skills(store: Store, team: Team, session: Session, missing: tuple[str, ...]) -> Iterator[str]:
+    configured = configured_skills(store.primary, team=team, session=session)
+    known = sorted({*configured, *reported_skills(store.primary, session.name)})
     for skill in missing:
         if skill not in known:
             yield f"'{skill}' is not a known skill; known ones are {', '.join(known) or 'none yet'}."

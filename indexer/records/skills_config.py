@@ -4,14 +4,15 @@
         seed_skills(change, {"developer": {"lint-check": "mandatory", "security-scan": "optional"}})
     skill_levels(store.primary, "developer").mandatory        ("lint-check",)
 
-The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent, and settings
-of other settings as well. A session takes a copy when it is made, so a later seed does not change what its
-agents were given; one from before any seed follows the store's, or else what an import brought along.
+The file is an orchestrator's `skills_config.json`, or the same as YAML: one object for each agent or role of the team,
+and other settings as well. A role without an object of its own has the skills of the agent that it is like. A session
+takes a copy when it is made, so a later seed does not change what its agents were given; one from before any seed
+follows the store's, or else what an import brought along.
 """
 
 import apsw
 
-from ctxrank.indexer.agents import AGENTS, ALIASES, fold_agent, folded_name
+from ctxrank.indexer.agents import AGENTS, ALIASES, NO_TEAM, Team, fold_agent, folded_name
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 from ctxrank.indexer.records.sessions import Session
@@ -37,6 +38,12 @@ class SkillLevels(NamedTuple):
     optional: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
 
+    @property
+    def described(self) -> str:
+        """The skills of each level that has any, as a receipt keeps them; 'none' for none."""
+        named = [f"{level} {', '.join(skills)}" for level, skills in zip(LEVELS, self, strict=True) if skills]
+        return ", ".join(named) or "none"
+
 
 class SeededSkills(NamedTuple):
     """What seeding stored: the agents, how many skills they have together, and notes for a person."""
@@ -47,9 +54,14 @@ class SeededSkills(NamedTuple):
 
 
 def skill_levels(
-    primary: apsw.Connection, agent: str, *, session: Session | None = None, testing_mode: str = "full"
+    primary: apsw.Connection,
+    agent: str,
+    *,
+    team: Team = NO_TEAM,
+    session: Session | None = None,
+    testing_mode: str = "full",
 ) -> SkillLevels:
-    """The skills of an agent, in this session or as the store has them; none for an agent that is not configured.
+    """The skills of an agent or role, in this session or as the store has them; none where nothing is configured.
 
     In the testing modes minimal and disabled test-coverage and test-pattern-analysis are mandatory for none.
     Raises UsageError for an unknown testing mode.
@@ -57,7 +69,8 @@ def skill_levels(
     mode = testing_mode.strip().lower()
     if mode not in TESTING_MODES:
         raise UsageError(f"'{testing_mode}' is not a testing mode.", f"Modes are {', '.join(TESTING_MODES)}.")
-    skills = _agents(_in_force(primary, session)).get(fold_agent(agent), {})
+    name, agents = fold_agent(agent, team), _agents(_in_force(primary, session), team)
+    skills = agents[name] if name in agents else agents.get(team.like(name), {})
     excused = () if mode == "full" else _TEST_SKILLS
     mandatory, optional, disabled = (
         tuple(skill for skill, its_level in skills.items() if its_level == level) for level in LEVELS
@@ -70,17 +83,20 @@ def has_skills_config(primary: apsw.Connection, *, session: Session | None = Non
     return _in_force(primary, session) is not None
 
 
-def configured_skills(primary: apsw.Connection, *, session: Session | None = None) -> tuple[str, ...]:
+def configured_skills(
+    primary: apsw.Connection, *, team: Team = NO_TEAM, session: Session | None = None
+) -> tuple[str, ...]:
     """The skills that any agent has, by name."""
-    return tuple(sorted({skill for skills in _agents(_in_force(primary, session)).values() for skill in skills}))
+    levels = _agents(_in_force(primary, session), team).values()
+    return tuple(sorted({skill for skills in levels for skill in skills}))
 
 
-def seed_skills(change: Change, value: object, *, session_id: int | None = None) -> SeededSkills:
+def seed_skills(change: Change, value: object, *, team: Team = NO_TEAM, session_id: int | None = None) -> SeededSkills:
     """Store a configuration, for sessions still to come or for one that is there, in the caller's transaction.
 
     Raises UsageError before anything is written: the value is not an object, or a level is none of the three.
     """
-    seeded, text = _checked(value)
+    seeded, text = _checked(value, team)
     if session_id is None:
         _set(change, SKILLS_CONFIG, text)
         change.connection.execute("DELETE FROM settings WHERE key = ?", (_IS_FROM_PROJECT,))
@@ -89,7 +105,7 @@ def seed_skills(change: Change, value: object, *, session_id: int | None = None)
     return seeded
 
 
-def seed_from_project(change: Change, value: object) -> SeededSkills | None:
+def seed_from_project(change: Change, value: object, team: Team = NO_TEAM) -> SeededSkills | None:
     """Take over what the project's own file says, unless the store was seeded by hand or the file names no agent.
 
     Called whenever a session is made, so a new one has the file as it is now. Raises UsageError as `seed_skills`.
@@ -97,9 +113,9 @@ def seed_from_project(change: Change, value: object) -> SeededSkills | None:
     query = "SELECT count(*) FILTER (WHERE key = ?1), count(*) FILTER (WHERE key = ?2) FROM settings"
     row = change.connection.execute(query, (SKILLS_CONFIG, _IS_FROM_PROJECT)).fetchone()
     is_by_hand = row is not None and row[0] and not row[1]
-    if is_by_hand or not _merged(value):
+    if is_by_hand or not _merged(value, team):
         return None
-    seeded = seed_skills(change, value)
+    seeded = seed_skills(change, value, team=team)
     _set(change, _IS_FROM_PROJECT, "true")
     return seeded
 
@@ -124,19 +140,20 @@ def _in_force(primary: apsw.Connection, session: Session | None) -> object:
     return json.loads(text)
 
 
-def _agents(value: object) -> dict[str, dict[str, str]]:
-    """Agent → skill → level, as read from an unchecked value."""
+def _agents(value: object, team: Team) -> dict[str, dict[str, str]]:
+    """Agent or role → skill → level, as read from an unchecked value."""
     agents: dict[str, dict[str, str]] = {}
-    for agent, skills in _merged(value).items():
+    for agent, skills in _merged(value, team).items():
         levels = {name.strip(): str(level).strip().lower() for name, level in _object(skills).items()}
         agents[agent] = {name: level for name, level in levels.items() if name and level in LEVELS}
-    return {agent: skills for agent, skills in agents.items() if skills}
+    return agents
 
 
-def _merged(value: object) -> dict[str, object]:
-    """The parts that are an agent's, under its own name; of two names `pm` wins, which orchestrators write."""
+def _merged(value: object, team: Team) -> dict[str, object]:
+    """The parts that are an agent's or a role's, by its own name; of two names `pm` wins, which orchestrators write."""
     parts = {folded_name(key): part for key, part in _object(value).items()}
     agents = {key: part for key, part in parts.items() if key in AGENTS}
+    agents |= {role: parts[folded_name(role)] for role in team.roles if folded_name(role) in parts}
     for alias, agent in ALIASES.items():
         if alias not in parts:
             continue
@@ -145,7 +162,7 @@ def _merged(value: object) -> dict[str, object]:
     return agents
 
 
-def _checked(value: object) -> tuple[SeededSkills, str]:
+def _checked(value: object, team: Team) -> tuple[SeededSkills, str]:
     """What a value seeds, and its normalised JSON. Raises UsageError, which names agent, skill and levels."""
     import json  # noqa: PLC0415  start-up: most calls parse no JSON
 
@@ -157,10 +174,11 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
             "A skills configuration is an object.", 'Write {"developer": {"lint-check": "mandatory"}}, or that as YAML.'
         )
     keys = {folded_name(key): key for key in _object(value)}
+    known = {*AGENTS, *ALIASES, *_NO_AGENTS, *map(folded_name, team.roles)}
     notes = [
-        f"'{shown}' is not an agent and is ignored; agents are {', '.join(AGENTS)}."
+        f"'{shown}' is not an agent and is ignored; agents are {', '.join(team.agents)}."
         for key, shown in keys.items()
-        if key not in (*AGENTS, *ALIASES, *_NO_AGENTS) and not shown.startswith("_")
+        if key not in known and not shown.startswith("_")
     ]
     notes += [
         f"'{keys[alias]}' and '{keys[agent]}' are one agent: their skills are taken together, '{keys[alias]}' first."
@@ -168,7 +186,7 @@ def _checked(value: object) -> tuple[SeededSkills, str]:
         if alias in keys and agent in keys
     ]
     agents: dict[str, dict[str, str]] = {}
-    for agent, skills in _merged(value).items():
+    for agent, skills in _merged(value, team).items():
         if not is_dict(skills):
             raise UsageError(f"The skills of {agent} are not an object.", f"Give each a level: {', '.join(LEVELS)}.")
         levels: dict[str, str] = {}

@@ -15,6 +15,7 @@ from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.digests import digest_of
+from ctxrank.indexer.text.tokens import ESTIMATE
 from ctxrank.ranking.context.assembly import receipt as assembly_receipt
 from ctxrank.ranking.context.assembly.assemble import make_assembly
 from ctxrank.ranking.context.assembly.material import FILE_STATES
@@ -23,6 +24,8 @@ from ctxrank.ranking.context.links.receipt import NEWEST, make_context
 
 # Inputs that follow from others, or from what there is to find.
 _DERIVED = ("budget in force", "engine")
+_NOT_COMPARED = (NEWEST, assembly_receipt.ESTIMATED)
+_SKILLS_OF = "skills of "
 _MAX_NAMED = 20  # changes of one kind that are named one by one
 
 
@@ -87,7 +90,7 @@ def difference(one: Receipt, other: Receipt) -> Difference:
     """How a second receipt differs from a first."""
     mine, theirs = ({entry.id: entry for entry in receipt.entries} for receipt in (one, other))
     return Difference(
-        inputs=tuple(_changed_inputs(one.inputs, other.inputs)),
+        inputs=tuple(row for row in _changed_inputs(one.inputs, other.inputs) if row[0] not in _NOT_COMPARED),
         added=tuple(entry for id_, entry in theirs.items() if id_ not in mine),
         removed=tuple(entry for id_, entry in mine.items() if id_ not in theirs),
         changed=tuple((entry, theirs[id_]) for id_, entry in mine.items() if id_ in theirs and theirs[id_] != entry),
@@ -101,6 +104,22 @@ def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
             yield name, one, other
 
 
+def _causes(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """The changed inputs but for those that follow from another one: limit and skills from the roles, and what an agent
+    left out from what it was to invoke.
+    """
+    changed = {name: (one, other) for name, one, other in _changed_inputs(before, after)}
+    for name in [name for name in changed if name.startswith(_SKILLS_OF)]:
+        if name in before and name in after:
+            changed.pop(assembly_receipt.MISSING_SKILLS, None)
+        if name not in before or name not in after or "roles" in changed:
+            del changed[name]  # it is of another agent, or the receipt is older than this input
+    if "roles" in changed:
+        changed.pop("limit in force", None)
+    for name, (one, other) in changed.items():
+        yield name, one, other
+
+
 def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
     """Everything that is not what it was: settings and program, documents, artifacts, files, and the index's state.
 
@@ -109,8 +128,8 @@ def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
     """
     derived: list[str] = []
     causes: list[str] = []
-    for name, before, after in _changed_inputs(receipt.inputs, now.inputs):
-        if name != NEWEST:
+    for name, before, after in _causes(receipt.inputs, now.inputs):
+        if name not in _NOT_COMPARED:
             line = f"{name} was {before or 'not set'}, is {after or 'not set'}"
             (derived if name in _DERIVED else causes).append(line)
     if receipt.kind != CONTEXT:
@@ -118,11 +137,13 @@ def _changes(store: Store, receipt: Receipt, now: _Remake) -> Iterator[str]:
         causes += _named(list(_indexed_again(store, receipt)), "files")
     artifacts = {} if now.tree is None else dict(_changed_artifacts(store, receipt, now.tree))
     causes += _named([f"{id_} is {what}" for id_, what in artifacts.items()], "artifacts")
+    causes += _artifacts_counted_again(receipt, now.entries, artifacts)
     if receipt.kind == CONTEXT:
         causes += _otherwise_reached(receipt, now.entries, artifacts)
     else:
         causes += _changed_files(receipt, now.entries)
     causes += _changed_elsewhere(store, receipt, artifacts)
+    causes += _named(list(_counted_again(store, receipt, causes)), "counts")
     yield from causes or list(_read_again(store, receipt)) or derived or _changed_entries(receipt, now.entries)
 
 
@@ -174,7 +195,11 @@ def _indexed_again(store: Store, receipt: Receipt) -> Iterator[str]:
         "SELECT count(*) FROM tombstones WHERE session_id = 0 AND seq > ?", (receipt.seq,)
     ).get
     for number, path in store.primary.execute(
-        "SELECT record_id, path FROM documents WHERE kind = 'artifact' AND seq > ? ORDER BY seq", (receipt.seq,)
+        """
+        SELECT d.record_id, d.path FROM documents AS d JOIN artifacts AS a ON a.id = d.record_id
+         WHERE d.kind = 'artifact' AND d.seq > ? AND a.indexed_at > ? ORDER BY d.seq
+        """,
+        (receipt.seq, receipt.created_at),  # one that lost its package is no other file
     ):
         gone = 0  # the passages that it no longer has
         yield f"{public_id('artifact', number)}, {path}, is new or changed"
@@ -182,6 +207,22 @@ def _indexed_again(store: Store, receipt: Receipt) -> Iterator[str]:
     known = {public_id("artifact", int(id_)) for (id_,) in store.primary.execute("SELECT id FROM artifacts")}
     if gone and not named - known:
         yield "an indexed file is gone"
+
+
+def _counted_again(store: Store, receipt: Receipt, causes: Sequence[str]) -> Iterator[str]:
+    """Packages and files that were estimated when the block was made, and that the vocabulary has counted since.
+
+    A text that is another one by now was counted with it, and is named as that.
+    """
+    query = """
+        SELECT 1 FROM documents AS d JOIN documents AS o ON o.id = d.owner_id
+         WHERE o.kind = ? AND o.record_id = ? AND d.token_counter = ? LIMIT 1
+    """
+    for id_ in receipt.inputs.get(assembly_receipt.ESTIMATED, "").split():
+        kind, _, number = id_.partition(":")
+        is_named = any(cause.split()[0].rstrip(":,") == id_ for cause in causes)
+        if not is_named and store.primary.execute(query, (kind, number, ESTIMATE)).fetchone() is None:
+            yield f"{id_}: its tokens were counted again"
 
 
 def _named(changes: Sequence[str], what: str) -> Iterator[str]:
@@ -237,16 +278,22 @@ def _changed_artifacts(store: Store, receipt: Receipt, tree: Tree) -> Iterator[t
             yield entry.id, "gone"
 
 
-def _otherwise_reached(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
-    """Where the artifacts are the same: tokens were counted since, or annotations in code were added or removed."""
+def _artifacts_counted_again(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
+    """Artifacts that are the same and cost another number of tokens."""
     before = {entry.id: entry for entry in receipt.entries}
-    now = {entry.id: entry for entry in entries}
     counted = [
-        id_ for id_, entry in now.items()
-        if id_ in before and id_ not in changed and _state(entry) == _state(before[id_]) and entry != before[id_]
+        entry.id for entry in entries
+        if entry.id in before and ":" not in entry.id and "-" in entry.id
+        and _state(entry) == _state(before[entry.id]) and entry != before[entry.id]
     ]  # fmt: skip
     if counted and not changed:
         yield f"the tokens of {len(counted)} artifacts were counted again, those of {counted[0]} for example"
+
+
+def _otherwise_reached(receipt: Receipt, entries: Sequence[Entry], changed: Mapping[str, str]) -> Iterator[str]:
+    """Where the artifacts are the same: annotations in code were added or removed."""
+    before = {entry.id: entry for entry in receipt.entries}
+    now = {entry.id: entry for entry in entries}
     for id_ in sorted(before.keys() | now.keys()):
         one, other = before.get(id_), now.get(id_)
         if id_ not in changed and "annotation" in _way(one) + _way(other) and _way(one) != _way(other):

@@ -331,6 +331,7 @@ def _rated(asked: Signature, candidate: Candidate) -> ErrorMatch:
     recognised = _recognition(candidate)
     if grade == "exact" and recognised >= _LEAST_OF_THE_SAME:
         recognised = SAME_ERROR  # the very error that was saved is known by one figure
+    recognised = min(recognised, SAME_ERROR)  # and what is only like it is not surer
     return ErrorMatch(
         known.pattern_id, grade, confidence_in(known.confirmations, known.refutations, recognised), recognised,
         known.state, known.confirmations, known.refutations, asked.values, likeness.differences,

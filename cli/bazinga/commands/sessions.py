@@ -13,6 +13,7 @@ from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.records.sessions import DEFAULT_PROJECT, MODES, NewSession, has_session
 from ctxrank.indexer.records.sessions import create_session as create
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
+from ctxrank.indexer.store.config import load_config
 
 _CREATED = ("session_id", "mode", "status", "start_time", "created_at")
 _RECENT_LOGS = 10
@@ -39,7 +40,7 @@ def create_session(call: BazingaCall) -> int:
     with call.store.write() as change:
         is_new = not has_session(change.connection, name)
         if is_new:
-            seed(change, skills, call.complain)
+            seed(change, skills, load_config(call.store).team, call.complain)
             create(change, new)
     session = _session(call, name)
     assert session is not None, "it was there before, or was just made"

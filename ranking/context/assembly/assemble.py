@@ -26,12 +26,12 @@ from ctxrank.indexer.redaction.ruleset import RedactionMode
 from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
-from ctxrank.indexer.text.tokens import model_factor, model_limit
+from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
 from ctxrank.ranking.context.assembly import block
 from ctxrank.ranking.context.assembly.composition import compose, fitting
 from ctxrank.ranking.context.assembly.eligibility import EligibilityQuery, EligiblePackage, eligible_packages
 from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Usage, Zone, make_budget, usage
-from ctxrank.ranking.context.assembly.material import NEVER, Spawn, gather
+from ctxrank.ranking.context.assembly.material import NEVER, Material, Spawn, gather
 from ctxrank.ranking.context.assembly.order import (
     RankedPackage,
     ZoneSelection,
@@ -236,6 +236,8 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             available=selection.available,
             failure=material.failure,
             missing_skills=material.missing_skills,
+            configured_skills=material.configured_skills,
+            estimated=_estimated(material),
             state=block.state_line(session, group),
         ),
         material,
@@ -269,6 +271,13 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             outcome="matched" if result.outcome == "no_match" else result.outcome,
         )  # fmt: skip
     return Draft(result, inputs)
+
+
+def _estimated(material: Material) -> tuple[str, ...]:
+    """The packages and files that could be shown and whose tokens are estimates, by their ids."""
+    packages = [(public_id(PACKAGE, one.package.id), one.passages) for one in material.packages]
+    packages += [(public_id("artifact", one.file.id), one.passages) for one in material.files]
+    return tuple(id_ for id_, passages in packages if any(passage.counter == ESTIMATE for passage in passages))
 
 
 def _why_no_skills(result: Assembly) -> str:

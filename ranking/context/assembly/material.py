@@ -71,6 +71,7 @@ class Material(NamedTuple):
     strategies: tuple[IncludedStrategy, ...] = ()
     skills: str = ""  # the section about skills
     missing_skills: str = ""  # of the previous agent, on one line
+    configured_skills: tuple[tuple[str, str], ...] = ()  # whose, and which: of this agent, and of the previous one
     failure: CurrentFailure | None = None  # what the errors answer
 
 
@@ -89,13 +90,14 @@ def gather(spawn: Spawn, packages: list[RankedPackage]) -> Material:
         reasoning = memory.prior_reasoning(primary, spawn.session, spawn.group, wanted, mode)
     errors, failure = _errors(spawn)
     strategies = memory.strategies(primary, spawn.project, request.lang, request.framework, mode)
-    skills, missing_skills = _skills(spawn)
+    skills, missing_skills, configured_skills = _skills(spawn)
     return material._replace(
         reasoning=tuple(reasoning),
         errors=tuple(errors),
         strategies=tuple(strategies),
         skills=skills,
         missing_skills=missing_skills,
+        configured_skills=configured_skills,
         failure=failure,
     )
 
@@ -133,12 +135,12 @@ def _current_failure(spawn: Spawn) -> tuple[str, str]:
     return last_failure(spawn.store.primary, spawn.session.id, group_id, now=spawn.now), "last"
 
 
-def _skills(spawn: Spawn) -> tuple[str, str]:
-    """The section about skills, if it was requested, and what is missing of the previous agent."""
+def _skills(spawn: Spawn) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    """The section about skills, if it was requested; what is missing of the previous agent; and what was configured."""
     if not spawn.request.with_skills:
-        return "", ""
+        return "", "", ()
     from ctxrank.indexer.records.skill_evidence import check_evidence, previous_agent  # noqa: PLC0415  only on request
-    from ctxrank.indexer.records.skills_config import skill_levels  # noqa: PLC0415  only on request
+    from ctxrank.indexer.records.skills_config import SkillLevels, skill_levels  # noqa: PLC0415  only on request
     from ctxrank.ranking.context.assembly.skills import skills_section  # noqa: PLC0415  only on request
 
     team = spawn.config.team
@@ -148,19 +150,22 @@ def _skills(spawn: Spawn) -> tuple[str, str]:
     previous = previous_agent(
         primary, session, group_id, spawn.agent, max(request.iteration, 0), before_us=before
     )  # fmt: skip
+    levels = skill_levels(primary, spawn.agent, team=team, session=session, testing_mode=mode)
+    configured = [(f"skills of {spawn.agent}", one_line(levels.described))]
     missing: tuple[str, ...] = ()
     if previous is not None:
-        wanted = skill_levels(primary, team.like(previous.agent), session=session, testing_mode=mode).mandatory
+        wanted = skill_levels(primary, previous.agent, team=team, session=session, testing_mode=mode).mandatory
+        if previous.agent != spawn.agent:
+            configured.append((f"skills of {previous.agent}", one_line(SkillLevels(wanted).described)))
         missing = check_evidence(
             primary, session, previous.agent, wanted, group=request.group, since_us=previous.since_us, before_us=before
         ).missing
     text = skills_section(
-        skill_levels(primary, team.like(spawn.agent), session=session, testing_mode=mode), team.like(spawn.agent),
-        request.task,
+        levels, team.like(spawn.agent), request.task,
         missing=missing, previous="" if previous is None else previous.agent,
     )  # fmt: skip
     said = f"{previous.agent}: {', '.join(missing)}" if previous is not None and missing else ""
-    return f"{text}\n" if text else "", one_line(said)
+    return f"{text}\n" if text else "", one_line(said), tuple(configured)
 
 
 def _package(spawn: Spawn, ranked: RankedPackage, folders: dict[str, str | None]) -> PackageMaterial:

@@ -37,7 +37,7 @@ _NAMED_WORDS = 3
 # A package whose bearing on the task (`TaskMatches.bearing`) is below this only fills room, see `with_floor`. Of the
 # packages that were judged useful beforehand (benchmarks/floor) none has less than 0.5; texts of one line have less.
 FLOOR = 0.25
-_ABOVE_ANY_FLOOR = ("critical", "high")
+ABOVE_ANY_FLOOR: tuple[str, ...] = ("critical", "high")
 UNRELATED = "nothing matches the task better"
 
 
@@ -129,7 +129,7 @@ def with_floor(
     shown: list[RankedPackage] = []
     floored: list[RankedPackage] = []
     for row in rows:
-        is_above = row.package.priority in _ABOVE_ANY_FLOOR or bearing(row.package.document_id) >= FLOOR
+        is_above = row.package.priority in ABOVE_ANY_FLOOR or bearing(row.package.document_id) >= FLOOR
         (shown if is_above else floored).append(row)
     if not shown:
         return [row._replace(is_best_known=True) for row in rows], ()

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # Grows by one when equal inputs give other bytes than before: a replay then says so.
 BLOCK_VERSION = 3
+# Inputs with a meaning of their own to a replay: see replay.py.
+MISSING_SKILLS = "skills that the previous agent did not invoke"
+ESTIMATED = "tokens estimated"
 # Fields of a request that change no byte of the text, or that the receipt has a column for.
 _NO_INPUTS = ("session", "agent", "iteration", "is_marking", "is_explained", "delivered_before", "error_output")
 
@@ -81,7 +84,10 @@ def inputs_of(inputs: AssemblyInputs, result: Assembly) -> Iterator[tuple[str, s
     if result.failure is not None and result.failure.unit:
         yield "failure", result.failure.unit
     if result.missing_skills:
-        yield "skills that the previous agent did not invoke", result.missing_skills
+        yield MISSING_SKILLS, result.missing_skills
+    yield from result.configured_skills
+    if result.estimated:
+        yield ESTIMATED, " ".join(result.estimated)
     # A configuration's settings that change the text are in force as they are now: a replay reads them again.
     yield "files", "on" if inputs.config.block_files else "off"
     yield "fts5", "on" if inputs.config.fts5 else "off"

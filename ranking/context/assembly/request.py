@@ -176,7 +176,9 @@ class Assembly(NamedTuple):
     session and the group are, '' where they are active and pending.
 
     `skills` is the section about skills where it was requested and has room, else ''; `missing_skills` are those that
-    the agent before this one was to invoke and did not. `is_complete` says that a larger budget would add nothing.
+    the agent before this one was to invoke and did not, `configured_skills` what the configuration says of both agents.
+    `estimated` are the packages and files, by their ids, whose tokens are estimates. `is_complete` says that a larger
+    budget would add nothing.
     `receipt` is None where none could be written; `shared_prefix_tokens` is how much of the text's beginning the group
     was given last time, too.
     """
@@ -204,12 +206,14 @@ class Assembly(NamedTuple):
     notes: tuple[str, ...]
     failure: CurrentFailure | None = None
     missing_skills: str = ""
+    configured_skills: tuple[tuple[str, str], ...] = ()
     linked: tuple[IncludedLinked, ...] = ()
     files: "tuple[IncludedFile, ...]" = ()
     is_complete: bool = False
     receipt: int | None = None
     shared_prefix_tokens: int | None = None
     state: str = ""
+    estimated: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

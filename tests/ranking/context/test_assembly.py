@@ -16,6 +16,9 @@ from ctxrank.indexer.records.sessions import NewSession, create_session
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.connection import immediate
 from ctxrank.indexer.store.store import Store
+from ctxrank.ranking.context.assembly.order import FLOOR
+from ctxrank.ranking.formulas.blend import blended
+from ctxrank.ranking.formulas.static_features import Signals, blended_heuristic
 
 _PLENTY = 20  # packages: more than any test makes
 
@@ -353,6 +356,15 @@ def test_what_has_no_bearing_on_the_task_stays_out_unless_it_is_critical_or_high
     assert {package.path for package in block.packages} == {"match.md", "critical.md", "high.md"}
     assert {entry.reason for entry in block.omitted} == {"it has no bearing on the task"} and block.available == 3
     assert len(files_for(store, limit=_PLENTY, is_marking=False)) == 5  # without a task there is no floor
+
+
+def test_what_passes_the_floor_is_above_every_package_without_a_word_of_the_task(store: Store) -> None:
+    """Whatever else is known of both: the least that a package at the floor has, and the most that any other has."""
+    least = blended(FLOOR, blended_heuristic(Signals("low", False, False, 10_000)).total)
+    assert least > blended(0.0, blended_heuristic(Signals("critical", True, True, 0)).total)
+    _note(store, "critical.md", priority="critical", summary="something else")
+    _note(store, "low.md", priority="low", summary="walrus heron", group="H", created_at=0)
+    assert files_for(store, task="walrus heron", reach="session", is_marking=False) == ["low.md", "critical.md"]
 
 
 def test_where_nothing_has_bearing_the_best_known_is_shown_and_says_so(store: Store) -> None:

@@ -7,10 +7,17 @@ import pytest
 from builders import make_store, save, write_file
 from ranking_builders import TODAY, block_for, know_error, learn, think
 
+from ctxrank.indexer.agents import Role
+from ctxrank.indexer.errors.solutions import confirm
 from ctxrank.indexer.files.scan import index_artifacts
+from ctxrank.indexer.privacy.removal import remove_records
+from ctxrank.indexer.records.packages import supersede
 from ctxrank.indexer.records.receipts import get_receipt
+from ctxrank.indexer.records.sessions import end_session, set_group_status
+from ctxrank.indexer.records.skills_config import seed_skills
 from ctxrank.indexer.store.config import Config
-from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.documents import backfill_counts
+from ctxrank.indexer.store.store import Change, Store
 from ctxrank.ranking.context.replay import replay_receipt
 
 LATER = 40_000 * 86_400_000_000  # after any moment of this test's own
@@ -28,12 +35,28 @@ def store(tmp_path: Path) -> Iterator[Store]:
         think(opened, "developer", "completion", "The walrus sleeps.")
         know_error(opened, "walrus heron failed")
         learn(opened, "Let the walrus sleep.")
+        with opened.write() as change:
+            seed_skills(change, SKILLS)
+        block_for(opened)  # of a developer, who was to lint and did not
         yield opened
+
+
+SKILLS = {"developer": {"lint-check": "mandatory"}, "qa_expert": {"test-coverage": "mandatory"}}
 
 
 def _edit(store: Store, path: str) -> None:
     write_file(store, path, "# Rewritten\n\nNow a walrus swims with the heron, and more of it.\n")
     index_artifacts(store)
+
+
+def _seed(store: Store, agent: str, skill: str) -> None:
+    with store.write() as change:
+        seed_skills(change, {**SKILLS, agent: {skill: "mandatory"}})
+
+
+def _write(store: Store, change_one: Callable[[Change], object]) -> None:
+    with store.write() as change:
+        change_one(change)
 
 
 def _delete(store: Store, path: str) -> None:
@@ -56,6 +79,32 @@ CHANGES: dict[str, tuple[Callable[[Store], object], str]] = {
     "reasoning": (
         lambda store: think(store, "developer", "decisions", "A heron.", created_at=LATER), "reasoning:2 is new",
     ),
+    "reasoning that goes": (
+        lambda store: _write(store, lambda change: remove_records(change, "reasoning", [1])), "reasoning:1 is gone",
+    ),
+    "a package that is superseded": (lambda store: supersede(store, 1, 2), "package:1 is superseded by package:2"),
+    "a package that goes": (
+        lambda store: _write(store, lambda change: remove_records(change, "package", [1])), "package:1 is gone",
+    ),
+    "an error that did not help": (
+        lambda store: [confirm(store, 1, has_helped=False) for _ in range(9)], "error:1 is no longer shown",
+    ),
+    "the session's end": (
+        lambda store: _write(store, lambda change: end_session(change, "S")),
+        "state was not set, is Session S: completed.",
+    ),
+    "the group's status": (
+        lambda store: _write(store, lambda change: set_group_status(change, "S", "G", "failed")),
+        "state was not set, is Group G: failed.",
+    ),
+    "skills of this agent": (
+        lambda store: _seed(store, "qa_expert", "security-scan"),
+        "skills of qa_expert was mandatory test-coverage, is mandatory security-scan",
+    ),
+    "skills of the agent before it": (
+        lambda store: _seed(store, "developer", "security-scan"),
+        "skills of developer was mandatory lint-check, is mandatory security-scan",
+    ),
     "a strategy": (lambda store: learn(store, "Count herons."), "strategy:2 is changed"),
     "another session's package": (
         lambda store: save(store, "t.md", "# T\n\nwalrus walrus walrus heron\n", session="T"),
@@ -69,13 +118,14 @@ SETTINGS = {
     "model limit was not set, is 1000000": Config(context_limits={"sonnet": 1_000_000}),
     "limit in force was 5, is 1": Config(retrieval_limits={"qa_expert": 1}),
     "ranking was not set, is k1=9": Config(ranking={"k1": 9.0}),
+    "roles was not set, is qa_expert like tech_lead": Config(roles={"qa_expert": Role("tech_lead", 1)}),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_one_change_of_the_store_is_named_and_no_other(store: Store, name: str) -> None:
     change, line = CHANGES[name]
-    block = block_for(store, "qa_expert", task="the walrus meets a heron", is_marking=False)
+    block = block_for(store, "qa_expert", task="the walrus meets a heron", is_marking=False, with_skills=True)
     receipt = get_receipt(store.primary, block.receipt or 0)
     assert replay_receipt(store, receipt, Config()).is_same
     change(store)
@@ -86,6 +136,19 @@ def test_one_change_of_the_store_is_named_and_no_other(store: Store, name: str) 
 
 @pytest.mark.parametrize("line", SETTINGS)
 def test_one_change_of_the_configuration_is_named_and_no_other(store: Store, line: str) -> None:
-    block = block_for(store, "qa_expert", task="the walrus meets a heron", is_marking=False)
+    block = block_for(store, "qa_expert", task="the walrus meets a heron", is_marking=False, with_skills=True)
     replay = replay_receipt(store, get_receipt(store.primary, block.receipt or 0), SETTINGS[line])
     assert replay.changes == (() if replay.is_same else (line,))
+
+
+def test_tokens_that_are_counted_again_are_named(store: Store) -> None:
+    text = "walrus heron " * 40 + "\n\n" + "\u6d77\u8c61 \u9e6d " * 40
+    save(store, "notes/3.md", f"# Sea\n\n{text}\n")
+    blocks = [
+        block_for(store, "qa_expert", task="the walrus meets a heron", is_marking=False, budget=budget)
+        for budget in (100, 1100, 1150, 2000)
+    ]
+    assert backfill_counts(store)
+    replays = [replay_receipt(store, get_receipt(store.primary, block.receipt or 0), Config()) for block in blocks]
+    changed = {replay.changes for replay in replays if not replay.is_same}
+    assert changed == {("package:5: its tokens were counted again",)}

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from ranking_builders import block_for, know_error, learn, think
 
+from ctxrank.indexer.agents import Role
 from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.records.receipts import get_receipt
 from ctxrank.indexer.records.skill_outputs import save_skill_output
@@ -199,3 +200,21 @@ def test_a_fuller_context_has_none(store: Store, tokens: int) -> None:
     """Conservative, Wrap-up and Emergency show packages alone, or nothing."""
     seed(store)
     assert block_for(store, with_skills=True, current_tokens=tokens).skills == ""
+
+
+def test_a_role_has_its_own_skills_or_those_of_the_agent_that_it_is_like(store: Store) -> None:
+    config = Config(roles={"code-reviewer": Role("tech_lead"), "sre": Role("tech_lead")})
+    value = {"tech_lead": {"lint-check": "mandatory"}, "Code Reviewer": {"security-scan": "mandatory"}, "x": {"y": "z"}}
+    with store.write() as change:
+        seeded = seed_skills(change, value, team=config.team)
+    assert seeded.agents == ("tech_lead", "code-reviewer") and "'x' is not an agent" in seeded.notes[0]
+    for agent, skill in (("Code reviewer", "security-scan"), ("sre", "lint-check"), ("tech_lead", "lint-check")):
+        made = block_for(store, agent, with_skills=True, config=config).skills
+        assert [named for named in ("lint-check", "security-scan") if f'"{named}"' in made] == [skill]
+
+
+def test_a_role_with_an_empty_entry_must_invoke_nothing(store: Store) -> None:
+    config = Config(roles={"sre": Role("tech_lead")})
+    with store.write() as change:
+        seed_skills(change, {"tech_lead": {"lint-check": "mandatory"}, "sre": {}}, team=config.team)
+    assert block_for(store, "sre", with_skills=True, config=config).skills == ""

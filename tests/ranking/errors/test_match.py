@@ -13,6 +13,7 @@ from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import Signature, sign
 from ctxrank.indexer.store.store import Store
 from ctxrank.ranking.errors import match as matching
+from ctxrank.ranking.errors.confidence import SAME_ERROR
 from ctxrank.ranking.errors.match import MatchAnswer, match_errors
 from ctxrank.ranking.errors.similarity import align, compare, frames_agree
 
@@ -195,6 +196,15 @@ def test_a_record_of_failures_lowers_confidence_but_not_recognition(store: Store
     save(store, text, refutations=4)
     (match,) = ask(store, text).matches
     assert match.confidence < 0.6 < 0.9 < match.recognition
+
+
+def test_what_is_like_an_error_is_never_surer_than_that_error_itself(store: Store) -> None:
+    save(store, "OSError: [Errno 98] Address already in use: port 8080")
+    figures: list[tuple[str, float]] = []
+    for port in (8080, 9090):
+        (match,) = ask(store, f"OSError: [Errno 98] Address already in use: port {port}").matches
+        figures.append((match.grade, match.confidence))
+    assert figures == [("exact", SAME_ERROR), ("template", SAME_ERROR)]
 
 
 def test_a_secondary_error_answers_where_the_primary_one_is_unknown(store: Store) -> None:
