@@ -21,7 +21,7 @@ from ctxrank.indexer.store.connection import busy_timeout_ms, wait_for_locks
 from ctxrank.indexer.store.location import Location, find_store
 from ctxrank.indexer.store.store import Store, prove
 
-MAX_KEPT = 6
+MAX_KEPT = 4
 MAX_IDLE_S = 5.0
 
 

@@ -91,7 +91,11 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     pool = StorePool()
     server = uvicorn.Server(
         uvicorn.Config(
-            app(call._replace(pool=pool), token), log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=_END_S
+            app(call._replace(pool=pool), token),
+            log_level="warning",
+            access_log=False,
+            lifespan="on",
+            timeout_graceful_shutdown=_END_S,
         )
     )
 

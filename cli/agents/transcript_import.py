@@ -435,4 +435,10 @@ def _common(instance: str, repairs: list[Known]) -> list[tuple[str, str]]:
         if is_common and share >= _LEAST_LIFT * usual:
             found[key] = len(having)
     most = max(found.values(), default=0)
-    return [(key, texts[key]) for key, count in found.items() if count == most][:_MAX_ACTIONS_SHOWN]
+    chosen: list[tuple[str, str]] = []
+    for key in sorted((key for key, count in found.items() if count == most), key=lambda key: -len(texts[key])):
+        shown = texts[key].partition(": ")[2].rstrip("`").lstrip("`")
+        if not (shown and any(shown in text for _, text in chosen)):  # a line of an edit that is there whole
+            chosen.append((key, texts[key]))
+    order = list(found)
+    return sorted(chosen, key=lambda action: order.index(action[0]))[:_MAX_ACTIONS_SHOWN]
