@@ -89,14 +89,9 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     lock = os.path.join(folder, SERVE_LOCK)
     token = "" if socket_path else _token(os.path.join(folder, TOKEN_FILE))
     pool = StorePool()
+    served = app(call._replace(pool=pool), token)
     server = uvicorn.Server(
-        uvicorn.Config(
-            app(call._replace(pool=pool), token),
-            log_level="warning",
-            access_log=False,
-            lifespan="on",
-            timeout_graceful_shutdown=_END_S,
-        )
+        uvicorn.Config(served, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=_END_S)
     )
 
     def end(_: int, __: FrameType | None) -> None:

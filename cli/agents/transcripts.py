@@ -464,6 +464,8 @@ def _is_looking(command: str) -> bool:
     if ">" in words or ">>" in words or "|" in words:  # it writes a file, or feeds a program that does something
         return False
     first = os.path.basename(words[0])
+    if first in ("sed", "awk", "perl") and not any(word.startswith(("-i", "--in-place", "-pi")) for word in words):
+        return first != "perl"
     return first in _LOOKING or (len(words) > 1 and words[1] in _LOOKING_WITH.get(first, ()))
 
 
