@@ -3,7 +3,7 @@
     python benchmarks/serving.py --seconds 60 --out benchmarks/results/serving.json
 
 Prints p50 and p95 of each kind, what failed, what a request costs in CPU, the process's memory every ten seconds, and
-what HTTP adds to a hook's call in process, asked one after the other by one client. At the end the process is killed, and
+what HTTP adds to a hook called in process, in pairs. At the end the process is killed, and
 every save that was acknowledged is looked for in the store.
 """
 

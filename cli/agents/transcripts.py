@@ -301,9 +301,8 @@ class Story:
                 known.actions.clear()  # what was done so far did not help
                 known.others.clear()
                 return
-        known = waiting.pop(key, None)
-        if known is not None:
-            self._close(known, call)
+        if key in waiting:
+            self._close(waiting.pop(key), call)
         waiting[key] = _Open(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
