@@ -2,7 +2,8 @@
 
     python benchmarks/serving.py --seconds 60 --out benchmarks/results/serving.json
 
-Prints p50 and p95 of each kind, what failed, and how the process's memory grew. At the end the process is killed, and
+Prints p50 and p95 of each kind, what failed, what a request costs in CPU, the process's memory every ten seconds, and
+what HTTP adds to a hook called in process, in pairs. At the end the process is killed, and
 every save that was acknowledged is looked for in the store.
 """
 
@@ -12,6 +13,7 @@ import json
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -23,11 +25,16 @@ from generate import Asked, StoreShape, asked, write_store
 from machine import facts
 from timing import clean_environment, percentile
 
+from ctxrank.cli.agents.hook import answer_of
+from ctxrank.cli.call import Call
 from ctxrank.indexer import open_store
 from ctxrank.indexer.store.one_process import holder
+from ctxrank.indexer.store_pool import StorePool
 
 _KINDS = ("hook",) * 6 + ("search",) * 3 + ("save",)
 _START_S = 30.0
+_CURVE_S = 10.0
+_PAIRS = 200
 
 
 class Client(threading.Thread):
@@ -52,9 +59,9 @@ class Client(threading.Thread):
         while time.monotonic() < self._ends:
             begins = time.monotonic()
             kind = chance.choice(_KINDS)
-            path, body = self._request(kind, chance.choice(self._questions), turn)
+            path, body = self.request(kind, chance.choice(self._questions), turn)
             try:
-                status, answer = self._ask(path, body)
+                status, answer = self.ask(path, body)
             except OSError as error:
                 status, answer = 0, str(error)
             self.took[kind].append((time.monotonic() - begins) * 1000)
@@ -65,7 +72,8 @@ class Client(threading.Thread):
             turn += 1
             time.sleep(max(0.0, begins + 1 - time.monotonic()))
 
-    def _request(self, kind: str, question: Asked, turn: int) -> tuple[str, dict[str, object]]:
+    def request(self, kind: str, question: Asked, turn: int) -> tuple[str, dict[str, object]]:
+        """The path and the body of a request."""
         if kind == "hook":
             event: dict[str, object] = {
                 "hook_event_name": "UserPromptSubmit", "session_id": f"runner-{self._number}", "cwd": self._folder,
@@ -83,7 +91,8 @@ class Client(threading.Thread):
         }
         return "/api/reasoning/save", given
 
-    def _ask(self, path: str, body: dict[str, object]) -> tuple[int, str]:
+    def ask(self, path: str, body: dict[str, object]) -> tuple[int, str]:
+        """The status and the answer."""
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
         try:
             connection.request("POST", path, json.dumps(body), {"Authorization": f"Bearer {self._token}"})
@@ -125,9 +134,15 @@ def _measured(folder: str, questions: list[Asked], seconds: float, count: int) -
         clients = [Client(number, port, token, questions, ends, folder) for number in range(count)]
         for client in clients:
             client.start()
+        curve = [before]
+        cpu = _cpu_ms(process.pid)
+        while time.monotonic() < ends:
+            time.sleep(min(_CURVE_S, max(0.0, ends - time.monotonic())))
+            curve.append(_memory_mb(process.pid))
         for client in clients:
             client.join()
-        after = _memory_mb(process.pid)
+        cpu = _cpu_ms(process.pid) - cpu
+        added = _added_by_http(port, token, questions, folder)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -146,9 +161,31 @@ def _measured(folder: str, questions: list[Asked], seconds: float, count: int) -
             for kind, values in took.items() if values
         },
         "failed": [one for client in clients for one in client.failed][:10],
-        "memory_mb": {"before": before, "after": after},
+        "memory_mb": curve, "cpu_ms_per_request": round(cpu / len(every), 2), "http_adds_ms": added,
         "saves": len(saved), "saves_lost_after_kill": len(set(saved) - there),
     }  # fmt: skip
+
+
+def _added_by_http(port: int, token: str, questions: list[Asked], folder: str) -> float:
+    """What a hook costs over HTTP more than in process, the median of pairs, in milliseconds."""
+    client = Client(0, port, token, questions, 0.0, folder)
+    call = Call(pool=StorePool())
+    added: list[float] = []
+    for turn, question in enumerate(questions[:_PAIRS]):
+        path, body = client.request("hook", question, turn)
+        event = json.dumps(body).encode()
+        begun = time.perf_counter()
+        answer_of(event, None, call)
+        between = time.perf_counter()
+        client.ask(path, body)
+        if turn >= _PAIRS // 10:  # both are warm
+            added.append((time.perf_counter() - between) - (between - begun))
+    return round(statistics.median(added) * 1000, 2)
+
+
+def _cpu_ms(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def _port(process: "subprocess.Popen[bytes]", folder: str) -> int:

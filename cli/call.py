@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # help opens no database
 
     from ctxrank.indexer.store.connection import Page, Row
     from ctxrank.indexer.store.store import Store
+    from ctxrank.indexer.store_pool import StorePool
 
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
@@ -36,6 +37,7 @@ class Call(NamedTuple):
     is_json: bool = False
     verbosity: int = 0
     is_colored: bool = True
+    pool: "StorePool | None" = None  # of a process that answers many calls
 
     @classmethod
     def at_start(cls) -> "Call":
@@ -57,11 +59,13 @@ class Call(NamedTuple):
         """The form that is meant, where a command has a --format of its own: --json goes before it."""
         return "json" if self.is_json else asked
 
-    def open(self) -> "Store":
-        """The store that this call means. Raises NoStoreError, DamagedError, LockedError."""
+    def open(self, start: str | None = None, busy_ms: int | None = None) -> "Store":
+        """The store that this call means, from a folder upwards. Raises NoStoreError, DamagedError, LockedError."""
+        if self.pool is not None:
+            return self.pool.open(self.db, root=self.root, start=start, busy_ms=busy_ms)
         from ctxrank.indexer.opening import open_store  # noqa: PLC0415  help opens no database
 
-        return open_store(self.db, root=self.root)
+        return open_store(self.db, root=self.root, start=start, busy_ms=busy_ms)
 
     def open_for_links(self) -> "Store":
         """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""

@@ -21,7 +21,12 @@ def open_store(
     Raises NoStoreError, UntrustedError for one that was found and that this user neither made nor trusts,
     DamagedError, LockedError.
     """
-    return open_at(find_store(db, root, start), _consumer_of, busy_ms, announce=_remember)
+    return open_location(find_store(db, root, start), busy_ms)
+
+
+def open_location(location: Location, busy_ms: int | None) -> Store:
+    """Open the store that was found. Raises DamagedError, LockedError, UntrustedError."""
+    return open_at(location, _consumer_of, busy_ms, announce=_remember)
 
 
 def open_project_store(folder: str, *, root: str | None = None) -> Store:

@@ -10,7 +10,6 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble_without_session, unread_assembly
@@ -65,7 +64,7 @@ def _require(value: str | None, name: str, hint: str) -> None:
 
 
 def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool) -> "Assembly":
-    with open_store(call.db, root=call.root, busy_ms=LOCK_WAIT_MS) as store:
+    with call.open(busy_ms=LOCK_WAIT_MS) as store:
         try:
             config = load_config(store)
         except UsageError as error:

@@ -19,7 +19,6 @@ from ctxrank.cli.agents.log import note_failure
 from ctxrank.cli.agents.session import HookCall, branch_of
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.opening import open_store
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.hook_settings import hook_settings
 
@@ -61,7 +60,7 @@ def answer_of(data: bytes | None, runner: str | None, call: Call) -> str:
 
 def _answer(event: Event, call: Call) -> str:
     wait_ms = _KEEPS_WAIT_MS if event.name in _KEEPING else _SAYS_WAIT_MS
-    with open_store(call.db, root=call.root, start=event.cwd, busy_ms=wait_ms) as store:
+    with call.open(event.cwd, wait_ms) as store:
         config = load_config(store)
         settings = hook_settings(config.hooks)
         if not settings.enabled:

@@ -6,8 +6,8 @@
     POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
 
 It listens on the loopback interface, where each request carries the token, or on a Unix socket that only its user can
-open. What a browser sends from elsewhere is refused by Host and Origin. Every request opens the store for itself, in
-one of READERS threads; what writes waits for its turn in one.
+open. What a browser sends from elsewhere is refused by Host and Origin. Every request has a store of its own,
+whose connections stay open for the next one, in one of READERS threads; what writes waits for its turn in one.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Generator
 from types import FrameType
 
@@ -38,6 +39,7 @@ from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
+from ctxrank.indexer.store_pool import MAX_IDLE_S, StorePool
 
 try:
     import anyio
@@ -86,10 +88,10 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
         folder = store.location.folder
     lock = os.path.join(folder, SERVE_LOCK)
     token = "" if socket_path else _token(os.path.join(folder, TOKEN_FILE))
+    pool = StorePool()
+    served = app(call._replace(pool=pool), token)
     server = uvicorn.Server(
-        uvicorn.Config(
-            app(call, token), log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=_END_S
-        )
+        uvicorn.Config(served, log_level="warning", access_log=False, lifespan="on", timeout_graceful_shutdown=_END_S)
     )
 
     def end(_: int, __: FrameType | None) -> None:
@@ -99,7 +101,7 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
         where = f"unix:{socket_path}" if socket_path else f"http://127.0.0.1:{listener.getsockname()[1]}"
         before = signal.signal(signal.SIGTERM, end)
         try:
-            with only_one(lock, f"{os.getpid()} {where}", _already), _following(call, is_watching):
+            with only_one(lock, f"{os.getpid()} {where}", _already), _following(call, is_watching), _closing(pool):
                 call.note(f"serving {folder} at {where}; Ctrl-C ends it.")
                 if token:
                     call.note(f"the token is in {os.path.join(folder, TOKEN_FILE)}.")
@@ -297,6 +299,25 @@ def _is_answering(path: str) -> bool:
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(1)
         return probe.connect_ex(path) == 0
+
+
+@contextlib.contextmanager
+def _closing(pool: StorePool) -> Generator[None, None, None]:
+    """What nobody asks for is closed meanwhile, and all at the end."""
+    has_ended = threading.Event()
+
+    def close_idle() -> None:
+        while not has_ended.wait(MAX_IDLE_S):
+            pool.close_idle()
+
+    thread = threading.Thread(target=close_idle, name="idle stores", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
+        pool.close()
 
 
 @contextlib.contextmanager

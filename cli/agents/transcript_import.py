@@ -127,7 +127,9 @@ def on_session_end(call: HookCall) -> None:
         gc.enable()
         top, oldest = os.path.realpath(call.store.location.root), now_us() - UNCONFIRMED_DAYS * DAY_US
         importer = _Importer(call.store, call.config, call.settings, top, oldest)
-        importer.bring(path, is_dry_run=False)
+        of_subagents = os.path.join(path.removesuffix(".jsonl"), "subagents")
+        for one in (path, *(_files(of_subagents) if os.path.isdir(of_subagents) else ())):
+            importer.bring(one, is_dry_run=False)
         importer.learn_fixes()
     prune_unconfirmed(call.store)
 
@@ -412,27 +414,46 @@ def fix_of(instance: str, repairs: Iterable[Known]) -> list[tuple[str, str]]:
 
     An action counts where it is in half of the failure's repairs, and three times as often as in those of others: what
     is done all the time helps nothing. Of those that count, the most frequent ones are the fix. Where the agent that
-    failed did nothing of the kind, those of the session's other agents are looked at, too.
+    failed did nothing of the kind, those of the session's other agents are looked at, too. There is none where other
+    actions ended the same failure in two other sessions: one message has several causes.
     """
     repairs = list(repairs)
     with_others = [repair._replace(actions=(*repair.actions, *repair.others)) for repair in repairs]
     return _common(instance, repairs) or _common(instance, with_others)
 
 
+def _in_sessions(repairs: list[Known]) -> bool:
+    return len({repair.session_id for repair in repairs}) >= _LEAST_SESSIONS
+
+
 def _common(instance: str, repairs: list[Known]) -> list[tuple[str, str]]:
     own = [repair for repair in repairs if repair.instance == instance]
     others = [repair for repair in repairs if repair.instance != instance]
     elsewhere = Counter(key for repair in others for key, _ in repair.actions)
-    found: dict[str, int] = {}
     texts: dict[str, str] = {}
     for repair in own:
         texts |= dict(repair.actions)
-    for key in texts:
-        having = [repair for repair in own if any(key == one for one, _ in repair.actions)]
-        share = len(having) / len(own)
+    having = {key: [repair for repair in own if any(key == one for one, _ in repair.actions)] for key in texts}
+    found: dict[str, int] = {}
+    rare: dict[str, list[Known]] = {}  # in some repairs, and hardly in those of other failures
+    for key, repairs_with in having.items():
         usual = elsewhere[key] / len(others) if len(others) >= _LEAST_OTHERS else 0.0
-        is_common = len({repair.session_id for repair in having}) >= _LEAST_SESSIONS and share >= _LEAST_SHARE
-        if is_common and share >= _LEAST_LIFT * usual:
-            found[key] = len(having)
-    most = max(found.values(), default=0)
-    return [(key, texts[key]) for key, count in found.items() if count == most][:_MAX_ACTIONS_SHOWN]
+        share = len(repairs_with) / len(own)
+        if not _in_sessions(repairs_with) or share < _LEAST_LIFT * usual:
+            continue
+        rare[key] = repairs_with
+        if share >= _LEAST_SHARE:
+            found[key] = len(repairs_with)
+    if not found:
+        return []
+    most = max(found.values())
+    first = having[next(key for key, count in found.items() if count == most)]
+    if any(_in_sessions([repair for repair in repairs_with if repair not in first]) for repairs_with in rare.values()):
+        return []  # the message is of two failures that each have a remedy of their own
+    chosen: list[tuple[str, str]] = []
+    for key in sorted((key for key, count in found.items() if count == most), key=lambda key: -len(texts[key])):
+        shown = texts[key].partition(": ")[2].rstrip("`").lstrip("`")
+        if not (shown and any(shown in text for _, text in chosen)):  # a line of an edit that is there whole
+            chosen.append((key, texts[key]))
+    order = list(found)
+    return sorted(chosen, key=lambda action: order.index(action[0]))[:_MAX_ACTIONS_SHOWN]

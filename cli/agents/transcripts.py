@@ -12,6 +12,7 @@ the next time. Nothing here opens a store, and nothing of a text is kept but wha
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 
@@ -29,7 +30,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 _EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 _PATHS = ("file_path", "notebook_path", "path")
 _MAX_OPEN = 20  # failures of one agent that wait for a success
-_MAX_ACTIONS = 40  # between a failure and its success
+_MAX_ACTIONS = 60  # between a failure and its success
+_MAX_LINES = 24  # of one edit
 _MAX_FILES = 50  # that are named of a session
 _MAX_SHOWN = 240  # characters of a command or an edit
 # Commands that look and change nothing: what helped is not among them.
@@ -40,6 +42,15 @@ _LOOKING = frozenset(
         "uniq", "jq", "true", "sleep", "history", "man", "help", "ctxrank",
     )
 )  # fmt: skip
+# What starts a program, and says nothing of what it does.
+_STARTERS = (
+    ("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("python", "-m"), ("python3", "-m"),
+    ("bundle", "exec"), ("pnpm", "exec"), ("yarn", "exec"), ("npm", "exec", "--"), ("npx",), ("bunx",), ("pnpm", "dlx"),
+)  # fmt: skip
+_RUNS_FILES = frozenset(("python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "deno", "bun", "Rscript"))
+# Digits that are no part of a version or a name; or a long hexadecimal id.
+_MOMENTARY = re.compile(r"(?<![\w.=@-])(?:\d{3,}|(?=[0-9a-f]*\d)[0-9a-f]{10,})(?![\w.-])|(?<=:)\d{4,5}(?![\w.])")
+_WRITING = ("tee", "xargs", "sh", "bash", "sudo", "psql", "mysql", "sqlite3", "kubectl", "crontab", "docker", "patch")
 _WAITING = frozenset(("sleep", "true", "echo", "export", "set", "source", "."))
 _LOOKING_WITH = {
     "git": ("status", "diff", "log", "show", "branch", "blame", "remote", "rev-parse", "ls-files"),
@@ -215,6 +226,7 @@ def instance_of(output: str) -> str:
 
 
 _Who = tuple[str, str]
+_Waiting = dict[tuple[str, str], _Open]  # by folder and command
 
 
 def _who(where: Where) -> _Who:
@@ -228,7 +240,7 @@ class Story:
     def __init__(self) -> None:
         self.repairs: list[Repair] = []
         self.messages: list[Message] = []
-        self._open: dict[str, dict[tuple[str, str], _Open]] = {}  # by session, folder and command
+        self._open: dict[str, _Waiting] = {}  # by session
         self._last: dict[_Who, Said] = {}
         self._files: dict[_Who, dict[str, None]] = {}
 
@@ -281,28 +293,39 @@ class Story:
         waiting = self._open.setdefault(call.where.session, {})
         if not call.has_failed:
             for part in parts:
-                known = waiting.get((folder, part))
-                if known is None:
-                    if not _is_looking(part):
-                        self._note(call.where, Action(digest_of(f"run\0{part}", 8), f"`{_short(part)}`"), part)
-                elif known.is_same(call):
-                    known.actions.clear()  # it only looked like a success
-                    known.others.clear()
-                else:
-                    self._close(waiting.pop((folder, part)), call)
+                self._add_success(waiting, folder, part, call)
             return
         key = (folder, parts[-1])
-        known = waiting.pop(key, None)
-        if known is not None and known.is_same(call):
-            known.actions.clear()  # what was done so far did not help
-            known.others.clear()
-            waiting[key] = known
-            return
-        if known is not None:
-            self._close(known, call)
+        for other, known in waiting.items():
+            if other[0] == folder and _has_form_of(parts[-1], other[1]) and known.is_same(call):
+                known.actions.clear()  # what was done so far did not help
+                known.others.clear()
+                return
+        if key in waiting:
+            self._close(waiting.pop(key), call)
         waiting[key] = _Open(call, whole)
         if len(waiting) > _MAX_OPEN:
             del waiting[next(iter(waiting))]
+
+    def _add_success(self, waiting: "_Waiting", folder: str, part: str, call: Called) -> None:
+        """Take in a command that succeeded: it ends what failed as the same command, or in another form of it."""
+        ended = [
+            key
+            for key, known in waiting.items()
+            if key[0] == folder and (key[1] == part or _includes(part, key[1], known.call.output))
+        ]
+        action = Action(digest_of(f"run\0{_without_numbers(part)}", 8), f"`{_short(part)}`")
+        for key in ended:
+            known = waiting[key]
+            if known.is_same(call):  # it only looked like a success
+                known.actions.clear()
+                known.others.clear()
+                continue
+            if _adds_to(part, key[1]):
+                known.actions.append(action)
+            self._close(waiting.pop(key), call)
+        if not ended and not _is_looking(part):
+            self._note(call.where, action, part)
 
     def _add_file(self, call: Called) -> None:
         path = next((text for name in _PATHS if (text := text_of(call.given.get(name)))), "")
@@ -319,6 +342,12 @@ class Story:
             changed = _changed_lines(old, new)
             action = Action(digest_of(f"edit\0{base}\0{changed}", 8), f"edit {name}{_shown_change(old, changed)}")
             self._note(call.where, action, "")
+            lines = changed.split("\n")
+            # What else is changed at the same time differs each time: each line may be what helped.
+            for line in lines[:_MAX_LINES] if len(lines) > 1 else ():
+                if any(map(str.isalnum, line)):
+                    shown = f"edit {name}: `{_short(line)}`"
+                    self._note(call.where, Action(digest_of(f"edit\0{base}\0{line}", 8), shown), "")
 
     def _note(self, where: Where, action: Action, command: str) -> None:
         for (_, failed), waiting in self._open.get(where.session, {}).items():
@@ -336,6 +365,54 @@ class Story:
         )
 
 
+# A command in other forms: VAR=1 npx --quiet jest src/a.test.ts is jest with a variable, an option and a path.
+
+
+def _form(command: str) -> tuple[list[str], set[str], list[str]]:
+    """What a command runs, without what starts it; its variables and options; and the paths that it names."""
+    words = command.split()
+    added = {word for word in words if word.startswith("-")}
+    while words and "=" in words[0] and words[0].partition("=")[0].isidentifier():
+        added.add(words.pop(0))
+    for starter in _STARTERS:
+        if tuple(words[: len(starter)]) == starter and len(words) > len(starter):
+            added.add(" ".join(starter))
+            words = words[len(starter) :]
+            break
+    paths = [word for word in words[1:] if not word.startswith("-") and ("/" in word or "." in word)]
+    plain = [word for at, word in enumerate(words) if not at or (not word.startswith("-") and word not in paths)]
+    return plain, added, paths
+
+
+def _has_form_of(one: str, other: str) -> bool:
+    """Whether two commands run the same on the same paths."""
+    if one == other:
+        return True
+    (plain, _, paths), (other_plain, _, other_paths) = _form(one), _form(other)
+    return plain == other_plain and paths == other_paths
+
+
+def _includes(command: str, failed: str, output: str) -> bool:
+    """Whether a command that succeeds has run what failed: the same, more, or the paths that the failure named."""
+    (plain, _, paths), (failed_plain, _, failed_paths) = _form(command), _form(failed)
+    if plain != failed_plain or (paths != failed_paths and len(plain) == 1 and plain[0] in _RUNS_FILES):
+        return False
+    if paths == failed_paths or not paths:
+        return True
+    named = failed_paths or [path for path in paths if path.partition("::")[0] in output]
+    return bool(named) and all(any(path.startswith(one) for one in paths) for path in named)
+
+
+def _adds_to(command: str, failed: str) -> bool:
+    """Whether a form has variables or options, or is started in a way, that the one that failed had not."""
+    return bool(_form(command)[1] - _form(failed)[1])
+
+
+def _without_numbers(command: str) -> str:
+    """A command with `#` for the numbers of a moment: a port, a process, an id; a version's stay."""
+    return _MOMENTARY.sub("#", command)
+
+
 def simple_commands(command: str, cwd: str) -> tuple[str, list[str]]:
     """The folder that a shell's line ends up in, and its commands without what only looks, waits or shows less.
 
@@ -346,14 +423,19 @@ def simple_commands(command: str, cwd: str) -> tuple[str, list[str]]:
     if "<<" in command:  # a text that is written: the line is one command
         return folder, [" ".join(command.split())]
     for piece in command.replace("||", "&&").replace(";", "&&").replace("\n", "&&").split("&&"):
-        words = piece.split("|")[0].replace("2>&1", " ").replace("> /dev/null", " ").split()
+        first, *rest = piece.split("|")
+        if any(words and words[0] in _WRITING for words in map(str.split, rest)):
+            first = piece  # what it prints goes somewhere
+        for redirected in ("2>&1", "2>/dev/null", ">/dev/null", "2> /dev/null", "> /dev/null"):
+            first = first.replace(redirected, " ")
+        words = first.split()
         while words and (words[0] in ("time", "sudo", "(", "nice") or words[0] == "timeout"):
             words = words[2:] if words[0] == "timeout" else words[1:]
         if not words:
             continue
         if words[0] == "cd" and len(words) > 1:
             folder = os.path.normpath(os.path.join(folder, words[1]))
-        elif words[0] not in _WAITING:
+        elif words[0] not in _WAITING or ">" in words or ">>" in words or "|" in words:
             parts.append(" ".join(words))
     doing = [part for part in parts if not _is_looking(part)]
     return folder, doing or parts[-1:]
@@ -378,7 +460,11 @@ def _moment(value: object) -> int | None:
 
 def _is_looking(command: str) -> bool:
     words = command.split()
+    if ">" in words or ">>" in words or "|" in words:  # it writes a file, or feeds a program that does something
+        return False
     first = os.path.basename(words[0])
+    if first in ("sed", "awk", "perl") and not any(word.startswith(("-i", "--in-place", "-pi")) for word in words):
+        return first != "perl"
     return first in _LOOKING or (len(words) > 1 and words[1] in _LOOKING_WITH.get(first, ()))
 
 

@@ -133,6 +133,8 @@ class Store:
         self.busy_ms = busy_ms
         self._consumer_of = consumer_of
         self._consumer: IndexConsumer | None = None
+        # Where a store that is closed stays open for the next call: StorePool.
+        self.give_back: Callable[[Store], None] | None = None
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
@@ -175,7 +177,14 @@ class Store:
         return self.consumer.catch_up(bound_ms, wait_ms)
 
     def close(self) -> None:
-        """Close both connections."""
+        """Close both connections, or give them back to the pool that they are of."""
+        if self.give_back is not None:
+            self.give_back(self)
+        else:
+            self.close_connections()
+
+    def close_connections(self) -> None:
+        """Close both connections, of whichever pool they are."""
         if self._consumer is not None:
             self._consumer.close()
         self.primary.close()
@@ -186,7 +195,10 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: "TracebackType | None"
     ) -> None:
-        self.close()
+        if kind is None:
+            self.close()
+        else:  # what it was left in is not looked into
+            self.close_connections()
 
 
 def make_folder(folder: str, root: str | None) -> Location:
@@ -245,7 +257,7 @@ def open_at(
     try:
         is_made = _bring_up_to_date(primary, location.primary, announce)
         if location.must_prove and not is_made:
-            _prove(primary, location.primary)
+            prove(primary, location.primary)
     except BaseException:
         primary.close()
         raise
@@ -288,7 +300,7 @@ def _refuse_strange(primary: apsw.Connection, path: str) -> None:
         )
 
 
-def _prove(primary: apsw.Connection, path: str) -> None:
+def prove(primary: apsw.Connection, path: str) -> None:
     """Ask a store that is open who it is: its file alone did not say. Raises UntrustedError."""
     from ctxrank.indexer.store.trust import identity_of, is_known, untrusted  # noqa: PLC0415  rare
 

@@ -313,6 +313,24 @@ def test_the_end_of_a_session_brings_in_its_transcript(runner: Runner) -> None:
     assert runner.fix()["solution"] == "`pip install pyyaml`"
 
 
+def test_the_end_of_a_session_brings_in_what_its_subagents_did(runner: Runner) -> None:
+    from ctxrank.cli.agents.hook import answer_of
+
+    runner.say("one", "Nothing to do here.")
+    runner.repair("agent")
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    lines = [json.loads(line) | {"timestamp": now} for line in runner.path("agent").read_text().splitlines()]
+    own = runner.folder / "one" / "subagents"
+    own.mkdir(parents=True)
+    (own / "agent-a1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    event = {
+        "hook_event_name": "SessionEnd", "session_id": "one", "cwd": str(runner.root),
+        "transcript_path": str(runner.path("one")),
+    }  # fmt: skip
+    assert answer_of(json.dumps(event).encode(), None, runner.call) == ""
+    assert "pip install pyyaml" in runner.fix()["solution"]
+
+
 def test_what_was_kept_unasked_expires_and_is_bounded(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         runner.say("one", f"The worker number {number} is emptied before its queue ends, which is always so.")
@@ -338,3 +356,80 @@ def test_what_nobody_confirmed_ranks_below_what_was_saved_on_purpose(runner: Run
         )
     hits: Any = ask(runner.call, "search", {"query": "frobnicator worker queue", "is_unfolded": True}).payload["hits"]
     assert [(hit["session_id"], hit["priority"]) for hit in hits] == [("two", None), ("one", "low")]
+
+
+@pytest.mark.parametrize(
+    ("failed", "succeeded"),
+    [
+        ("pytest tests/test_a.py", "uv run pytest tests/test_a.py -x"),
+        ("pytest tests/test_a.py::test_b", "pytest tests/test_a.py"),
+        ("pytest tests/test_a.py", "pytest -q"),
+        ("uvicorn app.py --port 8123", "uvicorn app.py --port 8123 --reload"),
+    ],
+)
+def test_a_success_in_another_form_of_the_command_ends_a_failure(runner: Runner, failed: str, succeeded: str) -> None:
+    for session in ("monday", "tuesday"):
+        runner.bash(session, failed, _MISSING, failed=True)
+        runner.bash(session, "pip install pyyaml")
+        runner.bash(session, succeeded)
+    runner.bring()
+    assert "pip install pyyaml" in runner.fix()["solution"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "succeeded"),
+    [("pytest tests/test_a.py", "pytest tests/test_b.py"), ("python a.py", "python b.py"), ("make test", "make lint")],
+)
+def test_a_success_of_something_else_ends_no_failure(runner: Runner, failed: str, succeeded: str) -> None:
+    runner.bash("monday", failed, _MISSING, failed=True)
+    runner.bash("monday", "pip install pyyaml")
+    runner.bash("monday", succeeded)
+    runner.bring()
+    assert runner.fix() is None
+
+
+def test_a_variable_that_the_command_was_run_with_is_a_fix(runner: Runner) -> None:
+    for session in ("monday", "tuesday"):
+        runner.bash(session, "python app.py", _MISSING, failed=True)
+        runner.bash(session, "PYTHONPATH=lib python app.py")
+    runner.bring()
+    assert runner.fix()["solution"] == "`PYTHONPATH=lib python app.py`"
+
+
+def test_a_fix_that_names_another_process_each_time_is_one_fix(runner: Runner) -> None:
+    for session, number in (("monday", 4711), ("tuesday", 40815)):
+        runner.bash(session, "python app.py", _MISSING, failed=True)
+        runner.bash(session, f"kill -9 {number}")
+        runner.bash(session, "python app.py")
+    runner.bring()
+    assert runner.fix()["solution"] == "`kill -9 4711`"
+
+
+def test_of_edits_that_change_other_lines_each_time_the_common_line_is_the_fix(runner: Runner) -> None:
+    for session in ("monday", "tuesday"):
+        runner.bash(session, "python app.py", _MISSING, failed=True)
+        given = {
+            "file_path": f"{runner.root}/app.py", "old_string": "import os",
+            "new_string": f"import os\nimport ruamel.yaml as yaml\n# {session}",
+        }  # fmt: skip
+        runner.tool(session, "Edit", given)
+        runner.bash(session, "python app.py")
+    runner.bring()
+    assert runner.fix()["solution"] == "edit app.py: `import ruamel.yaml as yaml`"
+
+
+def test_a_line_that_is_echoed_into_a_file_is_a_fix(runner: Runner) -> None:
+    for session in ("monday", "tuesday"):
+        runner.bash(session, "python app.py", _MISSING, failed=True)
+        runner.bash(session, "echo pyyaml >> requirements.txt")
+        runner.bash(session, "sed -n 1,9p requirements.txt")
+        runner.bash(session, "python app.py")
+    runner.bring()
+    assert runner.fix()["solution"] == "`echo pyyaml >> requirements.txt`"
+
+
+def test_a_failure_that_two_remedies_ended_in_two_sessions_each_has_no_fix(runner: Runner) -> None:
+    for session, fix in enumerate(("pip install pyyaml", "pip install pyyaml", "apt install x", "apt install x")):
+        runner.repair(str(session), fix=fix)
+    runner.bring()
+    assert runner.fix()["solution"].startswith("Ran next, unconfirmed: ")
