@@ -82,3 +82,8 @@ class Given:
         """A whole number from 0; None for anything else."""
         found = self(name)
         return int(found) if found.isdecimal() and len(found) < 10 else None
+
+    def moment(self, name: str) -> int | None:
+        """Milliseconds since 1970, as a script gives them; None for anything else."""
+        found = self(name)
+        return int(found) if found.isdecimal() and len(found) < 16 else None

@@ -10,8 +10,8 @@ What protects what:
     Origin, Referer,          where the browser sends them they are ours: no other page can ask, or submit a form
     Sec-Fetch-Site
     the cookie                is given for a ticket alone, is HttpOnly, SameSite=Strict, and of no use after the process
-    Content-Security-Policy   runs and loads our own files alone: a text of the store that became markup would do nothing
-    the form's token          is in each form of ours (`Access.form_token`): a POST without it changes nothing
+    Content-Security-Policy   runs and loads our files alone: a text of the store that became markup would do nothing
+    the form's token          is in each form of ours (`Access.form_token`): no other POST changes anything
 """
 
 import hmac

@@ -14,7 +14,7 @@ PARTS = (
     ("recency", "recency"),
 )  # fmt: skip
 FACETS = (("kind", "Kind"), ("session", "Session"), ("priority", "Priority"), ("since", "Changed"))
-EXAMPLES = ("why is the database locked", "kind:error timeout", "session:NAME retry -path:docs/*", '"connection reset"')
+EXAMPLES = ("why is the database locked", "kind:error timeout", "retry -path:docs/*", '"connection reset" since:30d')
 
 
 class Chip(NamedTuple):
@@ -37,7 +37,7 @@ class FacetValue(NamedTuple):
     """A value of a facet: how many have it, and the query with it, or without it where it is chosen."""
 
     value: str
-    count: int
+    documents: int
     query: str
     is_chosen: bool
 

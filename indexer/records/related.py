@@ -17,7 +17,7 @@ MOST = 50  # of each list, the newest
 
 
 class Version(NamedTuple):
-    """A package of the same file and session."""
+    """A package of the same file and session, or one that replaces another of these."""
 
     id: str
     version: int
@@ -110,11 +110,19 @@ def _row_json(row: NamedTuple) -> dict[str, object]:
 
 def _versions(primary: apsw.Connection, number: int) -> Iterator[Version]:
     query = """
+        WITH RECURSIVE found (id) AS (
+            SELECT ?
+             UNION
+            SELECT other.id
+              FROM found
+              JOIN packages AS p ON p.id = found.id
+              JOIN packages AS other ON other.id IN (p.supersedes, p.superseded_by)
+                    OR (other.session_id = p.session_id AND other.path = p.path)
+        )
         SELECT p.id, p.version, p.summary, p.created_at, p.superseded_by
-          FROM packages AS one
-          JOIN packages AS p ON p.session_id = one.session_id AND p.path = one.path
-         WHERE one.id = ?
-         ORDER BY p.version DESC, p.id DESC LIMIT ?
+          FROM found
+          JOIN packages AS p ON p.id = found.id
+         ORDER BY p.created_at DESC, p.id DESC LIMIT ?
     """
     for id_, version, summary, created_at, by in primary.execute(query, (number, MOST)):
         yield Version(
