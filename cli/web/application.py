@@ -37,7 +37,7 @@ from ctxrank.cli.web import (
     search_page,
     sessions_page,
 )
-from ctxrank.cli.web.answers import Commands, Given, Json, whole
+from ctxrank.cli.web.answers import Commands, Given, Json, fields, whole
 from ctxrank.cli.web.guard import Access, Guard
 from ctxrank.cli.web.rendering import address, environment
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
@@ -75,8 +75,9 @@ PAGES = {
     "/sessions": Page("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
     "/errors": Page("Errors", "errors.html", "errors.html", errors_page.values),
     "/links": Page("Links", "links.html", "links_reached.html", links_page.values),
-    "/health": Page("Health", "health.html", "health.html", health_page.values),
+    "/health": Page("Health", "health.html", "health_doctor.html", health_page.values),
 }
+_NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path != "/finding"]
 # With a form whose text is too long for an address.
 _POSTED = ("/errors",)
 
@@ -106,9 +107,7 @@ class _Pages:
         self._times: deque[Answered] = deque(maxlen=KEPT_TIMES)
         self._static = _static_files()
         self._templates = environment()
-        self._templates.globals["static"] = lambda name: f"/static/{name}?{self._static[name].digest}"
-        self._templates.globals["nav"] = [(path, page.name) for path, page in PAGES.items() if path != "/finding"]
-        self._state: tuple[float, Json] = (0.0, {})
+        self._state: tuple[float, Json] | None = None
 
     async def static(self, request: Request) -> Response:
         """A style sheet or a script."""
@@ -179,27 +178,30 @@ class _Pages:
         return error if isinstance(error, CtxrankError) else explained(error, self._call.db, self._call.root)
 
     def _rendered(self, template: str, page: str, top: Json, values: Json) -> Response:
-        common: Json = {"page": page, "is_writing": self._is_writing, "form_token": self._access.form_token}
+        common: Json = {
+            "page": page, "is_writing": self._is_writing, "form_token": self._access.form_token, "nav": _NAVIGATION,
+            "static": self._static_address, "address": address,
+        }  # fmt: skip
         made: jinja2.Template = self._templates.get_template(template)
         return Response(made.render(common | top | values), media_type="text/html")
 
     def _top(self) -> Json:
         """The line at the top: how much there is, and whether the index is up to date; a few seconds old at most."""
-        made_at, state = self._state
-        if time.monotonic() - made_at > _STATE_FOR_S or not state:
-            state = {"state": self._read_state()}
-            self._state = (time.monotonic(), state)
-        return state
+        now = time.monotonic()
+        if self._state is None or now - self._state[0] > _STATE_FOR_S:
+            self._state = (now, self._read_state())
+        return {"state": self._state[1]}
 
     def _read_state(self) -> Json:
         try:
             found = self._ask("status").fields
         except Exception as error:
             return {"trouble": self._explained(error).message, "documents": 0, "stale": 0}
-        documents = found["documents"]
-        assert isinstance(documents, dict), "the command's answer says so"
-        total = sum(whole(one) for kind, one in documents.items() if kind != "passage")
+        total = sum(whole(one) for kind, one in fields(found["documents"]).items() if kind != "passage")
         return {"trouble": found["index_trouble"], "documents": total, "stale": whole(found["stale"])}
+
+    def _static_address(self, name: str) -> str:
+        return f"/static/{name}?{self._static[name].digest}"
 
 
 class _StaticFile(NamedTuple):

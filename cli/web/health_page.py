@@ -21,18 +21,25 @@ class Bucket(NamedTuple):
 def values(ask: Commands, given: Given) -> Json:
     """The answers of status and doctor, what was purged lately and what hooks put before models."""
     status = ask("status").fields
-    doctor = ask("doctor", deep=bool(given("deep"))).fields
-    findings = sorted(rows(doctor["findings"]), key=lambda one: ("fail", "warn", "ok").index(text(one["result"])))
     documents = fields(status["documents"])
     folder = os.path.dirname(text(status["store"]))
     return {
         "status": status, "documents": documents,
         "total": sum(whole(one) for kind, one in documents.items() if kind != "passage"),
-        "counts": doctor["counts"], "findings": findings,
-        "files": _sizes(folder), "deep": given("deep"),
+        "files": _sizes(folder), **examined(ask, given),
         "purged": rows(ask("purge", is_list=True).fields.get("kept_out"))[-_PURGES:][::-1],
         "injections": rows(ask("receipt list", of_hooks=True, limit=_INJECTIONS).fields.get("injections")),
     }  # fmt: skip
+
+
+def examined(ask: Commands, given: Given) -> Json:
+    """What the doctor finds, where it is asked: of a large store it takes seconds, and the page does not wait."""
+    how = given("doctor")
+    if not how:
+        return {"counts": None, "findings": [], "is_deep": False}
+    doctor = ask("doctor", deep=how == "deep").fields
+    findings = sorted(rows(doctor["findings"]), key=lambda one: ("fail", "warn", "ok").index(text(one["result"])))
+    return {"counts": doctor["counts"], "findings": findings, "is_deep": how == "deep"}
 
 
 def _sizes(folder: str) -> list[tuple[str, int]]:

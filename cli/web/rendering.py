@@ -5,7 +5,7 @@ marks anything as safe, and a test sees to it.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import urlencode
 
 import jinja2
@@ -37,11 +37,11 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("ctxrank.cli.web"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, finalize=_shown, auto_reload=False,
     )  # fmt: skip
-    made.filters |= {
+    filters: dict[str, Callable[..., object]] = {
         "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
         "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
     }  # fmt: skip
-    made.globals["address"] = address
+    vars(made)["filters"] = {**made.filters, **filters}
     return made
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ctxrank.cli.web.answers import Commands, Given, Json, fields, number, rows, text
+from ctxrank.cli.web.answers import Commands, Given, Json, fields, items, number, rows, text
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
 from ctxrank.ranking.retrieval.snippets import is_code
@@ -59,10 +59,24 @@ def values(ask: Commands, given: Given) -> Json:
         hit["segments"] = segments(fields(hit.get("shares")))
         hit["is_code"] = bool(hit["passages"]) and is_code(text(hit["path"]))
     return common | {
-        "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": found.notes,
+        "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": list(_notes(found.fields)),
         "facets": list(_facets(query, fields(found.fields.get("facets")))), "chosen": (given.whole("at") or 1) - 1,
         "more": min(limit + LIMIT, MOST) if limit < MOST and found.fields.get("has_more") else 0,
     }  # fmt: skip
+
+
+def _notes(found: Json) -> Iterator[str]:
+    """What a person has to know of the answer; what only a command line can do is left out."""
+    if found.get("reason"):
+        yield f"The index cannot answer ({found['reason']}): these are found by heuristics."
+    if found.get("stale"):
+        yield f"{found['stale']} changes are not in the index yet."
+    for one in rows(found.get("corrections")):
+        yield f"Also searched for {', '.join(map(str, items(one['used'])))}, for “{one['typed']}”."
+    corrected = {one["typed"] for one in rows(found.get("corrections"))}
+    if unknown := [f"“{word}”" for word in items(found.get("unknown")) if word not in corrected]:
+        yield f"In no document: {', '.join(unknown)}."
+    yield from map(str, items(found.get("notes")))
 
 
 def segments(shares: Json) -> list[Segment]:

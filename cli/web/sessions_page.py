@@ -55,6 +55,9 @@ def values(ask: Commands, given: Given) -> Json:
     found = ask("session show", name=name, with_records=True).fields
     now = now_us()
     records = [(parse_time(text(one["at"]), now=now), one) for one in rows(found["records"])]
+    of = {text(one["id"]): text(one["of"]) for _, one in records}
+    for _, one in records:
+        one["link"] = _link(one, of)
     low, high = given.moment("from"), given.moment("to")
     records = [
         (at, one) for at, one in records if (low is None or at >= low * 1000) and (high is None or at <= high * 1000)
@@ -112,19 +115,20 @@ def _marks(records: list[tuple[int, Json]], places: list[float], lanes: list[str
         middle = TOP + LANE_HEIGHT * lanes.index(lane) + LANE_HEIGHT / 2
         row = next((row for row in (0, -1, 1) if x - last.get((lane, row), -99.0) >= _APART), 0)
         last[lane, row] = x
-        yield Mark(text(one["id"]), text(one["kind"]), x, middle + 12 * row, _said(one), _link(one))
+        yield Mark(text(one["id"]), text(one["kind"]), x, middle + 12 * row, _said(one), text(one["link"]))
 
 
 def _said(one: Json) -> str:
     return " · ".join(filter(None, (text(one["kind"]), text(one["agent"]), text(one["title"]), text(one["at"]))))
 
 
-def _link(one: Json) -> str:
-    """The document that a mark opens; a failure opens its fix."""
-    of, id_ = text(one["of"]), text(one["id"])
+def _link(one: Json, of: dict[str, str]) -> str:
+    """The document that a mark opens, '' for none; a failure and its fix open the known error."""
     if one["kind"] in ("package", "reasoning", "skill"):
-        return id_
-    return of if of.startswith(("package:", "error:")) else ""
+        return text(one["id"])
+    led_to = text(one["of"])
+    led_to = of.get(led_to, "") if one["kind"] == "fix" else led_to
+    return led_to if led_to.startswith(("package:", "error:")) else ""
 
 
 def _links(records: list[tuple[int, Json]], marks: list[Mark]) -> Iterator[Link]:

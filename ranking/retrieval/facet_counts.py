@@ -15,7 +15,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.connection import read_rows
 from ctxrank.indexer.store.facets import id_list
 
-MOST_COUNTED = 5000  # documents: more would make an answer wait
+MOST_COUNTED = 2000  # documents: more would make an answer wait
 MOST_VALUES = 12  # of one field, the most frequent ones
 AGES_DAYS = (7, 30, 90)
 

@@ -6,8 +6,8 @@ const keys = document.getElementById("keys");
 
 /** Replace a part of the page by the server's own rendering of an address; the newest question wins. */
 let asked = 0;
-async function show(address, part) {
-  const mine = ++asked;
+async function show(address, part, isShown = true) {
+  const mine = isShown ? ++asked : asked;
   let answer;
   try {
     answer = await fetch(address, { headers: { "X-Fragment": "1" } });
@@ -19,7 +19,7 @@ async function show(address, part) {
   if (mine !== asked) return;
   const made = new DOMParser().parseFromString(text, "text/html");
   part.replaceChildren(...made.body.childNodes);
-  history.replaceState(null, "", address);
+  if (isShown) history.replaceState(null, "", address);
   prepare(part);
 }
 
@@ -95,7 +95,10 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || keys.open) return;
   const field = event.target.closest("input, textarea, select");
   if (field) {
-    if (event.key === "Escape") field.blur();
+    if (event.key === "Escape") {
+      event.preventDefault(); // a search field would empty itself
+      field.blur();
+    }
     if (event.key === "ArrowDown" && field.type === "search") {
       event.preventDefault();
       field.blur();
@@ -119,7 +122,7 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "c") copyId();
   else if (event.key === "g") isGoing = true;
   else if (event.key === "?") keys.showModal();
-  else if (event.key === "Enter" && event.target === document.body) {
+  else if (event.key === "Enter" && !event.target.closest("a, button, summary")) {
     main.querySelector("[data-chosen] h2 a")?.click();
   }
 });
@@ -177,4 +180,5 @@ main.addEventListener("click", (event) => {
   if (why) event.preventDefault();
   if (article) choose(article);
 });
+for (const part of document.querySelectorAll("[data-load]")) show(part.dataset.load, part, false);
 prepare(main);

@@ -38,7 +38,7 @@ def _get(page: Served, path: str, **parameters: object) -> Markup:
     return Markup(answer.text)
 
 
-_PAGES = (
+_PAGES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("/", {}, "What is known here"),
     ("/", {"q": "database locked"}, "database is locked"),
     ("/finding", {"id": "package:7"}, "in the job queue"),
@@ -46,7 +46,7 @@ _PAGES = (
     ("/sessions", {"name": "shop-2026-10"}, "Left to right"),
     ("/errors", {}, "Is this failure known?"),
     ("/links", {"task": "TASK-042"}, "SPEC-BILLING-001"),
-    ("/health", {}, "All"),
+    ("/health", {"doctor": "quick"}, "checks passed"),
 )
 
 
