@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,10 +34,24 @@ test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
 	$(PYTEST) -m "not slow"
 
 slow: $(STAMP) ## run the tests that take long
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not browser"
+
+# A browser test that finds no Chromium is skipped, and says so.
+test-web: browser-ready ## run the page in a real browser: every page, both themes, keyboard, accessibility
+	$(BIN)/python -m pytest -q -rs -m browser tests/browser
+
+test-web-smoke: browser-ready ## the same, two minutes at most: what CI runs
+	$(BIN)/python -m pytest -q -rs -m "browser and smoke" tests/browser
+
+web-pictures: browser-ready ## make the pictures of docs/web anew
+	$(BIN)/python tests/browser/pictures.py docs/web
+
+browser-ready: $(STAMP)
+	@"$(BIN)/python" -m pip -q install --group browser
+	@sh tests/browser/chromium.sh >/dev/null
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST) -m "not browser" --cov --cov-report=term
 
 mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that the tests notice; AREA=errors for one area
 	$(BIN)/python tests/mutants.py $(if $(AREA),--area $(AREA))

@@ -43,6 +43,7 @@ COMMANDS = {
     "uninstall": ("ctxrank.cli.commands.agents", "Take out what install put into a runner's files."),
     "mcp": ("ctxrank.cli.commands.serve", "Serve a runner's MCP client over stdin and stdout."),
     "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
+    "web": ("ctxrank.cli.commands.serve", "Open the local page in a browser."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
     "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),

@@ -130,6 +130,7 @@ SEARCH = Family(
         *both(
             "search x --since tomorrow", "search token refresh --passages -n 4", "search token refresh --explain -n 2"
         ),
+        *both("search token refresh --facets -n 1", "search kind:error --facets -n 1"),
         *both("search MetricsBuffer.increment", "search getAccessToken", "search ''", "search '***'", "search -- -x"),
         *both("search", "search x -n 0", "search x -n many", "search x --frm y", "search 'a AND (b'"),
         *both("search Passkeys que se pierden", "search ключ", "search 消息队列"),
@@ -155,6 +156,7 @@ SHOW = Family(
     "shop",
     [
         *both("show 7", "show package:7 --depth meta", "show package:7 --depth summary", "show package:8 --depth full"),
+        *both("show package:9 --related --depth meta", "show error:1 --related --depth meta"),
         *both("show reasoning:1", "show error:1", "show strategy:1", "show artifact:1", "show package:3"),
         *both(
             "show package:999",
@@ -318,6 +320,7 @@ ERROR = Family(
         ),
         Case("error match out.log --project shop --lang python -n 1", files={"out.log": LOCKED}),
         Case("--json error match out.log --project shop --lang go"),
+        Case("--json error match out.log --project shop --units"),
         *both("error match --project shop --type KeyError --message \"('retries', (('kind', 'send_newsletter'),))\""),
         *both(
             "error match gone.log",
@@ -451,6 +454,7 @@ SESSION_AND_GROUP = Family(
             "session list",
             "session list -n 1",
             "session show shop-2026-10",
+            "session show shop-2026-10 --records",
             "session show nope",
             "session show",
             "session",
@@ -792,6 +796,7 @@ LINKED = Family(
         ),
         *both(
             "context TASK-042 --budget 600",
+            "context TASK-042 --budget 600 --no-receipt",
             "context task-042",
             "context TASK-999",
             "context SPEC-BILLING-001",
@@ -847,6 +852,7 @@ NOT_LINKED = Family(
             "trace artifacts/x.md",
             "suggest-links",
             f"{DEVELOPER} --task-id TASK-042 {AS_OF} --no-mark",
+            f"{DEVELOPER} --budget 900 {AS_OF} --no-receipt",
         ),
     ],
 )

@@ -49,6 +49,8 @@ PERMITTED = {
     "indexer/systems.py _mounts_of_linux": "the system's list of mounts",
     "cli/actions/upkeep/evaluation.py measure": "makes the drawing that the user named",
     "cli/streams.py _nowhere": "the null device",
+    "cli/web/application.py _static_files": "what this package itself ships",
+    "cli/web/command.py web": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",

@@ -31,7 +31,9 @@ def test_everything_beside_the_modules_is_package_data() -> None:
         path.name if path.name == "py.typed" else f"*{path.suffix}"
         for folder in FOLDERS
         for path in (ROOT / folder).rglob("*")
-        if path.is_file() and path.suffix not in (".py", ".pyc", ".c", ".h", ".so") and "plugin" not in path.parts
+        if path.is_file()
+        and path.suffix not in (".py", ".pyc", ".c", ".h", ".so")
+        and not {"plugin", "web"} & set(path.parts)
     }
     assert kinds == {"py.typed", "*.sql", "*.pyi"}
 
@@ -41,6 +43,25 @@ def test_every_file_of_the_plugin_is_package_data() -> None:
     data = _project()["tool"]["setuptools"]["package-data"]
     files = sorted(path.relative_to(home).as_posix() for path in (home / "plugin").rglob("*") if path.is_file())
     assert is_dict(data) and data["ctxrank.cli.agents"] == files
+
+
+def test_every_file_of_the_page_is_package_data() -> None:
+    home = ROOT / "cli" / "web"
+    data = _project()["tool"]["setuptools"]["package-data"]
+    patterns = data["ctxrank.cli.web"] if is_dict(data) else None
+    assert is_list(patterns)
+    shipped = {path for pattern in patterns for path in home.glob(str(pattern))}
+    beside = {path for path in home.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert shipped == beside
+
+
+def test_the_page_is_an_extra_that_nothing_else_needs() -> None:
+    project = _project()["project"]
+    extras, needed = project["optional-dependencies"], project["dependencies"]
+    assert is_dict(extras) and is_list(needed) and is_list(extras["web"])
+    names = {str(one).partition(">")[0] for one in extras["web"]}
+    assert names == {"jinja2", "starlette", "uvicorn"}
+    assert not names & {str(one).partition(">")[0] for one in needed}
 
 
 def test_every_compiled_module_is_built_and_may_fail_to() -> None:

@@ -12,7 +12,12 @@ from ctxrank.indexer.exceptions import CtxrankError, NotFoundError, UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.ids import public_id
-from ctxrank.ranking.context.assembly.assemble import LOCK_WAIT_MS, assemble_without_session, unread_assembly
+from ctxrank.ranking.context.assembly.assemble import (
+    LOCK_WAIT_MS,
+    assemble_without_session,
+    make_assembly,
+    unread_assembly,
+)
 from ctxrank.ranking.context.assembly.assemble import assemble as assemble_block
 from ctxrank.ranking.context.assembly.block import fallback, nothing_known
 from ctxrank.ranking.context.assembly.limits import REASONING_TOKENS
@@ -36,7 +41,8 @@ def assemble(
         request = _read_request(call, request, options, is_explained=form == "json")
         _require(session, "--session", "Give the session that the spawn belongs to.")
         _require(agent, "--agent", "Give who is spawned: developer, qa_expert, tech_lead …")
-        result = _assembled(call, request, is_strict=strict)
+        is_recorded = not options["no_receipt"]
+        result = _assembled(call, request, is_strict=strict, is_recorded=is_recorded)
     except Exception as error:  # a spawn depends on it: anything that breaks becomes the fallback text
         if strict:
             raise
@@ -63,14 +69,17 @@ def _require(value: str | None, name: str, hint: str) -> None:
         raise UsageError(f"{name} is missing.", hint)
 
 
-def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool) -> "Assembly":
+def _assembled(call: Call, request: AssembleRequest, *, is_strict: bool, is_recorded: bool) -> "Assembly":
     with call.open(busy_ms=LOCK_WAIT_MS) as store:
         try:
             config = load_config(store)
         except UsageError as error:
             config = Config(notes=(f"{error.message} The defaults are used.",))
         try:
-            result = assemble_block(store, request, config)
+            if is_recorded:
+                result = assemble_block(store, request, config)
+            else:
+                result, _ = make_assembly(store, request, config)
         except NotFoundError as error:
             known = None if is_strict else assemble_without_session(store, request, config)
             if known is None:

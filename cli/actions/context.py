@@ -2,11 +2,11 @@
 
 from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.light_typing import TYPE_CHECKING
+from ctxrank.indexer.records.receipts import Recording
 from ctxrank.ranking.context.links.context import ContextRequest
 from ctxrank.ranking.context.links.receipt import make_context, record_context
 
 if TYPE_CHECKING:
-    from ctxrank.indexer.records.receipts import Recording
     from ctxrank.ranking.context.links.receipt import ContextDraft
 
 
@@ -18,6 +18,7 @@ def context(
     hops: int | None,
     no_identity: bool,
     no_search: bool,
+    no_receipt: bool,
     format_: str,
 ) -> Reply:
     """Pack what the task reaches, and keep a receipt of it."""
@@ -25,7 +26,7 @@ def context(
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
     with call.open_for_links() as store:
         draft = make_context(store, request)
-        recording = record_context(store, draft)
+        recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
     notes = [recording.note] if recording.note else []
     notes += [*draft.material.notes, *draft.part.warnings]
     notes += [f"{missing.source} links to {missing.id}, which does not exist." for missing in draft.part.missing]
@@ -38,7 +39,7 @@ def context(
     )
 
 
-def _as_json(draft: "ContextDraft", budget: int | None, recording: "Recording") -> dict[str, object]:
+def _as_json(draft: "ContextDraft", budget: int | None, recording: Recording) -> dict[str, object]:
     part = draft.part
     artifacts: list[dict[str, object]] = []
     for shown in part.shown:

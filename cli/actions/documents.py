@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator
 
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.indexer.clock import format_us
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.records.reader import ShownDocument, read_document
 from ctxrank.indexer.records.receipts import Receipt, get_receipt, list_receipts
+from ctxrank.indexer.records.related import Related, read_related
 from ctxrank.indexer.store.connection import read_value
 from ctxrank.indexer.store.ids import local_ref, public_id, without_origin
 from ctxrank.indexer.store.store import Store
@@ -18,11 +20,33 @@ _LINKED = "linked"
 _ARTIFACT_ID = re.compile(r"[A-Za-z]+(-[A-Za-z0-9]+)+")
 
 
-def show(call: Call, document: str, depth: str) -> Reply:
-    """Read one document."""
+def show(call: Call, document: str, depth: str, is_related: bool) -> Reply:
+    """Read one document, and what surrounds it if asked for."""
     with call.open() as store:
-        found = read_document(store, local_ref(store.primary, document), with_passages=depth == "full")
-    return Reply(lambda: {"document": _document_json(found, depth)}, _document_lines(call, found, depth))
+        ref = local_ref(store.primary, document)
+        found = read_document(store, ref, with_passages=depth == "full")
+        related = read_related(store.primary, ref) if is_related else None
+    return Reply(
+        lambda: {"document": _document_json(found, depth)} | ({"related": related.as_json()} if related else {}),
+        (*_document_lines(call, found, depth), *(_related_lines(call, related) if related else ())),
+    )
+
+
+def _related_lines(call: Call, related: Related) -> Iterator[str]:
+    for version in related.versions:
+        yield f"{call.bold('version')} {version.version} {version.id} · {shown(version.summary)}"
+    for one in related.taken:
+        when = format_us(one.at) if one.at is not None else "not yet"
+        yield f"{call.bold(one.how)} {shown(one.agent)} · {when}"
+    for entry in related.receipts:
+        state = f"in it, {entry.detail}" if entry.is_included else "left out"
+        yield f"{call.bold('receipt')} {entry.receipt} {shown(entry.agent)} · {state} · {shown(entry.reason)}"
+    for name, neighbours in (("links to", related.links_to), ("linked from", related.linked_from)):
+        for other in neighbours:
+            yield f"{call.bold(name)} {shown(f'{other.id} {other.title} · {other.how}'.strip())}"
+    for sighting in related.sightings:
+        ended = f"resolved {format_us(sighting.resolved_at)}" if sighting.resolved_at is not None else "not resolved"
+        yield f"{call.bold('seen')} {shown(sighting.session)} · {format_us(sighting.seen_at)} · {ended}"
 
 
 def _document_json(found: ShownDocument, depth: str) -> dict[str, object]:

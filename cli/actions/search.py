@@ -43,6 +43,7 @@ def search(
     passages: bool,
     is_unfolded: bool,
     explain: bool,
+    facets: bool,
     fresh: bool,
     format_: str,
 ) -> Reply:
@@ -59,7 +60,7 @@ def search(
         since=None if since is None else parse_time(since, now=now),
         until=None if until is None else parse_time(until, now=now),
         is_explained=explain, is_by_passage=passages, is_plain=plain or (is_stdin and not syntax), is_syntax=syntax,
-        is_folded=not is_unfolded,
+        has_facets=facets, is_folded=not is_unfolded,
     )  # fmt: skip
     with call.open() as store:
         config = load_config(store)
@@ -134,6 +135,12 @@ def _as_json(result: "SearchResult") -> dict[str, object]:
         payload["suggestions"] = list(result.suggestions)
     if result.notes:
         payload["notes"] = list(result.notes)
+    if result.facets is not None:
+        fields = result.facets.fields.items()
+        payload["facets"] = {
+            "counted": result.facets.counted,
+            **{name: [{"value": value, "count": count} for value, count in values] for name, values in fields},
+        }
     return payload
 
 
@@ -159,6 +166,11 @@ def _hit_json(hit: Hit) -> dict[str, object]:
         value["folded"] = [{"id": one.id, "path": one.path} for one in hit.folded]
     if hit.explanation is not None:
         value["explanation"] = hit.explanation.as_json()
+        value["marks"] = [list(span) for span in hit.marks]
+    if hit.shares is not None:
+        shares = hit.shares._asdict()
+        shares["terms"] = [{"term": term, "value": round(value, 6)} for term, value in hit.shares.terms]
+        value["shares"] = {name: round(one, 6) if isinstance(one, float) else one for name, one in shares.items()}
     return value
 
 

@@ -9,11 +9,15 @@ from ctxrank.indexer.clock import format_day, format_us
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.records import sessions as records
 from ctxrank.indexer.records.packages import get_package
+from ctxrank.indexer.records.session_records import SessionRecord, session_records
 from ctxrank.indexer.records.sessions import Group, NewSession, Session, find_session
 from ctxrank.indexer.redaction.engine import RedactionMode, redact
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.connection import read_map
 from ctxrank.indexer.store.ids import local_ref
+from ctxrank.indexer.text.lines import one_line
+
+_TITLE_CHARS = 200  # of a record in a session's list
 
 
 def create_session(call: Call, name: str, project: str, mode: str, requirements: str, branch: str) -> Reply:
@@ -55,7 +59,7 @@ def _session_line(call: Call, session: Session) -> str:
     return f"{call.bold(shown(session.name))} · {about}"
 
 
-def show_session(call: Call, name: str) -> Reply:
+def show_session(call: Call, name: str, with_records: bool) -> Reply:
     """Read one session and count what it holds."""
     with call.open() as store:
         session = find_session(store.primary, name)
@@ -64,12 +68,27 @@ def show_session(call: Call, name: str) -> Reply:
             "SELECT kind, count(*) FROM documents WHERE session_id = ? AND session_id > 0 GROUP BY kind ORDER BY kind"
         )
         counts = read_map(store.primary, query, (session.id,), str, int)
+        found = session_records(store.primary, session.id) if with_records else []
     return Reply(
         lambda: {
             "session": _session_json(session), "groups": [group.name for group in groups], "documents": counts,
+            **({"records": [_record_json(one) for one in found]} if with_records else {}),
         },
-        _session_lines(call, session, groups, counts),
+        (*_session_lines(call, session, groups, counts), *(_record_line(call, one) for one in found)),
     )  # fmt: skip
+
+
+def _record_json(one: SessionRecord) -> dict[str, object]:
+    value: dict[str, object] = one._asdict()
+    value["group_id"] = value.pop("group")
+    value["at"] = format_us(one.at)
+    value["title"] = one_line(one.title)[:_TITLE_CHARS]
+    return value
+
+
+def _record_line(call: Call, one: SessionRecord) -> str:
+    facts = [one.group or "", one.agent, one_line(one.title)[:_TITLE_CHARS], f"of {one.of}" if one.of else ""]
+    return f"   {format_us(one.at)} {call.bold(one.kind)} {shown(' · '.join(fact for fact in facts if fact))}"
 
 
 def _session_lines(call: Call, session: Session, groups: list[Group], counts: dict[str, int]) -> Iterator[str]:

@@ -18,7 +18,6 @@ import json
 import os
 import secrets
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -31,6 +30,7 @@ from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.agents.mcp import new_session
 from ctxrank.cli.agents.mcp import server as mcp_server
 from ctxrank.cli.call import Call, Reply
+from ctxrank.cli.loopback import NAMES, is_local, listening
 from ctxrank.cli.output.envelope import as_json_line, envelope, failure
 from ctxrank.cli.unexpected import explained
 from ctxrank.indexer.beneath import read_file
@@ -58,9 +58,7 @@ TOKEN_FILE = "serve.token"
 DEFAULT_PORT = 8733
 READERS = 3  # answers are made of Python, one at a time: more threads only make each of them wait
 MAX_BODY_BYTES = 24 * 1024 * 1024
-_WAITING = 128
 _END_S = 5  # what is being answered gets so long when the process is told to end
-_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 READING = frozenset(
     (
@@ -97,7 +95,7 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     def end(_: int, __: FrameType | None) -> None:
         server.should_exit = True  # also where uvicorn has not begun, or raises the signal again when it has ended
 
-    with _listening(port, socket_path) as listener:
+    with listening(port, socket_path) as listener:
         where = f"unix:{socket_path}" if socket_path else f"http://127.0.0.1:{listener.getsockname()[1]}"
         before = signal.signal(signal.SIGTERM, end)
         try:
@@ -138,7 +136,7 @@ def app(call: Call, token: str) -> "ASGIApp":
         text = await anyio.to_thread.run_sync(answer_of, body, runner, call, limiter=readers)
         return Response(text or "{}", media_type="application/json")
 
-    hosts = [*_NAMES, *(f"{name}:*" for name in _NAMES)]
+    hosts = [*NAMES, *(f"{name}:*" for name in NAMES)]
     application = made.streamable_http_app(
         stateless_http=True, json_response=True, max_request_body_size=MAX_BODY_BYTES,
         transport_security=TransportSecuritySettings(
@@ -174,9 +172,9 @@ class _Guard:
     def _refusal(self, path: str, headers: dict[bytes, bytes]) -> tuple[CtxrankError, int] | None:
         host = headers.get(b"host", b"").decode("latin-1")
         origin = headers.get(b"origin", b"").decode("latin-1")
-        if self._token and not _is_local(host):
+        if self._token and not is_local(host):
             return UsageError(f"{host!a} is not this machine.", "Ask http://127.0.0.1."), 421
-        if origin and not _is_local(origin.partition("://")[2]):
+        if origin and not is_local(origin.partition("://")[2]):
             return UsageError(f"A page of {origin!a} may not ask.", "Ask from a page of this machine."), 403
         given = headers.get(b"authorization", b"").removeprefix(b"Bearer ")
         if self._token and path != "/health" and not hmac.compare_digest(given, self._token):
@@ -186,11 +184,6 @@ class _Guard:
         if not length.isdigit() or int(length) > MAX_BODY_BYTES:
             return UsageError("The request is too long.", f"{MAX_BODY_BYTES:,} bytes are taken."), 413
         return None
-
-
-def _is_local(host: str) -> bool:
-    name, _, port = host.rpartition(":")
-    return host in _NAMES or (name in _NAMES and port.isdecimal())
 
 
 def _answer(call: Call, name: str, body: bytes) -> Response:
@@ -257,48 +250,6 @@ def _already(says: str) -> CtxrankError:
     pid, _, where = says.partition(" ")
     who = f"Process {pid} serves this store already, at {where}." if where else "Another process serves this store."
     return LockedError(who, "One is enough: it serves any number of clients.")
-
-
-@contextlib.contextmanager
-def _listening(port: int, path: str | None) -> Generator[socket.socket, None, None]:
-    """A socket on the loopback interface, or at a path that only its user can open. Raises CtxrankError."""
-    listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX, socket.SOCK_STREAM)
-    with contextlib.closing(listener):
-        try:
-            if path is None:
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listener.bind(("127.0.0.1", port))
-            else:
-                _bind_privately(listener, path)
-            listener.listen(_WAITING)  # who reads where we are may ask at once
-        except OSError as error:
-            where = path or f"port {port}"
-            raise CtxrankError(
-                f"{where} cannot be listened at: {error.strerror}.", "Give another --port (0: any) or --socket."
-            ) from error
-        try:
-            yield listener
-        finally:
-            if path is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-
-
-def _bind_privately(listener: socket.socket, path: str) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISSOCK(os.lstat(path).st_mode) and not _is_answering(path):
-            os.unlink(path)
-    before = os.umask(0o177)  # the socket is 0600 from its first moment
-    try:
-        listener.bind(path)
-    finally:
-        os.umask(before)
-
-
-def _is_answering(path: str) -> bool:
-    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
-        probe.settimeout(1)
-        return probe.connect_ex(path) == 0
 
 
 @contextlib.contextmanager

@@ -95,6 +95,7 @@ _ASSEMBLE = Command(
         ),
         option("--no-files", is_flag=True, help="Without indexed files that are no package's."),
         option("--no-mark", is_flag=True, help="Do not record the delivery."),
+        option("--no-receipt", is_flag=True, help="Record nothing: no delivery and no receipt."),
         option("--strict", is_flag=True, help="Fail instead of a minimal, degraded or stale block."),
     ),
     answer={

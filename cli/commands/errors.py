@@ -16,6 +16,11 @@ _FIX_FIELDS = {
     "lang": "string?",
     "last_seen": "time",
 }
+_UNIT_FIELDS = {
+    "line": "integer", "text": "string", "message": "string", "type": "string?", "codes": ["string"],
+    "family": "string", "tool": "string?", "why": "string", "masked": "string", "values": ["string"],
+    "place": "string?",
+}  # fmt: skip
 _SIGNATURE_FIELDS = {
     "text": "string", "type": "string?", "codes": ["string"], "masked": "string", "values": ["string"],
     "family": "string", "language": "string?", "place": "string?", "template": "string", "instance": "string",
@@ -63,6 +68,9 @@ _MATCH = Command(
         _WHOSE,
         _LANG,
         option("-n", "--limit", type=Whole(1, 12), default=3, show_default=True, help="How many."),
+        option(
+            "--units", "with_units", is_flag=True, help="With --json: also the errors that the output was cut into."
+        ),
     ),
     answer={
         "signature": Nullable(_SIGNATURE_FIELDS),
@@ -72,6 +80,8 @@ _MATCH = Command(
         "unsure": [_MATCH_FIELDS],
         "elsewhere": [{"project": "string", **_MATCH_FIELDS}],
         "seen_before": Nullable({"times": "integer", "last_seen": "time", "unsolved": "integer"}),
+        "output?": "string",
+        "units?": [_UNIT_FIELDS],
     },
     exits={0: "the failure is known", 1: "it is not known"},
 )

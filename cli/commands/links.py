@@ -47,6 +47,7 @@ _CONTEXT = Command(
         option("--hops", type=Whole(0), metavar="N", help="How many links to follow in a row [default: all]."),
         option("--no-identity", is_flag=True, help="Leave the identity out."),
         option("--no-search", is_flag=True, help="Only what links, patterns and annotations reach."),
+        option("--no-receipt", is_flag=True, help="Record no receipt of it."),
         option(
             "--format",
             "format_",

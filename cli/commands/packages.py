@@ -15,6 +15,10 @@ _SESSION_FIELDS = {
     "id": "integer", "session_id": "string", "project": "string", "mode": "string", "status": "string",
     "requirements": "string", "initial_branch": "string", "created_at": "time", "ended_at": "time?",
 }  # fmt: skip
+_SESSION_RECORD_FIELDS = {
+    "id": "string", "kind": "string", "group_id": "string?", "agent": "string", "title": "string", "at": "time",
+    "of": "string",
+}  # fmt: skip
 _GROUP_OF_SESSION_FIELDS = {
     "group_id": "string", "title": "string", "status": "string", "context_references": ["integer"]
 }  # fmt: skip
@@ -149,8 +153,16 @@ _SESSION_SHOW = Command(
 
     Example: ctxrank session show shop-2026-11
     """,
-    (argument("name"),),
-    answer={"session": _SESSION_FIELDS, "groups": ["string"], "documents": {"*": "integer"}},
+    (
+        argument("name"),
+        option("--records", "with_records", is_flag=True, help="Also everything it recorded, in the order of time."),
+    ),
+    answer={
+        "session": _SESSION_FIELDS,
+        "groups": ["string"],
+        "documents": {"*": "integer"},
+        "records?": [_SESSION_RECORD_FIELDS],
+    },
 )
 _SESSION_END = Command(
     "end",

@@ -15,14 +15,40 @@ _HIT_FIELDS = {
         }
     ],
     "folded?": [{"id": "id", "path": "string"}],
-    "explanation?": EXPLANATION,
+    "explanation?": EXPLANATION, "marks?": [["integer"]],
+    "shares?": {
+        "words": "number", "together": "number", "priority": "number", "group": "number", "recency": "number",
+        "terms": [{"term": "string", "value": "number"}],
+    },
 }  # fmt: skip
+_FACET_FIELDS = [{"value": "string", "count": "integer"}]
 _DOCUMENT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "body?": "string", "path": "string", "agent": "string",
     "type": "string", "priority": "string", "created_at": "time", "superseded_by": "id?", "tokens": "integer",
     "counter": "string", "session_id": "string?", "group_id": "string?", "details": {"*": "string"},
     "file_state": ("current", "changed", "missing", "elsewhere", None),
     "passages?": [{"id": "id", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}],
+}  # fmt: skip
+
+_NEIGHBOUR_FIELDS = [{"id": "string", "title": "string", "how": "string"}]
+_RELATED_FIELDS = {
+    "versions": [
+        {"id": "id", "version": "integer", "summary": "string", "created_at": "time", "superseded_by": "id?"}
+    ],
+    "taken": [
+        {
+            "how": ("consumed", "delivered", "awaited"), "agent": "string", "group_id": "string?",
+            "iteration": "integer?", "at": "time?",
+        }
+    ],
+    "receipts": [
+        {
+            "receipt": "integer", "session_id": "string?", "group_id": "string?", "agent": "string",
+            "included": "boolean", "detail": "string", "tokens": "integer", "reason": "string", "created_at": "time",
+        }
+    ],
+    "links_to": _NEIGHBOUR_FIELDS, "linked_from": _NEIGHBOUR_FIELDS,
+    "sightings": [{"session_id": "string", "group_id": "string?", "seen_at": "time", "resolved_at": "time?"}],
 }  # fmt: skip
 
 _SEARCH = Command(
@@ -58,6 +84,9 @@ _SEARCH = Command(
         option("--passages", is_flag=True, help="Each passage is a hit of its own."),
         option("--all", "is_unfolded", is_flag=True, help="Also show hits that are nearly the same as a better one."),
         option("--explain", is_flag=True, help="Show how each score adds up."),
+        option(
+            "--facets", is_flag=True, help="With --json: also count what was found by kind, session, priority, age."
+        ),
         option("--fresh", is_flag=True, help="Before the search, index files that have changed."),
         option(
             "--format",
@@ -81,6 +110,13 @@ _SEARCH = Command(
         "unknown?": ["string"],
         "suggestions?": ["string"],
         "notes?": ["string"],
+        "facets?": {
+            "counted": "integer",
+            "kind": _FACET_FIELDS,
+            "session": _FACET_FIELDS,
+            "priority": _FACET_FIELDS,
+            "since": _FACET_FIELDS,
+        },
         "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],
     },
     exits=FOUND,
@@ -102,8 +138,9 @@ _SHOW = Command(
             show_default=True,
             help="meta: its origin; summary: also what it says; full: also its passages.",
         ),
+        option("--related", "is_related", is_flag=True, help="Also its versions, who took it, its blocks and links."),
     ),
-    answer={"document": _DOCUMENT_FIELDS},
+    answer={"document": _DOCUMENT_FIELDS, "related?": _RELATED_FIELDS},
 )
 
 COMMANDS = by_name(_SEARCH, _SHOW)

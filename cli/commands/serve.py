@@ -1,4 +1,4 @@
-"""`ctxrank mcp` and `serve`: what agent runners talk to."""
+"""`ctxrank mcp`, `serve` and `web`: what agent runners and browsers talk to."""
 
 from ctxrank.cli.declare import Command, NoJson, Path, Whole, by_name, option
 
@@ -32,4 +32,27 @@ _SERVE = Command(
     answer=NoJson("nothing; --watch prints a line for each batch of changes"),
 )
 
-COMMANDS = by_name(_MCP, _SERVE)
+_WEB = Command(
+    "web",
+    "ctxrank.cli.web.command:web",
+    """Open the local page in a browser: search, blocks, sessions, errors, links, health; ends on SIGTERM or Ctrl-C.
+
+    Needs the extra web (pip install 'ctxrank[web]'). Only this machine can ask, and only the browser that opened the
+    printed address, which is good once.
+
+    Example: ctxrank web
+    """,
+    (
+        option("--port", type=Whole(0, 65535), default=0, show_default=True, help="On 127.0.0.1; 0: any free."),
+        option(
+            "--write",
+            "is_writing",
+            is_flag=True,
+            help="Also confirm, refute, supersede, end sessions [default: only read].",
+        ),
+        option("--no-open", "is_quiet", is_flag=True, help="Print the address; open no browser."),
+    ),
+    answer=NoJson("the address to open, good once"),
+)
+
+COMMANDS = by_name(_MCP, _SERVE, _WEB)

@@ -219,17 +219,19 @@ def list_receipts(
     group: str | None = None,
     agent: str | None = None,
     kind: str | None = None,
+    naming: str | None = None,
     limit: int = -1,
     offset: int = 0,
 ) -> Page[Receipt]:
-    """Receipts, the newest first."""
+    """Receipts, the newest first; `naming` only those with an entry of this id."""
     query = f"""
         {_QUERY}
          WHERE (:session IS NULL OR s.name = :session) AND (:group IS NULL OR g.name = :group)
            AND (:agent IS NULL OR r.agent = :agent) AND (:kind IS NULL OR r.kind = :kind)
+           AND (:naming IS NULL OR instr(r.entries, char(9) || :naming || char(9)))
          ORDER BY r.id DESC
     """
-    values = {"session": session, "group": group, "agent": agent, "kind": kind}
+    values = {"session": session, "group": group, "agent": agent, "kind": kind, "naming": naming}
     return read_page(primary, query, values, _receipt, limit=limit, offset=offset)
 
 

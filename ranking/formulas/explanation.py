@@ -3,6 +3,20 @@
 from ctxrank.indexer.light_typing import NamedTuple
 
 
+class ScoreShares(NamedTuple):
+    """The same score by what it is made of; the values add up to it, but for rounding.
+
+    `terms` is what each word of the query gave to `words`, the most valuable first.
+    """
+
+    words: float  # BM25 of the words
+    together: float  # words near each other, or as they were typed
+    priority: float
+    group: float  # of the same group, or meant for the agent
+    recency: float
+    terms: tuple[tuple[str, float], ...] = ()
+
+
 class Explanation(NamedTuple):
     """One summand of a score; a leaf has no parts."""
 

@@ -2,7 +2,7 @@
 
 from ctxrank.indexer.engine import DEFINITION, HEADING, PATH, TEXT, Engine, Statistics
 from ctxrank.ranking.formulas.blend import TEXT_WEIGHT, blended
-from ctxrank.ranking.formulas.explanation import Explanation
+from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
 from ctxrank.ranking.formulas.static_features import BLENDED_MAXIMUM, HeuristicParts
 from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, TermScore, term_scores
 from ctxrank.ranking.retrieval.grouping import HitGroup
@@ -68,6 +68,27 @@ def _named(bonus: Bonus) -> str:
     if bonus.first == TEST:
         return "a test, and the query is a name that code defines"
     return f"'{bonus.first}' near '{bonus.second}'" if bonus.second else f"'{bonus.first}' as it was typed"
+
+
+def score_shares(
+    engine: Engine, statistics: Statistics, plan: Plan, group: HitGroup, text: float, parts: HeuristicParts
+) -> ScoreShares:
+    """What the score of `explain_blend` is made of, by kinds instead of rows."""
+    weight = plan.tuning.text
+    known = (1 - weight) / BLENDED_MAXIMUM
+    total = group.score
+    together = 0.0
+    terms: dict[str, float] = {}
+    for share, candidate, _ in group.shares() if total else ():
+        scale = weight * text * share / total
+        together += scale * sum(bonus.score for bonus in candidate.bonuses)
+        for part in _term_scores(engine, statistics, plan, candidate):
+            terms[part.term.text] = terms.get(part.term.text, 0.0) + scale * part.score
+    return ScoreShares(
+        words=weight * text - together, together=together, priority=parts.priority * known,
+        group=(parts.same_group + parts.agent) * known, recency=parts.recency * known,
+        terms=tuple(sorted(terms.items(), key=lambda item: (-item[1], item[0]))),
+    )  # fmt: skip
 
 
 def explain_heuristic(parts: HeuristicParts, weight: float | None = None) -> Explanation:

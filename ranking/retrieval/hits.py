@@ -14,7 +14,8 @@ from ctxrank.ranking.retrieval.cleaning import cleaned
 from ctxrank.ranking.retrieval.snippets import Snippet, SnippetLine, Span
 
 if TYPE_CHECKING:
-    from ctxrank.ranking.formulas.explanation import Explanation
+    from ctxrank.ranking.formulas.explanation import Explanation, ScoreShares
+    from ctxrank.ranking.retrieval.facet_counts import FacetCounts
     from ctxrank.ranking.retrieval.plan import Correction
 
 
@@ -46,6 +47,7 @@ class SearchRequest(NamedTuple):
     is_plain: bool = False  # nothing in the text is a filter, an exclusion or a must: it is all words
     is_syntax: bool = False  # all of it is a query, also where it looks pasted, and it is never asked as plain words
     has_snippets: bool = True
+    has_facets: bool = False  # what was found is counted by field, too
     is_folded: bool = False  # what is nearly the same as a better hit is listed below it (folding.py)
 
     def check_fields(self) -> None:
@@ -110,6 +112,7 @@ class Hit(NamedTuple):
     explanation: "Explanation | None"
     marks: tuple[Span, ...] = ()
     folded: tuple[FoldedHit, ...] = ()
+    shares: "ScoreShares | None" = None  # where it is explained
 
 
 class Foldable(NamedTuple):
@@ -146,6 +149,7 @@ class SearchResult(NamedTuple):
     is_relaxed: bool = False
     corrections: "tuple[Correction, ...]" = ()
     unknown: tuple[str, ...] = ()
+    facets: "FacetCounts | None" = None  # where they were asked for
 
 
 def cleaned_parent(parent: ParentDocument, mode: RedactionMode) -> ParentDocument:
@@ -164,6 +168,7 @@ def make_hit(
     passages: tuple[PassageHit, ...],
     explanation: "Explanation | None",
     folders: dict[str, str | None] | None = None,
+    shares: "ScoreShares | None" = None,
 ) -> Hit:
     """The hit as it is handed out; `folders` is what `file_state` keeps for the further hits of an answer."""
     return Hit(
@@ -176,6 +181,7 @@ def make_hit(
             store, parent.artifact_id, parent.number if parent.kind == PACKAGE else None, folders
         ),
         passages=passages, explanation=explanation, marks=snippet.marks,
+        shares=shares,
     )  # fmt: skip
 
 

@@ -174,12 +174,17 @@ def _search_index(
             )
 
             suggestions = suggested_words(engine, plan.unknown)
+        facets = None
+        if request.has_facets:
+            from ctxrank.ranking.retrieval.facet_counts import facets_of  # noqa: PLC0415  few searches ask for them
+
+            facets = facets_of(store.primary, sorted(groups, key=lambda id_: -groups[id_].score), now_us())
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
     return SearchResult(
         query=shown_query(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
         total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
         is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
-        notes=filters.notes, corrections=plan.corrections, unknown=plan.unknown,
+        notes=filters.notes, corrections=plan.corrections, unknown=plan.unknown, facets=facets,
     )  # fmt: skip
 
 
@@ -302,15 +307,19 @@ def _hits(call: _Call, page: _Page, limit: int, start: int = 0) -> list[Foldable
         parent = cleaned_parent(parents[row.signals.id], call.mode)
         read = _read_passages(call, row, stored, parent.path, values)
         best = read[0] if read else _ReadPassage(parent.body, _snippet(call, parent.body, values), None)
-        explanation = None
+        explanation = shares = None
         if call.request.is_explained:
-            from ctxrank.ranking.retrieval.explain import explain_blend  # noqa: PLC0415  only where the trees are read
+            from ctxrank.ranking.retrieval.explain import (  # noqa: PLC0415  only where the trees are read
+                explain_blend,
+                score_shares,
+            )
 
             explanation = explain_blend(
                 call.engine, call.statistics, call.plan, row.group, row.text, row.parts, call.plan.tuning.text
             )
+            shares = score_shares(call.engine, call.statistics, call.plan, row.group, row.text, row.parts)
         passages = tuple(one.hit for one in read if one.hit is not None)
-        hit = make_hit(call.store, parent, row.score, best.snippet, passages, explanation, folders)
+        hit = make_hit(call.store, parent, row.score, best.snippet, passages, explanation, folders, shares)
 
         def terms(hit: Hit = hit, best: _ReadPassage = best) -> frozenset[str]:
             unread = "" if call.request.has_snippets else best.text

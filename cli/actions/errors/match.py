@@ -8,7 +8,9 @@ from ctxrank.cli.actions.errors.words import record_words, times
 from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.clock import format_day, format_us, now_us
 from ctxrank.indexer.errors.failures import SeenBefore, seen_before
+from ctxrank.indexer.errors.parse.units import error_units, looked_at
 from ctxrank.indexer.errors.patterns import title_of
+from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.records.sessions import project_in_force
 from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.ids import public_id
@@ -30,6 +32,7 @@ def match(
     project: str | None,
     lang: str | None,
     limit: int,
+    with_units: bool,
 ) -> Reply:
     """Recognise a failure and record it for its session; 1 where it is not known."""
     with call.open() as store:
@@ -47,7 +50,7 @@ def match(
             if session is not None:
                 record_sighting(call, store, answer, session, group, create_session=create_session)
     return Reply(
-        lambda: _as_json(answer, seen),
+        lambda: _as_json(answer, seen) | (_units_json(failure.text) if with_units else {}),
         (line for fix in answer.fixes for line in _fix_lines(call, fix)),
         outcome=answer.outcome,
         exit_code=0 if answer.fixes else 1,
@@ -89,6 +92,21 @@ def _as_json(answer: ErrorAnswer, seen: SeenBefore | None) -> dict[str, object]:
             "times": seen.times, "last_seen": format_us(seen.last_seen), "unsolved": seen.unsolved,
         },
     }  # fmt: skip
+
+
+def _units_json(output: str) -> dict[str, object]:
+    """The output as it was read, and the errors that it was cut into; lines are counted from 1."""
+    units: list[dict[str, object]] = []
+    for unit in error_units(output):
+        signature = sign(unit)
+        units.append(
+            {
+                "line": unit.line + 1, "text": unit.text, "message": unit.message, "type": unit.error_type or None,
+                "codes": list(unit.codes), "family": unit.family, "tool": unit.tool or None, "why": unit.why,
+                "masked": signature.headline, "values": list(signature.values), "place": unit.place or None,
+            }
+        )  # fmt: skip
+    return {"output": looked_at(output), "units": units}
 
 
 def _fix_json(fix: Fix) -> dict[str, object]:

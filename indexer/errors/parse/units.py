@@ -72,9 +72,7 @@ class ErrorUnit(NamedTuple):
 
 def error_units(text: str) -> tuple[ErrorUnit, ...]:
     """The errors in the output, at most MAX_UNITS, the primary one first; none only where nothing is printed."""
-    if len(text) > _MAX_TEXT:
-        text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
-    lines = unwrapped(clean(text).split("\n"))
+    lines = looked_at(text).split("\n")
     units = _in_step(_leading(_without_summaries(_placed(_units(lines), lines), lines))) or _fallback(lines)
     # Of several stack traces the last is the one that ended the program; of everything else the first comes first.
     units.sort(key=lambda unit: (unit.rank, -unit.line if unit.family == "trace" else unit.line))
@@ -88,6 +86,13 @@ def error_units(text: str) -> tuple[ErrorUnit, ...]:
         if len(kept) == MAX_UNITS:
             break
     return tuple(kept)
+
+
+def looked_at(text: str) -> str:
+    """An output as `error_units` reads it: the lines that a unit's `line` and `text` are of."""
+    if len(text) > _MAX_TEXT:
+        text = text[: _MAX_TEXT // 4] + "\n" + text[-_MAX_TEXT * 3 // 4 :]
+    return "\n".join(unwrapped(clean(text).split("\n")))
 
 
 def _leading(units: list[ErrorUnit]) -> list[ErrorUnit]:

@@ -5,7 +5,6 @@ for it, and no scan follows one. For an export of this very store, and for a dat
 that is here is read, and one that comes later is awaited.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 
 import apsw

@@ -35,12 +35,18 @@ def list_documents(
         )
         for parent in (cleaned_parent(parent, mode) for parent in parents[: max(request.limit, 0)])
     )  # fmt: skip
+    facets = None
+    if request.has_facets:
+        from ctxrank.ranking.retrieval.facet_counts import FacetRow, counted  # noqa: PLC0415  few searches ask for them
+
+        rows = (FacetRow(parent.kind, parent.session, parent.priority, parent.created_at) for parent in parents)
+        facets = counted(rows, now_us())
     outcome = "degraded" if corrupt else "matched" if hits else "no_match"
     return SearchResult(
         query=shown_query(query), outcome=outcome, engine="heuristic",
         reason=IndexHealth.CORRUPT_ROWS.value if corrupt else "", stale=0,
         total=len(parents), is_capped=False, is_exact=not corrupt, hits=hits, suggestions=(),
-        notes=(*filters.notes, *corrupt_row_notes(corrupt)),
+        notes=(*filters.notes, *corrupt_row_notes(corrupt)), facets=facets,
     )  # fmt: skip
 
 

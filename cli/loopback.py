@@ -1,0 +1,64 @@
+"""A server of this machine alone: where it listens, and which requests name this machine.
+
+with listening(0) as listener: server.run(sockets=[listener])
+is_local("127.0.0.1:8733")      True
+"""
+
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import Generator
+
+from ctxrank.indexer.exceptions import CtxrankError
+
+NAMES = ("127.0.0.1", "localhost", "[::1]")
+_WAITING = 128
+
+
+def is_local(host: str) -> bool:
+    """Whether a Host header, or an Origin without its scheme, names this machine: another name may be rebound to it."""
+    name, _, port = host.rpartition(":")
+    return host in NAMES or (name in NAMES and port.isdecimal())
+
+
+@contextlib.contextmanager
+def listening(port: int, path: str | None = None) -> Generator[socket.socket, None, None]:
+    """A socket on the loopback interface, or at a path that only its user can open. Raises CtxrankError."""
+    listener = socket.socket(socket.AF_INET if path is None else socket.AF_UNIX, socket.SOCK_STREAM)
+    with contextlib.closing(listener):
+        try:
+            if path is None:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(("127.0.0.1", port))
+            else:
+                _bind_privately(listener, path)
+            listener.listen(_WAITING)  # who reads where we are may ask at once
+        except OSError as error:
+            where = path or f"port {port}"
+            raise CtxrankError(
+                f"{where} cannot be listened at: {error.strerror}.", "Give another --port (0: any) or --socket."
+            ) from error
+        try:
+            yield listener
+        finally:
+            if path is not None:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+
+
+def _bind_privately(listener: socket.socket, path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISSOCK(os.lstat(path).st_mode) and not _is_answering(path):
+            os.unlink(path)
+    before = os.umask(0o177)  # the socket is 0600 from its first moment
+    try:
+        listener.bind(path)
+    finally:
+        os.umask(before)
+
+
+def _is_answering(path: str) -> bool:
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(path) == 0

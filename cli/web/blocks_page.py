@@ -1,0 +1,104 @@
+"""Blocks: what an agent would get, how its budget is spent, why each item is in it, and what was left out."""
+
+from collections.abc import Iterator
+
+from ctxrank.cli.web.answers import Answer, Commands, Given, Json, fields, number, numbers_by_name, rows, text, whole
+from ctxrank.cli.web.search_page import Segment
+from ctxrank.indexer.agents import AGENTS
+from ctxrank.indexer.light_typing import NamedTuple
+
+LEAST_BUDGET, MOST_BUDGET = 200, 20_000
+# The classes of a budget in the colours of a score, which are the page's five.
+_COLOURS = {
+    "packages": "words", "files": "together", "errors": "priority", "reasoning": "group", "strategies": "recency",
+}  # fmt: skip
+
+
+class Item(NamedTuple):
+    """Something that a block holds; `link` is its public id, '' for what has none."""
+
+    link: str
+    title: str
+    detail: str
+    tokens: int
+    reason: str
+    colour: str
+
+
+def values(ask: Commands, given: Given) -> Json:
+    """The request as a form, and the blocks that it makes: one, or two side by side."""
+    sessions = [text(one["session_id"]) for one in rows(ask("session list", limit=200).fields.get("sessions"))]
+    session = given("session") or (sessions[0] if sessions else "")
+    groups: list[str] = []
+    if session in sessions:
+        found = ask("group list", session=session).fields
+        groups = [text(one["group_id"]) for one in rows(found.get("groups"))]
+    agent, second = given("agent", AGENTS[0]), given("second")
+    form: Json = {
+        "session": session, "group": given("group"), "agent": agent, "second": second, "task": given("task"),
+        "task_id": given("task_id"), "budget": given.whole("budget"),
+    }  # fmt: skip
+    shown: Json = {
+        "form": form, "sessions": sessions, "groups": groups, "agents": AGENTS, "blocks": [],
+        "least": LEAST_BUDGET, "most": MOST_BUDGET,
+    }  # fmt: skip
+    if session:
+        shown["blocks"] = [_block(ask, form, one) for one in dict.fromkeys(filter(None, (agent, second)))]
+    return shown
+
+
+def _block(ask: Commands, form: Json, agent: str) -> Json:
+    made = ask(
+        "assemble", session=form["session"], group=form["group"] or None, agent=agent, task=form["task"] or None,
+        task_id=form["task_id"] or None, budget=form["budget"], no_mark=True, no_receipt=True,
+    )  # fmt: skip
+    answer, budget = made.fields, fields(made.fields["budget"])
+    items = list(_items(answer))
+    held = {item.link for item in items}
+    omitted = rows(answer["omitted"])
+    for one in omitted:
+        one["is_lowered"] = one["id"] in held
+    return {
+        "agent": agent, "answer": answer, "notes": made.notes, "budget": budget, "items": items, "omitted": omitted,
+        "segments": _segments(made), "took": made.milliseconds,
+    }  # fmt: skip
+
+
+def _segments(made: Answer) -> list[Segment]:
+    """How the budget is spent, by class; what no class is charged for is the block's own text."""
+    budget = fields(made.fields["budget"])
+    used, limit = number(budget["used"]), max(number(budget["limit"]), number(budget["used"]), 1.0)
+    by_class = [(name, tokens) for name, tokens in numbers_by_name(budget["by_class"]) if tokens]
+    rest = used - sum(tokens for _, tokens in by_class)
+    found: list[Segment] = []
+    at = 0.0
+    for name, tokens in [*by_class, *([("headings", rest)] if rest > 0 else [])]:
+        found.append(Segment(_COLOURS.get(name, "other"), f"{name} {tokens:,.0f}", at, tokens / limit))
+        at += tokens / limit
+    return found
+
+
+def _items(answer: Json) -> Iterator[Item]:
+    for one in rows(answer["linked"]):
+        yield Item(
+            "", f"{one['id']} {one['title']}", f"{one['tier']} {one['level']}", 0, "linked from the task", "other"
+        )
+    for one in rows(answer["packages"]):
+        yield Item(
+            f"package:{one['id']}", text(one["summary"]), text(one["detail"]), whole(one["tokens"]),
+            text(one["reason"]), "words",
+        )  # fmt: skip
+    for one in rows(answer["files"]):
+        yield Item(
+            f"artifact:{one['id']}", text(one["path"]), text(one["detail"]), whole(one["tokens"]), text(one["reason"]),
+            "together",
+        )  # fmt: skip
+    for one in rows(answer["reasoning"]):
+        title = f"{one['agent']}: {one['phase']}"
+        yield Item(f"reasoning:{one['id']}", title, "entry", whole(one["tokens"]), "prior reasoning", "group")
+    for one in rows(answer["errors"]):
+        why = text(one["why"])
+        yield Item(f"error:{one['id']}", text(one["signature"]), "fix", whole(one["tokens"]), why, "priority")
+    for one in rows(answer["strategies"]):
+        topic = text(one["topic"])
+        yield Item(f"strategy:{one['id']}", text(one["insight"]), "entry", whole(one["tokens"]), topic, "recency")

@@ -1,0 +1,79 @@
+"""Facet counts: how many of the documents that a search found have each kind, session, priority and age.
+
+Counted are the documents that were scored. Where a large index was pruned, these are the best ones and not all, and
+the answer says so.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import apsw
+
+from ctxrank.indexer.clock import DAY_US
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_rows
+from ctxrank.indexer.store.facets import id_list
+
+MOST_COUNTED = 2000  # documents: more would make an answer wait
+MOST_VALUES = 12  # of one field, the most frequent ones
+AGES_DAYS = (7, 30, 90)
+
+
+class FacetRow(NamedTuple):
+    """What a document is counted by."""
+
+    kind: str
+    session: str | None
+    priority: str
+    created_at: int
+
+
+class FacetCounts(NamedTuple):
+    """For each field its values with how many documents have them, the most frequent first.
+
+    A value of `since` is an age as the query language takes it, 7d; it counts what is not older. `counted` is how many
+    documents were looked at.
+    """
+
+    counted: int
+    fields: dict[str, list[tuple[str, int]]]
+
+
+def facets_of(primary: apsw.Connection, document_ids: Iterable[int], now: int) -> FacetCounts:
+    """The facets of documents by their numbers, of very many those that come first."""
+    query = """
+        SELECT d.kind, s.name, d.priority, d.created_at
+          FROM json_each(?) AS wanted
+         CROSS JOIN documents AS d ON d.id = wanted.value
+          LEFT JOIN sessions AS s ON s.id = d.session_id
+    """
+    return counted(read_rows(primary, query, (id_list(islice(document_ids, MOST_COUNTED)),), FacetRow), now)
+
+
+def counted(rows: Iterable[FacetRow], now: int) -> FacetCounts:
+    """The facets of documents that are read already."""
+    rows = list(rows)
+    fields = {
+        "kind": _most(Counter(row.kind for row in rows)),
+        "session": _most(Counter(row.session for row in rows if row.session)),
+        "priority": _by_rank(Counter(row.priority for row in rows if row.priority)),
+        "since": list(_by_age([row.created_at for row in rows], now)),
+    }
+    return FacetCounts(len(rows), fields)
+
+
+def _most(found: "Counter[str]") -> list[tuple[str, int]]:
+    return sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_VALUES]
+
+
+def _by_rank(found: "Counter[str]") -> list[tuple[str, int]]:
+    ranks = ("critical", "high", "medium", "low")
+    return [(name, found[name]) for name in ranks if found[name]]
+
+
+def _by_age(moments: list[int], now: int) -> Iterator[tuple[str, int]]:
+    for days in AGES_DAYS:
+        count = sum(moment >= now - days * DAY_US for moment in moments)
+        if count:
+            yield f"{days}d", count
