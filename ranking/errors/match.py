@@ -186,7 +186,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
     objections: list[tuple[float, str]] = []
     needs_more = is_summary(asked.message)
     looked_up = _looked_up(connection, asked, whose)
-    groups = _group_codes(asked, looked_up) if asked.codes else frozenset()
+    groups = _group_codes(asked, looked_up)
     if groups:
         asked = _without_codes(asked, groups)
         looked_up = [one._replace(signature=_without_codes(one.signature, groups)) for one in looked_up]
