@@ -84,12 +84,12 @@ def opens(path: Path) -> Iterator[str]:
 
 
 def is_opening(function: ast.expr) -> bool:
-    """Whether a call opens a file; `call.open` opens a store, and `root.open` is the one function."""
+    """Whether a call opens a file; `call.open` and a pool open a store, and `root.open` is the one function."""
     if isinstance(function, ast.Name):
         return function.id in {"open", "mkstemp"}
     if not isinstance(function, ast.Attribute) or function.attr not in OPENING:
         return False
-    return ast.unparse(function.value) not in {"call", "self._call", "self", "root"}
+    return ast.unparse(function.value) not in {"call", "self._call", "self", "self.pool", "root"}
 
 
 def test_a_file_is_opened_by_the_one_function_or_with_a_reason() -> None:
