@@ -6,6 +6,7 @@ from ctxrank.cli.web.answers import Answer, Commands, Given, Json, fields, numbe
 from ctxrank.cli.web.search_page import Segment
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.ids import named_id
 
 LEAST_BUDGET, MOST_BUDGET = 200, 20_000
 # The classes of a budget in the colours of a score, which are the page's five.
@@ -85,20 +86,22 @@ def _items(answer: Json) -> Iterator[Item]:
         )
     for one in rows(answer["packages"]):
         yield Item(
-            f"package:{one['id']}", text(one["summary"]), text(one["detail"]), whole(one["tokens"]),
+            named_id("package", one["id"]), text(one["summary"]), text(one["detail"]), whole(one["tokens"]),
             text(one["reason"]), "words",
         )  # fmt: skip
     for one in rows(answer["files"]):
         yield Item(
-            f"artifact:{one['id']}", text(one["path"]), text(one["detail"]), whole(one["tokens"]), text(one["reason"]),
-            "together",
+            named_id("artifact", one["id"]), text(one["path"]), text(one["detail"]), whole(one["tokens"]),
+            text(one["reason"]), "together",
         )  # fmt: skip
     for one in rows(answer["reasoning"]):
         title = f"{one['agent']}: {one['phase']}"
-        yield Item(f"reasoning:{one['id']}", title, "entry", whole(one["tokens"]), "prior reasoning", "group")
+        yield Item(named_id("reasoning", one["id"]), title, "entry", whole(one["tokens"]), "prior reasoning", "group")
     for one in rows(answer["errors"]):
         why = text(one["why"])
-        yield Item(f"error:{one['id']}", text(one["signature"]), "fix", whole(one["tokens"]), why, "priority")
+        yield Item(named_id("error", one["id"]), text(one["signature"]), "fix", whole(one["tokens"]), why, "priority")
     for one in rows(answer["strategies"]):
         topic = text(one["topic"])
-        yield Item(f"strategy:{one['id']}", text(one["insight"]), "entry", whole(one["tokens"]), topic, "recency")
+        yield Item(
+            named_id("strategy", one["id"]), text(one["insight"]), "entry", whole(one["tokens"]), topic, "recency"
+        )

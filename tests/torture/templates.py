@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from uuid import NAMESPACE_OID, uuid5
 
 import apsw
 from builders import make_store, word
@@ -33,7 +34,7 @@ def make_templates(folder: str) -> None:
 def export_with(folder: str, words: dict[str, str], name: str, path: str) -> None:
     """Write the export as another store would have it, of another session."""
     with open(os.path.join(folder, "export.jsonl"), encoding="utf-8") as file:
-        text = file.read().replace(_STORE, f"store-{name}").replace(_SESSION, name)
+        text = file.read().replace(_STORE, str(uuid5(NAMESPACE_OID, name))).replace(_SESSION, name)
     for old, fresh in words.items():
         text = text.replace(old, fresh)
     with open(path, "w", encoding="utf-8") as file:
