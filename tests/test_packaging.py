@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ctxrank import indexer, ranking
-from ctxrank.indexer.light_typing import is_dict, is_list
+from ctxrank.indexer.light_typing import cast, is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("ctxrank", "indexer", "ranking", "cli")
@@ -57,9 +57,9 @@ def test_every_file_of_the_page_is_package_data() -> None:
 
 def test_the_page_is_an_extra_that_nothing_else_needs() -> None:
     project = _project()["project"]
-    extras, needed = project["optional-dependencies"], project["dependencies"]
-    assert is_dict(extras) and is_list(needed) and is_list(extras["web"])
-    names = {str(one).partition(">")[0] for one in extras["web"]}
+    extras, needed = project["optional-dependencies"], cast("object", project["dependencies"])
+    assert is_dict(extras) and is_list(needed) and is_list(web := extras["web"])
+    names = {str(one).partition(">")[0] for one in web}
     assert names == {"jinja2", "starlette", "uvicorn"}
     assert not names & {str(one).partition(">")[0] for one in needed}
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 from ctxrank.indexer.exceptions import CtxrankError, DamagedError
+from ctxrank.indexer.light_typing import cast, is_dict, is_list
 from ctxrank.indexer.text.lines import WIPED, shown_json
 
 SCHEMA_VERSION = 1
@@ -61,9 +62,11 @@ def _with_origins(value: object) -> object:
         from ctxrank.indexer.store.ids import numbered  # noqa: PLC0415  only other stores' records need it
 
         return numbered(value)
-    if isinstance(value, Mapping):
+    if is_dict(value):
         return {name: _with_origins(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):
+        return [_with_origins(item) for item in cast("tuple[object, ...]", value)]
+    if is_list(value):
         return [_with_origins(item) for item in value]
     return value
 

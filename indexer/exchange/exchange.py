@@ -109,15 +109,15 @@ class Exchange:
             if (self._wanted and not digits_of(uuid).startswith(self._wanted)) or self._is_blocked(uuid):
                 continue
             if batch and (uuid, line.record) != now:
-                yield *now, batch
+                yield now[0], now[1], batch
                 batch = []
             now = (uuid, line.record)
             batch.append(line)
             if len(batch) >= _BATCH_LINES:
-                yield *now, batch
+                yield now[0], now[1], batch
                 batch = []
         if batch:
-            yield *now, batch
+            yield now[0], now[1], batch
 
     def _is_blocked(self, uuid: str) -> bool:
         """Whether an origin was purged here; its lines are counted."""

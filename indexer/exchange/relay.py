@@ -7,7 +7,7 @@ import apsw
 from ctxrank.indexer.declarations import Kind
 from ctxrank.indexer.exchange import joined
 from ctxrank.indexer.exchange.joined import COUNTED, Counts
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.store.connection import read_row, read_rows, read_value
 from ctxrank.indexer.store.ids import origin_and_number, origins_of
 
@@ -92,8 +92,8 @@ class Relay:
         """Packages that a group may see: numbers of the line's origin, or number@uuid."""
         own = identity.get("origin", self._uuids[0])
         found: list[object] = []
-        for row_id in row_ids if isinstance(row_ids, list) else []:
-            code, number = origin_and_number(int(row_id))
+        for row_id in row_ids if is_list(row_ids) else []:
+            code, number = origin_and_number(int(str(row_id)))
             found.append(number if self._uuids[code] == own else f"{number}@{self._uuids[code]}")
         return found
 

@@ -39,15 +39,16 @@ def _without_tap(lines: list[str]) -> list[str]:
     told: dict[str, list[str]] = {}
     for line in lines:
         if begun := re.match(r"\s*not ok \d+ - (.*)$", line):
-            test, told = begun[1], {}
+            test = begun[1]
+            told = {}
         elif field := re.match(r"\s{2,}(error|name|stack): (.*)$", line):
             key = field[1]
             told[key] = [] if field[2].startswith("|") else [field[2].strip("'\"")]
         elif line.strip() == "..." and "error" in told:
             message = " ".join(told["error"])
-            kind = " ".join(told.get("name", ()))
+            kind = " ".join(told.get("name", []))
             found.append(f"{kind or 'Error'}: {message}")
-            found += [f"    at {call.replace('TestContext.<anonymous>', test)}" for call in told.get("stack", ())]
+            found += [f"    at {call.replace('TestContext.<anonymous>', test)}" for call in told.get("stack", [])]
             told, key = {}, ""
         elif key and re.match(r"\s{2,}\w+: ", line):
             key = ""

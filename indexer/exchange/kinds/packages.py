@@ -90,12 +90,14 @@ class _Link(NamedTuple):
     is_said_by_old: bool  # as an export says it; rows of another store may know only what they replace
 
 
+def _nothing(_change: Change, _package_id: int, _session_id: int) -> None:
+    """What is done for a new package by default."""
+
+
 class PackageImport:
     """Brings in packages, and who replaces whom once all are here."""
 
-    def __init__(
-        self, arrivals: Arrivals, files: Files, on_new: Callable[[Change, int, int], None] = lambda *_: None
-    ) -> None:
+    def __init__(self, arrivals: Arrivals, files: Files, on_new: Callable[[Change, int, int], None] = _nothing) -> None:
         self._on_new = on_new  # called with the row ids of a new package and its session
         self.keys: dict[int, str] = {}  # of the ledger, by exported id
         self._arrivals = arrivals

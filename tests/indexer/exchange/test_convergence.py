@@ -209,7 +209,7 @@ def seen(store: Store, as_of: int) -> Seen:
                d.agent, d.superseded_by, d.created_at
           FROM documents AS d LEFT JOIN documents AS o ON o.id = d.owner_id
     """
-    documents = []
+    documents: list[tuple[Any, ...]] = []
     rows: list[list[Any]] = [list(row) for row in store.primary.execute(query)]
     for kind, number, owner_kind, owner, *rest in rows:
         of = key(store, str(owner_kind), int(owner)) if kind == "passage" else key(store, str(kind), int(number))
@@ -230,7 +230,7 @@ def seen(store: Store, as_of: int) -> Seen:
           LEFT JOIN groups AS g ON g.session_id = s.id
     """
     groups = sorted(store.primary.execute(query).fetchall(), key=repr)
-    answers = []
+    answers: list[Any] = []
     for question in QUESTIONS:
         result = search(store, SearchRequest(question)._replace(limit=10, as_of=as_of))
         answers.append([(hit_key(store, hit.id), round(hit.score or 0.0, 6)) for hit in result.hits])

@@ -248,7 +248,8 @@ def test_a_line_cannot_change_a_record_of_ours(anna: Store, ben: Store) -> None:
     for line in lines[1:-1]:
         forged.append({**line, "origin": own, "seq": 1 << 40, **({"summary": "forged"} if "summary" in line else {})})
     forged.append({"record": "removed", "kind": "package", "id": 1, "origin": own, "seq": 1 << 41})
-    data = "".join(json.dumps(line) + "\n" for line in [*forged, {"record": "end", "counts": {}}]).encode()
+    forged.append({"record": "end", "counts": {}})
+    data = "".join(json.dumps(line) + "\n" for line in forged).encode()
     import_jsonl(ben, io.BytesIO(data), mode=MODE)
     assert get_package(ben.primary, 1).summary == "A finding."
 

@@ -74,7 +74,7 @@ def rows_of(primary: apsw.Connection) -> Rows:
         query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'record_log'"  # it logs what changes
         names = [str(name) for (name,) in empty.execute(query)]
         columns = {name: [str(row[1]) for row in empty.execute(f"PRAGMA table_info({name})")] for name in names}
-    rows = {
+    rows: Rows = {
         name: sorted(primary.execute(f"SELECT {', '.join(columns[name])} FROM {name}").fetchall(), key=repr)
         for name in names
     }
