@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ctxrank import indexer, ranking
-from ctxrank.indexer.light_typing import cast, is_dict, is_list
+from ctxrank.indexer.light_typing import is_dict, is_list
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("ctxrank", "indexer", "ranking", "cli")
@@ -55,13 +55,16 @@ def test_every_file_of_the_page_is_package_data() -> None:
     assert shipped == beside
 
 
+def _listed(value: object) -> list[str]:
+    assert is_list(value)
+    return list(map(str, value))
+
+
 def test_the_page_is_an_extra_that_nothing_else_needs() -> None:
     project = _project()["project"]
-    extras, needed = project["optional-dependencies"], cast("object", project["dependencies"])
-    assert is_dict(extras) and is_list(needed) and is_list(web := extras["web"])
-    names = {str(one).partition(">")[0] for one in web}
+    names = {one.partition(">")[0] for one in _listed(project["optional-dependencies"]["web"])}
     assert names == {"jinja2", "starlette", "uvicorn"}
-    assert not names & {str(one).partition(">")[0] for one in needed}
+    assert not names & {one.partition(">")[0] for one in _listed(project["dependencies"])}
 
 
 def test_every_compiled_module_is_built_and_may_fail_to() -> None:
