@@ -1,8 +1,9 @@
 """What `typing`, `contextlib` and `functools` give, without loading them: they take a third, a twentieth and a tenth
 of a bare start.
 
-`TYPE_CHECKING` and `cast` are the same as there; `is_dict`, `is_list` and `is_tuple` are for what JSON and YAML give.
-`NamedTuple` is `typing.NamedTuple`, made some twenty times faster when the class statement runs.
+`TYPE_CHECKING` and `cast` are the same as there; `Any`, `Final` and `Literal` are for type checkers, which see those of
+`typing`; `is_dict`, `is_list` and `is_tuple` are for what JSON and YAML give. `NamedTuple` is `typing.NamedTuple`, made
+some twenty times faster when the class statement runs.
 
 A query imports about fifty record types, and `typing.NamedTuple` takes 0.1 to 0.3 ms for each (it checks every
 annotation and evaluates source text): together more than a bare interpreter's start. Type checkers see
@@ -25,11 +26,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import contextmanager
     from functools import cache
-    from typing import NamedTuple, cast
+    from typing import Any, Final, Literal, NamedTuple, cast
 
     from typing_extensions import TypeIs
 else:
     from _collections import _tuplegetter
+
+    class _Annotation:
+        """What stands in annotations and is read by type checkers alone."""
+
+        __slots__ = ()
+
+        def __getitem__(self, _: object) -> "_Annotation":
+            return self
+
+        def __or__(self, _: object) -> "_Annotation":
+            return self
+
+        __ror__ = __or__
+
+    Any = Final = Literal = _Annotation()
 
     def cast(_type, value):
         """The value itself; a type checker takes it to have the given type."""
@@ -187,6 +203,9 @@ def is_tuple(value: object) -> "TypeIs[tuple[object, ...]]":
 
 __all__ = [
     "TYPE_CHECKING",
+    "Any",
+    "Final",
+    "Literal",
     "NamedTuple",
     "cache",
     "cast",

@@ -6,10 +6,8 @@ Redacted twice where that makes a difference: before cleaning, which may cut a l
 after it, because a colour inside a secret hides it from the rules.
 """
 
-from typing import Final
-
 from ctxrank.indexer.errors.parse.console import read_failure
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, NamedTuple
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 
 NOTHING_PRINTED: Final = "Nothing was printed, so there is nothing to recognise."

@@ -9,7 +9,8 @@ file that is named by a path the last part counts: folders differ from checkout 
 """
 
 import re
-from typing import Final
+
+from ctxrank.indexer.light_typing import Final
 
 _QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
 _EITHER = (

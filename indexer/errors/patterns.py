@@ -9,12 +9,11 @@ c / (c + r) (the score test whose inversion is Wilson's interval, 1927), in whol
 """
 
 from functools import partial
-from typing import Literal
 
 import apsw
 
 from ctxrank.indexer.clock import DAY_US
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.connection import read_row, read_value, require_value

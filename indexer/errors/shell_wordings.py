@@ -9,7 +9,8 @@ are no shell's come back as they are.
 """
 
 import re
-from typing import Final
+
+from ctxrank.indexer.light_typing import Final
 
 _NOT_FOUND: Final = r"\g<a>: command not found"
 _NO_FILE: Final = r"\g<a>: No such file or directory"

@@ -10,7 +10,6 @@ again.
 
 import itertools
 import re
-from typing import Final
 
 from ctxrank.indexer.errors.masks import Masked, lasting, level, masked
 from ctxrank.indexer.errors.missing import missing_name
@@ -18,7 +17,7 @@ from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 
-from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, head_commit
+from ctxrank.indexer.files.git import Git, GitError, Repository, find_repository, head_commit, index_names
 from ctxrank.indexer.files.stamps import FoundFile
 from ctxrank.indexer.files.walk import Selection, Skipped, Unreadable, walk
 from ctxrank.indexer.light_typing import NamedTuple
@@ -90,7 +90,7 @@ def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
         repository = find_repository(root)
         if repository is not None:
             with Git(repository, scratch) as git:
-                known = _names(git, *_KNOWN)
+                known = _known(repository, git)
                 if _has_plain_attributes(repository, known):
                     names += _names(git, *_DIFF, commit, "--", os.curdir)
                 else:
@@ -101,15 +101,23 @@ def _differing(root: str, commit: str, scratch: str | None) -> list[str]:
     return names
 
 
+def _known(repository: Repository, git: Git) -> list[str]:
+    """The names below the folder that git knows, without a process where its index is a plain one."""
+    names, prefix = index_names(repository), repository.prefix
+    if names is None:
+        return _names(git, *_KNOWN)
+    return [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+
+
 def _names(git: Git, *words: str) -> list[str]:
     return [os.fsdecode(name) for name in git.records(*words, has_worktree=True)]
 
 
 def _has_plain_attributes(repository: Repository, names: list[str]) -> bool:
     """Whether git, to compare these files' contents, opens no attribute file that is none."""
-    folders = {""}
+    folders, prefix = {""}, repository.prefix
     for name in names:
-        folder = os.path.dirname(repository.prefix + name)
+        folder = os.path.dirname(prefix + name)
         while folder not in folders:
             folders.add(folder)
             folder = os.path.dirname(folder)
@@ -133,9 +141,9 @@ def _untracked(repository: Repository, known: set[str]) -> Iterator[str]:
             others[folder] = has_git or is_of_another(os.path.dirname(folder))
         return others[folder]
 
-    entries = walk(repository.top, repository.prefix.rstrip("/"), _UNTRACKED)
-    for entry in islice(entries, _MAX_WALKED):
-        name = entry.path.removeprefix(repository.prefix)
+    prefix = repository.prefix
+    for entry in islice(walk(repository.top, prefix.rstrip("/"), _UNTRACKED), _MAX_WALKED):
+        name = entry.path.removeprefix(prefix)
         if not isinstance(entry, Unreadable) and name not in known and not is_of_another(os.path.dirname(name)):
             yield name
 

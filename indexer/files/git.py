@@ -19,11 +19,9 @@ import contextlib
 import os
 import re
 import selectors
-import shutil
 import signal
 import stat
 import subprocess
-import tempfile
 import time
 from collections.abc import Generator, Iterator, Mapping
 
@@ -40,6 +38,10 @@ _MAX_SMALL_FILE_BYTES = 16 * 1024 * 1024  # HEAD, a ref, packed-refs, the shallo
 _MAX_OBJECT_FILES = 1_000_000
 _MAX_ALLOCATION = "1g"  # of one object: a tree or a commit that claims to be larger is not read
 _MAX_REF_DEPTH = 5
+_SHA1_BYTES = 20
+# gitformat-index(5): a header; entries of stat data, a digest, flags and a name, each padded with NUL; extensions.
+_INDEX_HEADER_BYTES, _INDEX_STAT_BYTES, _INDEX_PADDING, _INDEX_EXTENSION_BYTES = 12, 40, 8, 8
+_IS_EXTENDED = 0x40
 _LEFTOVER_SECONDS = 3600
 _SCRATCH_PREFIX = "git-"
 _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -171,6 +173,34 @@ def _packed_ref(repository: Repository, name: str) -> str:
     return commit if _COMMIT.fullmatch(commit) else ""
 
 
+def index_names(repository: Repository) -> list[str] | None:
+    """The names in the index, from the top; None where only git can tell (gitformat-index(5): 2 and 3 in one file)."""
+    try:
+        data = read_beneath(repository.own, "index", _MAX_SMALL_FILE_BYTES)
+    except OSError:
+        return None
+    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
+        return None
+    digest = len(head_commit(repository)) // 2 or _SHA1_BYTES
+    names: list[str] = []
+    at, end = _INDEX_HEADER_BYTES, len(data) - digest
+    for _ in range(int.from_bytes(data[8:12], "big")):
+        flags = at + _INDEX_STAT_BYTES + digest
+        name = flags + (4 if flags < end and data[flags] & _IS_EXTENDED else 2)
+        after = data.find(b"\0", name, end)
+        if after < 0:
+            return None
+        if data[name : name + 1] in b"/" or b"../" in data[name:after]:
+            return None  # empty, or of another place: git says what it thinks of it
+        names.append(os.fsdecode(data[name:after]))
+        at += (after - at) // _INDEX_PADDING * _INDEX_PADDING + _INDEX_PADDING
+    while at < end:
+        if not b"A" <= data[at : at + 1] <= b"Z":
+            return None  # an index in two files, or of folders
+        at += _INDEX_EXTENSION_BYTES + int.from_bytes(data[at + 4 : at + _INDEX_EXTENSION_BYTES], "big")
+    return names
+
+
 class Git:
     """Git on the objects of a checkout, for one task: all its calls together take no longer than `seconds`.
 
@@ -191,7 +221,7 @@ class Git:
         _check_objects(os.path.join(self._repository.common, "objects"))
         if self._scratch is not None:
             _sweep(self._scratch)
-        self._folder = tempfile.mkdtemp(prefix=_SCRATCH_PREFIX, dir=self._scratch)
+        self._folder = _new_folder(self._scratch)
         try:
             self._fill()
         except BaseException:
@@ -205,8 +235,14 @@ class Git:
         self.close()
 
     def close(self) -> None:
-        """Remove the private folder."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the private folder; what cannot be removed is swept another time."""
+        with contextlib.suppress(OSError):
+            for folder, folders, files in os.walk(self._folder, topdown=False):
+                for name in files:
+                    os.unlink(os.path.join(folder, name))
+                for name in folders:
+                    os.rmdir(os.path.join(folder, name))
+            os.rmdir(self._folder)
 
     def _fill(self) -> None:
         """Make the private folder a repository, with what is no configuration of the checkout's own."""
@@ -326,10 +362,23 @@ def _check_objects(folder: str) -> None:
             raise GitError(f"its objects cannot be read: {error.strerror}") from error
 
 
+def _new_folder(scratch: str | None) -> str:
+    """A folder that is the user's alone."""
+    if scratch is None:
+        import tempfile  # noqa: PLC0415  a hook names the store's folder, and a failure costs a tenth less without
+
+        return tempfile.mkdtemp(prefix=_SCRATCH_PREFIX)
+    folder = os.path.join(scratch, f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}")
+    os.mkdir(folder, 0o700)
+    return folder
+
+
 def _sweep(scratch: str) -> None:
     """Remove what a process that was killed has left behind."""
     with contextlib.suppress(OSError), os.scandir(scratch) as entries:
         for entry in entries:
             is_ours = entry.name.startswith(_SCRATCH_PREFIX) and entry.is_dir(follow_symlinks=False)
             if is_ours and time.time() - entry.stat(follow_symlinks=False).st_mtime > _LEFTOVER_SECONDS:
-                shutil.rmtree(entry.path, ignore_errors=True)
+                from shutil import rmtree  # noqa: PLC0415  rare
+
+                rmtree(entry.path, ignore_errors=True)

@@ -416,7 +416,7 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
     places: defaultdict[int, list[int]] = defaultdict(list)
     for first, last in [(0, len(lower))] if windows is None else windows:
         part = lower if windows is None else lower[first:last]
-        for number, start, _ in _scanner().find_matches_as_indexes(part, overlapping=True):
+        for number, start, _ in _scanner(len(part)).find_matches_as_indexes(part, overlapping=True):
             places[number].append(first + start)
     anchors = _anchors()
     found = {anchors[number]: starts for number, starts in places.items()}
@@ -447,12 +447,24 @@ def _anchors() -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-@cache
-def _scanner() -> "ahocorasick_rs.AhoCorasick":
-    """All anchors in one automaton: two hundred searches, one after the other, take forty times as long."""
-    import ahocorasick_rs  # noqa: PLC0415  start-up: only for redaction
+# A DFA looks through a text twice as fast and takes six times as long to make: it pays from here on.
+_CHARS_WITHOUT_DFA = 1_000_000
+_looked_through = [0]
 
-    return ahocorasick_rs.AhoCorasick(_anchors(), implementation=ahocorasick_rs.Implementation.DFA)
+
+def _scanner(size: int) -> "ahocorasick_rs.AhoCorasick":
+    """What finds all anchors in a text of this size, for a process that has looked through as much as this one."""
+    _looked_through[0] += size
+    return _automaton(is_dfa=_looked_through[0] > _CHARS_WITHOUT_DFA)
+
+
+@cache
+def _automaton(*, is_dfa: bool) -> "ahocorasick_rs.AhoCorasick":
+    """All anchors in one automaton: two hundred searches, one after the other, take forty times as long."""
+    from ahocorasick_rs import AhoCorasick, Implementation  # noqa: PLC0415  start-up: only for redaction
+
+    implementation = Implementation.DFA if is_dfa else Implementation.ContiguousNFA
+    return AhoCorasick(_anchors(), implementation=implementation)
 
 
 _PRIVATE_RULE = "private-block"

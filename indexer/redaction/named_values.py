@@ -110,6 +110,8 @@ def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
 def find_named(text: str, places: list[int]) -> list[NamedValue]:
     """The secret values behind names, given where the anchors stand, in order."""
     found: list[NamedValue] = []
+    if not places:
+        return found  # the expression is long, and most texts name nothing
     link_at = compiled(_LINK).match
     done = 0
     seen: dict[str, tuple[int, NamedValue] | None] | None = {} if are_many(places) else None

@@ -10,9 +10,8 @@ matches nothing. Expressions and names are bytes, and a character is a byte.
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Any, NamedTuple
 
 # A set is compiled as one automaton. These keep each small enough to be compiled and to run in its memory.
 _CHUNK_PATTERNS = 1000

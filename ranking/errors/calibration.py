@@ -11,9 +11,8 @@ Wilson's interval (1927), which one lucky success does not lift.
 """
 
 import math
-from typing import Final, Literal
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
 
 CalibrationFamily = Literal["message", "trace"]
 

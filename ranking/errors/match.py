@@ -11,7 +11,6 @@ exception or condition; a word that changes the meaning; another place of the co
 
 import itertools
 from collections.abc import Iterable
-from typing import Final, Literal
 
 import apsw
 
@@ -19,7 +18,7 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import Signature
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
     LEAST_TRACE_RECOGNITION,

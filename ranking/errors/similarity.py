@@ -9,12 +9,11 @@ name is not.
 """
 
 import functools
-from typing import Final
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, NamedTuple
 
 # Weights of a word by what it is. Tuned on the development groups; the order matters more than the values.
 PLACEHOLDER_WEIGHT: Final = 0.2

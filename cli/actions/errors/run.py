@@ -4,7 +4,6 @@ The command comes first: the store is opened after it has ended, and what is wro
 """
 
 import os
-import shlex
 from collections.abc import Sequence
 
 from ctxrank.cli.call import Call, Reply
@@ -100,10 +99,12 @@ def _run_and_learn(call: Call, command: Sequence[str], place: RunPlace) -> int:
 
 
 def _learn(call: Call, store: Store, command: Sequence[str], place: RunPlace, finished: "Finished", span: Span) -> None:
+    from shlex import join  # noqa: PLC0415  a hook has the command as one line
+
     mode = load_config(store).redaction_mode
     project = project_in_force(store.primary, place.project, place.session)
     folder = os.path.relpath(os.getcwd(), store.location.root)
-    shown = IncomingTexts(mode).line(shlex.join(command))
+    shown = IncomingTexts(mode).line(join(command))
     if len(shown) > _MAX_COMMAND_CHARS:
         shown = f"{shown[:_MAX_COMMAND_CHARS]}…"
     run = CommandRun(

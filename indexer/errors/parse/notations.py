@@ -5,9 +5,7 @@ compiling all of them would cost a cold start some thirty milliseconds. Named gr
 find: message, type (of an exception), code, place (file:line), function.
 """
 
-from typing import Final, Literal
-
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
 
 Family = Literal["trace", "compiler", "test", "tool", "text"]
 # What of the following lines belongs to the error: nothing, what is indented, what comes before an empty line …

@@ -8,10 +8,9 @@ than the message. One entry of RUNNERS for each way to write it.
 """
 
 import re
-from typing import Final
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import Final, NamedTuple
 
 _MAX_TESTS = 200
 _MAX_LINES = 400  # of one test's report

@@ -7,7 +7,8 @@ those inside: their notations begin at the beginning of a line.
 """
 
 import re
-from typing import Final
+
+from ctxrank.indexer.light_typing import Final
 
 # docker build; a build server's time; Maven's and Gradle's level before a compiler's own line is part of notations.
 _PREFIX: Final = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
