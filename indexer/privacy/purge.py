@@ -10,6 +10,7 @@ failures that were recognised as a purged error, strategies that were taken word
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import apsw
 
@@ -21,7 +22,7 @@ from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.blocklist import PATH, SESSION, block
+from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, require_value
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -136,6 +137,15 @@ def forget_ordered(store: Store, kind: str, is_meant: Callable[[str], bool]) -> 
         plan.records[kind] = [int(number) for number, text in rows if is_meant(str(text))]
     plan.kept_out.clear()
     return _remove_planned(store, plan)
+
+
+def forget_blocked(store: Store) -> Mapping[str, int]:
+    """Remove the records that the blocklist holds: a redaction may have made a text the same as one that was purged."""
+    blocked = Blocklist(store.primary)
+    removed: dict[str, int] = {}
+    for kind in (kind.name for kind in KINDS.values() if kind.blocked):
+        removed.update(forget_ordered(store, kind, partial(blocked.holds, kind)))
+    return removed
 
 
 def forget_numbers(store: Store, numbers: Mapping[str, Sequence[int]]) -> Mapping[str, int]:

@@ -4,7 +4,8 @@
 
     rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files rewritten
 
-Every text of the store is looked at; only rows that change are written. Names (of sessions, groups, agents,
+Every text of the store is looked at; only rows that change are written. One that has become the text of a record that
+was purged goes, too. Names (of sessions, groups, agents,
 strategies) and paths stay: things are known by them.
 """
 
@@ -21,6 +22,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.store import estimated_counts
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
+from ctxrank.indexer.privacy.purge import forget_blocked
 from ctxrank.indexer.records.receipts import redacted_inputs
 from ctxrank.indexer.redaction.incoming_texts import IncomingTexts
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION, RedactionMode
@@ -84,6 +86,8 @@ def redact_again(
         for kind, number in kinds:
             changed.setdefault(kind, set()).add(number)
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
+    if counts and not is_dry_run:
+        forget_blocked(store)
     if is_dry_run or is_only_for_these:
         return RedactedAgain(counts, looked_at, is_erased=False, is_dry_run=is_dry_run)
     _note_ruleset(store)

@@ -290,8 +290,18 @@ def test_three_stores_end_the_same(taken: list[tuple[Any, ...]]) -> None:
     converges(taken)
 
 
+def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() -> None:
+    converges(
+        [
+            ("save", "a", "api.md", "zebra"), ("secret", "a", True), ("secret", "b", False),
+            ("save", "a", "api.md", "zebra zebra"), ("think", "a", "zebra"), ("purge", "a", 2), ("secret", "a", False),
+            ("purge", "a", 2),
+        ]
+    )  # fmt: skip
+
+
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, suppress_health_check=_QUIET)
+@settings(max_examples=60, deadline=None, suppress_health_check=_QUIET)
 @given(taken=st.lists(steps, min_size=4, max_size=24))
 def test_three_stores_end_the_same_however_they_go_there(taken: list[tuple[Any, ...]]) -> None:
     converges(taken)
