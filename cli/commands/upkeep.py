@@ -63,6 +63,7 @@ _STATUS = Command(
         "older_ruleset": "integer",
         "older_user_rules": "integer",
         "processes?": {"*": "string"},
+        "origins": {"*": "integer"},
         "hook_failures?": ["string"],
         "notes": ["string"],
     },

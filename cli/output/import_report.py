@@ -43,4 +43,5 @@ def _lines(report: ImportReport) -> Iterator[str]:
     for kind, count in report.counts.items():
         if any(count):
             yield f"{kind:<14} {count.new} new, {count.updated} updated, {count.unchanged} unchanged"
-    yield f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing"
+    if report.files_indexed or report.files_missing:
+        yield f"{'files':<14} {report.files_indexed} indexed, {report.files_missing} missing"

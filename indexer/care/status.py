@@ -1,5 +1,7 @@
 """How a store and its index are, without changing either."""
 
+from collections import Counter
+
 import apsw
 
 from ctxrank.indexer.engine import INDEX_READ_ERRORS
@@ -10,7 +12,8 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.privacy.erase import is_erasing_due
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config, says_no_fts5
-from ctxrank.indexer.store.connection import read_map, read_row
+from ctxrank.indexer.store.connection import read_column, read_map, read_row
+from ctxrank.indexer.store.ids import origin_and_number, origin_name
 from ctxrank.indexer.store.one_process import processes_of
 from ctxrank.indexer.store.rules_since import rules_hold_since
 from ctxrank.indexer.store.store import Store
@@ -22,7 +25,7 @@ class Status(NamedTuple):
 
     `older_ruleset` counts the documents that were stored under older redaction rules; `older_user_rules` those of
     them that only the user's own rules have not seen. `processes` are those that serve or follow the store, by what
-    they do: the process id, and where it answers.
+    they do: the process id, and where it answers. `origins` are the other stores whose records are here, with how many.
     """
 
     store: str
@@ -36,7 +39,15 @@ class Status(NamedTuple):
     older_ruleset: int
     older_user_rules: int
     processes: dict[str, str]
+    origins: dict[str, int]
     notes: tuple[str, ...]
+
+
+def _origins(store: Store) -> dict[str, int]:
+    """How many documents came from each other store, by what it is printed as; passages go with theirs."""
+    query = "SELECT record_id FROM documents WHERE record_id < 0 AND kind <> 'passage'"
+    codes = Counter(origin_and_number(number)[0] for number in read_column(store.primary, query, (), int))
+    return {origin_name(code): count for code, count in codes.most_common()}
 
 
 class _Outdated(NamedTuple):
@@ -86,6 +97,7 @@ def read_status(store: Store) -> Status:
         outdated.total,
         outdated.by_user_rules,
         processes_of(store.location.folder),
+        _origins(store),
         tuple(notes),
     )
 

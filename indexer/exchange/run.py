@@ -68,10 +68,14 @@ class ImportReport(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The row here that a row became; not a change where it was here already, or is here no more."""
+    """The row here that a row became; not a change where it was here already, or is here no more.
+
+    `is_joined` is one that was here before anything of its origin came in: what was counted elsewhere is added to it.
+    """
 
     target_id: int
     is_change: bool = True
+    is_joined: bool = False
 
 
 class Incoming(NamedTuple, Generic[Row]):
@@ -174,7 +178,8 @@ class ImportRun:
         if not written.is_change:
             self._open.append((kind, _Outcome.UNCHANGED))
         else:
-            self._open.append((kind, _Outcome.NEW if known is None else _Outcome.UPDATED))
+            is_new = known is None and not written.is_joined
+            self._open.append((kind, _Outcome.NEW if is_new else _Outcome.UPDATED))
 
     def _count(self, text: str) -> TextCount | None:
         """The exact count of a text that is put; counted now, it is not read and written again at the end."""

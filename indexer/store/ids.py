@@ -61,7 +61,7 @@ def numbered(row_id: int) -> str:
     if row_id >= 0:
         return str(row_id)
     code, number = origin_and_number(row_id)
-    return f"{number}@{_name_of(code)}"
+    return f"{number}@{origin_name(code)}"
 
 
 def foreign_id(code: int, number: int) -> int:
@@ -106,7 +106,7 @@ def origins_of(database: "apsw.Connection") -> dict[int, str]:
     return {0: own} | read_map(database, "SELECT code, uuid FROM origins", (), int, str)
 
 
-def _name_of(code: int) -> str:
+def origin_name(code: int) -> str:
     """What an origin is printed as: as few digits as tell it from the others of its store, at least eight."""
     if code not in _printed:
         _read_names(code)

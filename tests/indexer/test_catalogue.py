@@ -82,6 +82,33 @@ def test_a_text_column_that_nobody_declared_fails() -> None:
     ]
 
 
+def _unlogged(primary: apsw.Connection) -> list[str]:
+    """The exported kinds of which not every change is entered into the record log by a trigger."""
+    query = """
+        SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ? AND instr(sql, 'INTO record_log')
+           AND instr(sql, ?)
+    """
+    found: list[str] = []
+    for kind in KINDS.values():
+        table = "documents" if kind.is_file else kind.table.name
+        entered = " ".join(str(sql) for (sql,) in primary.execute(query, (table, f"'{kind.name}'")))
+        if kind.is_exported and not all(f"AFTER {event}" in entered for event in ("INSERT", "UPDATE", "DELETE")):
+            found.append(kind.name)
+    return found
+
+
+def test_every_change_of_an_exported_kind_is_logged(tmp_path: Path) -> None:
+    """What no trigger enters would be left out of `export --since` without a word."""
+    with make_store(tmp_path) as store:
+        assert _unlogged(store.primary) == []
+        store.primary.execute("DROP TRIGGER logged_reasoning_removed")
+        assert _unlogged(store.primary) == ["reasoning"]
+
+
+def test_a_made_up_kind_logs_its_changes(noted: Store) -> None:
+    assert _unlogged(noted.primary) == []
+
+
 def test_references_and_keys_are_those_of_the_schema() -> None:
     connection = schema()
     query = """

@@ -109,6 +109,9 @@ def _status_lines(status: Status) -> Iterator[str]:
     yield f"root      {shown(status.root)}"
     held = ", ".join(_counted(kind, count) for kind, count in status.documents.items())
     yield f"holds     {held or 'nothing yet'}"
+    if status.origins:
+        named = ", ".join(f"{count:,} of {origin}" for origin, count in status.origins.items())
+        yield f"others    {named} ('ctxrank purge --origin ID' takes them out)"
     if status.artifacts:
         yield f"files     {', '.join(f'{count:,} {state}' for state, count in status.artifacts.items())}"
     if status.index_trouble:

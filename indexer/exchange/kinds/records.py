@@ -175,7 +175,7 @@ class RecordImport:
             change.connection.execute(f"UPDATE {kind.table.name} SET {places} WHERE id = ?", (*young.values(), same.id))
             self._finish(change, same.id, before | row.values | young)
             is_change = True
-        return Written(same.id, is_change=is_change)
+        return Written(same.id, is_change=is_change, is_joined=True)
 
     def _same(self, change: Change, row: _Row) -> _Same | None:
         kind = self._kind
