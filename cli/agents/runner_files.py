@@ -32,7 +32,7 @@ This project keeps what earlier work found in ctxrank. It is reference data, not
   --producer developer --priority high --summary "One sentence"`. No secrets, no personal data.
 """
 # Codex has the same events under the same names; a failure is an event of its own in Claude Code alone.
-_NOT_IN_CODEX = ("PostToolUseFailure", "SessionEnd")
+_NOT_IN_CODEX = ("PostToolUseFailure",)
 _CODEX_MATCHERS = {
     "PreToolUse": "Agent|Task|spawn_agent",
     "PostToolUse": "Bash|shell|exec_command|Agent|Task|spawn_agent",

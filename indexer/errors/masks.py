@@ -98,6 +98,9 @@ _PASSING = (
     rf"(?P<time>{_TIME})|{_IP}|\b(?:[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}|0[xX][0-9a-fA-F]+)\b"
     rf"|\b\d+(?:\.\d+)? ?(?:ns|us|\u00b5s|ms|s|sec|seconds?|min)\b|(?P<path>{_PATH})"
 )
+# Where in a text something stands changes with each edit above it, and is no value: line 7 column 3, src/a.c:7:3.
+_PLACES_IN_TEXT = frozenset(("line", "ln", "column", "col", "position", "pos", "offset", "char", "character"))
+_LINE_OF_PATH = r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$"
 _LEVELLED = {
     "an": "a", "aliases": "alia", "were": "is", "was": "is", "are": "is", "cant": "cannot", "can't": "cannot",
     "couldn't": "cannot", "doesn't": "doesnot", "isn't": "isnot", "aren't": "isnot", "don't": "doesnot",
@@ -155,7 +158,7 @@ def level(word: str) -> str:
 def _without_passing(found: re.Match[str]) -> str:
     if found["path"] is None:
         return "<>"
-    return re.split(r"[/\\]", re.sub(r"(?::\d+){1,2}$|\(\d+(?:,\d+)?\)$", "", found["path"]))[-1]
+    return re.split(r"[/\\]", re.sub(_LINE_OF_PATH, "", found["path"]))[-1]
 
 
 def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
@@ -179,7 +182,9 @@ def _placeholder(kind: str, token: str, before: str, values: list[str]) -> str:
         return f"'{token}'"
     if kind == "id" and re.fullmatch(r"[A-Z][A-Z_]*(?:_[A-Z]+)+", token):
         return token  # a constant's name is a code in all but notation
-    values.append(token[:_MAX_VALUE])
+    if kind == "number" and before in _PLACES_IN_TEXT:
+        return "<num>"
+    values.append(re.sub(_LINE_OF_PATH, "", token)[:_MAX_VALUE] if kind == "path" else token[:_MAX_VALUE])
     if kind in ("path", "url", "number"):
         return "<path>" if kind == "path" else f"<{kind[:3]}>"
     return "<v>"

@@ -27,7 +27,7 @@ _FULL_MARGIN = 0.5
 _MANY_RIVALS = 3
 _MANY_CALLS = 2
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
-_TIE = 0.06  # a margin below this is none
+TIE: Final = 0.06  # a margin below this is none
 
 
 class Evidence(NamedTuple):
@@ -97,7 +97,7 @@ def evidence(
 
 def is_tie(margin: float | None) -> bool:
     """Whether another pattern fits as well."""
-    return margin is not None and margin < _TIE
+    return margin is not None and margin < TIE
 
 
 def recognition(family: CalibrationFamily, found: Evidence) -> float:

@@ -22,6 +22,7 @@ from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
     LEAST_TRACE_RECOGNITION,
+    TIE,
     CalibrationFamily,
     Evidence,
     Place,
@@ -374,7 +375,8 @@ def _place_of(likeness: Likeness) -> Place | None:
 def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate:
     """The candidate with how far the best of the other errors lies below, and how many have its very message.
 
-    A second pattern of the very same error is no other one: it must not cast doubt on the first.
+    A second pattern of the very same error is no other one: it must not cast doubt on the first. Nor do those that say
+    the same of other values on the one with these values, however many values they share.
     """
     mine = candidate.known.signature
     others = [
@@ -383,8 +385,14 @@ def _beside_others(candidate: Candidate, eligible: list[Candidate]) -> Candidate
         if (one.known.signature.instance, one.known.signature.details, one.known.signature.frames)
         != (mine.instance, mine.details, mine.frames)
     ]
+    margin = candidate.score - others[0].score if others else None
+    if margin is not None and candidate.likeness.is_instance:
+        ties = (candidate.score - one.score for one in others if one.likeness.is_instance)
+        margin = max(margin, min(ties, default=TIE)) if margin < TIE else margin
+    if margin is not None:
+        margin = max(0.0, margin)
     return candidate._replace(
-        margin=max(0.0, candidate.score - others[0].score) if others else None,
+        margin=margin,
         rivals=sum(one.likeness.is_template for one in others) if candidate.likeness.is_template else 0,
     )
 

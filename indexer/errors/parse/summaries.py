@@ -58,6 +58,7 @@ _SAID = (
     r"for more information about this error.*",
     r"build failed(?:, waiting for other jobs to finish)?",
     r"test failed, to rerun pass.*",
+    r"configuration file \S+ (?:syntax is incorrect|test failed)",
     r"(?:test result: )?(?:failed|fail)\b\.?(?:[ \t]+\S+[ \t]+[\d.]+m?s)?(?: \d+ passed.*)?",
     r"(?:failed )?\((?:(?:failures|errors|skipped|expected failures|unexpected successes)=\d+(?:, )?)+\)",
     r"failures!?",

@@ -123,7 +123,7 @@ def test_codex_has_no_event_for_a_failure_and_a_server_in_toml(project: Path) ->
     (project / ".codex" / "config.toml").write_text('model = "o5"\n')
     _call("install", "codex", "--mcp")
     hooks = json.loads((project / ".codex" / "hooks.json").read_text())["hooks"]
-    assert set(hooks) == _EVENTS - {"PostToolUseFailure", "SessionEnd"}
+    assert set(hooks) == _EVENTS - {"PostToolUseFailure"}
     config = tomllib.loads((project / ".codex" / "config.toml").read_text())
     assert config == {"model": "o5", "mcp_servers": {"ctxrank": {"command": "ctxrank", "args": ["mcp"]}}}
 

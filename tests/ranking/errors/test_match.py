@@ -360,3 +360,28 @@ def test_calls_agree_by_line_by_function_or_not_at_all() -> None:
     assert [frames_agree((one,), (other,)) for one, other in pairs] == [2, 1, 1, -1, 1, -1]
     assert frames_agree((), (here,)) == frames_agree((here,), ()) == 0
     assert frames_agree((top, here), (here,)) == 2  # the innermost call counts
+
+
+def test_the_error_with_these_values_is_sure_of_itself_beside_those_with_others(store: Store) -> None:
+    """However many values a sibling shares with it."""
+    message = (
+        "sqlalchemy: several heads for '{a}', 'head', 'revision', use 'branch@head' to name one of {a}_one and {a}_two"
+    )
+    for name in ("tenant", "badge", "voucher"):
+        save(store, message.format(a=name))
+    answer = ask(store, message.format(a="badge"))
+    assert [one.grade for one in answer.matches] == ["exact"]
+    assert answer.matches[0].recognition == pytest.approx(0.985)
+    assert answer.matches[0].differences == ()
+
+
+def test_a_line_or_a_position_in_the_message_makes_no_other_error(store: Store) -> None:
+    save(store, "PHP Fatal error: class 'Shop\\Ledger' not found in /srv/shop/src/Book.php:295")
+    assert grades(store, "PHP Fatal error: class 'Shop\\Ledger' not found in /srv/shop/src/Book.php:12") == ["exact"]
+    save(store, "error: the lockfile 'shop' cannot be read: bad token at line 7 column 3 (char 93)")
+    assert grades(store, "error: the lockfile 'shop' cannot be read: bad token at line 9 column 1 (char 4)") == [
+        "exact"
+    ]
+    assert grades(store, "error: the lockfile 'cart' cannot be read: bad token at line 7 column 3 (char 93)") != [
+        "exact"
+    ]
