@@ -22,7 +22,7 @@ from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing
 from ctxrank.indexer.privacy.removal import remove_records, remove_sessions, unchecked_references
 from ctxrank.indexer.records.sessions import find_session
 from ctxrank.indexer.store import documents
-from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block
+from ctxrank.indexer.store.blocklist import PATH, SESSION, Blocklist, block, same_text
 from ctxrank.indexer.store.connection import read_column, read_row, read_rows, require_value
 from ctxrank.indexer.store.documents import document_id
 from ctxrank.indexer.store.ids import PACKAGE, DocumentRef, public_id
@@ -282,9 +282,14 @@ def _plan_the_same(primary: apsw.Connection, plan: _Plan) -> None:
     )
     for kind in KINDS.values():
         if kind.blocked:
-            query = f"SELECT {' || char(10) || '.join(kind.blocked)} FROM {kind.table.name}"
-            numbers = _list(plan.records[kind.name])
-            plan.kept_out[kind.name] = _texts(primary, f"{query} WHERE id IN (SELECT value FROM json_each(?))", numbers)
+            text = " || char(10) || ".join(kind.blocked)
+            query = f"SELECT {text} FROM {kind.table.name} WHERE id IN (SELECT value FROM json_each(?))"
+            plan.kept_out[kind.name] = _texts(primary, query, _list(plan.records[kind.name]))
+            # No other record may hold what no new one may.
+            if gone := {same_text(text) for text in plan.kept_out[kind.name]}:
+                rows = list(primary.execute(f"SELECT id, {text} FROM {kind.table.name}"))
+                same = [int(number) for number, held in rows if same_text(str(held)) in gone]
+                plan.records[kind.name] = list(dict.fromkeys([*plan.records[kind.name], *same]))
 
 
 def _remove(change: Change, plan: _Plan) -> list[int]:

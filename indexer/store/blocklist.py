@@ -195,8 +195,13 @@ def _key(connection: apsw.Connection) -> str:
     return require_value(connection, "SELECT uuid FROM store WHERE id = 1", (), str)
 
 
+def same_text(text: str) -> str:
+    """A record's text as it is compared: how its words are spaced is no difference."""
+    return " ".join(text.split())
+
+
 def digest(key: str, kind: str, text: str) -> str:
     """The digest of a path, a session's name or a record's text under the uuid of a store."""
     same = text.strip("/") if kind == PATH and not text.startswith("/") else text.rstrip("/") if kind == PATH else text
-    same = same if kind in (PATH, SESSION) else " ".join(same.split())
+    same = same if kind in (PATH, SESSION) else same_text(same)
     return digest_of(f"{kind}\n{same}", DIGEST_BYTES, key=key)

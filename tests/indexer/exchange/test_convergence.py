@@ -300,6 +300,10 @@ def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() 
     )  # fmt: skip
 
 
+def test_a_text_that_is_stored_twice_is_purged_twice() -> None:
+    converges([("secret", "a", False), ("think", "a", "zebra"), ("secret", "a", False), ("purge", "a", 0)])
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=_QUIET)
 @given(taken=st.lists(steps, min_size=4, max_size=24))
