@@ -1,7 +1,7 @@
 """What `typing`, `contextlib` and `functools` give, without loading them: they take a third, a twentieth and a tenth
 of a bare start.
 
-`TYPE_CHECKING` and `cast` are the same as there; `Any`, `Final` and `Literal` are for type checkers, which see those of
+`TYPE_CHECKING` and `cast` are the same as there; `Any` and `Literal` are for type checkers, which see those of
 `typing`; `is_dict`, `is_list` and `is_tuple` are for what JSON and YAML give. `NamedTuple` is `typing.NamedTuple`, made
 some twenty times faster when the class statement runs.
 
@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from contextlib import contextmanager
     from functools import cache
-    from typing import Any, Final, Literal, NamedTuple, cast
+    from typing import Any, Literal, NamedTuple, cast
 
     from typing_extensions import TypeIs
 else:
@@ -45,7 +45,7 @@ else:
 
         __ror__ = __or__
 
-    Any = Final = Literal = _Annotation()
+    Any = Literal = _Annotation()
 
     def cast(_type, value):
         """The value itself; a type checker takes it to have the given type."""
@@ -204,7 +204,6 @@ def is_tuple(value: object) -> "TypeIs[tuple[object, ...]]":
 __all__ = [
     "TYPE_CHECKING",
     "Any",
-    "Final",
     "Literal",
     "NamedTuple",
     "cache",

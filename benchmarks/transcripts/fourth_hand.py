@@ -73,7 +73,7 @@ def _sbt(x: str) -> Case:
 def _rscript(x: str) -> Case:
     return Case(
         f"Rscript analysis/{x}.R",
-        f"Loading required package: stats\nError in library({x}stats) : there is no package called \u2018{x}stats\u2019\n"
+        f"Loading required package: stats\nError in library({x}stats) : there is no package called \u2018{x}stats\u2019\n"  # noqa: E501  as the tool prints it
         "Calls: suppressPackageStartupMessages -> withCallingHandlers -> library\nExecution halted",
         (f"Rscript -e 'install.packages(\"{x}stats\")'",), f'install.packages("{x}stats")', "make report",
     )  # fmt: skip
@@ -123,9 +123,9 @@ def _rebar(x: str) -> Case:
     return Case(
         "rebar3 eunit",
         f"===> Verifying dependencies...\n===> Analyzing applications...\n===> Compiling {x}\n"
-        f"===> Compiling src/{x}_srv.erl failed\n   \u250c\u2500 src/{x}_srv.erl:\n   \u2502\n {{line}} \u2502  {x}_srv:lookup(Key).\n"
+        f"===> Compiling src/{x}_srv.erl failed\n   \u250c\u2500 src/{x}_srv.erl:\n   \u2502\n {{line}} \u2502  {x}_srv:lookup(Key).\n"  # noqa: E501  as the tool prints it
         f"   \u2575  \u2570\u2500\u2500 function {x}_lookup/1 undefined\n",
-        (Swap(f"src/{x}_srv.erl", "-export([start/0]).", f"-export([start/0]).\n{x}_lookup(K) -> ets:lookup({x}, K)."),),
+        (Swap(f"src/{x}_srv.erl", "-export([start/0]).", f"-export([start/0]).\n{x}_lookup(K) -> ets:lookup({x}, K)."),),  # noqa: E501  one edit
         f"{x}_lookup(K) -> ets:lookup", "rebar3 do eunit, ct",
     )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _bazel(x: str) -> Case:
         f"bazel build //{x}:server",
         f"INFO: Analyzed target //{x}:server ({{small}} packages loaded).\n"
         f"ERROR: {{root}}/{x}/BUILD.bazel:{{small}}:11: no such target '//third_party:{x}_proto': target "
-        f"'{x}_proto' not declared in package 'third_party'\nERROR: Analysis of target '//{x}:server' failed; build aborted",
+        f"'{x}_proto' not declared in package 'third_party'\nERROR: Analysis of target '//{x}:server' failed; build aborted",  # noqa: E501  as the tool prints it
         (Swap("third_party/BUILD.bazel", "# targets", f'# targets\nproto_library(name = "{x}_proto")'),),
         f'proto_library(name = "{x}_proto")', "bazel test //...",
     )  # fmt: skip
@@ -217,7 +217,7 @@ def _prisma(x: str) -> Case:
     return Case(
         f"npx tsx seed/{x}.ts",
         f"TypeError: Cannot read properties of undefined (reading '{x}Entry')\n    at main "
-        f"({{root}}/seed/{x}.ts:{{line}}:{{col}})\n    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",
+        f"({{root}}/seed/{x}.ts:{{line}}:{{col}})\n    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)",  # noqa: E501  as the tool prints it
         ("npx prisma generate",), "prisma generate",
     )  # fmt: skip
 
@@ -226,7 +226,7 @@ def _protoc(x: str) -> Case:
     return Case(
         f"protoc -I proto --go_out=gen proto/{x}.proto",
         "protoc-gen-go: program not found or is not executable\nPlease specify a program using absolute path or make "
-        "sure the program is available in your PATH system variable\n--go_out: protoc-gen-go: Plugin failed with status code 1.",
+        "sure the program is available in your PATH system variable\n--go_out: protoc-gen-go: Plugin failed with status code 1.",  # noqa: E501  as the tool prints it
         ("go install google.golang.org/protobuf/cmd/protoc-gen-go@latest",), "go install google.golang.org/protobuf",
         "make gen",
     )  # fmt: skip
@@ -236,7 +236,7 @@ def _fortran(x: str) -> Case:
     return Case(
         f"gfortran -c {x}.f90",
         f"{x}.f90:{{line}}:{{col}}:\n\n  {{line}} |   use {x}_kinds\n      |       1\n"
-        f"Fatal Error: Cannot open module file \u2018{x}_kinds.mod\u2019 for reading at (1): No such file or directory\n"
+        f"Fatal Error: Cannot open module file \u2018{x}_kinds.mod\u2019 for reading at (1): No such file or directory\n"  # noqa: E501  as the tool prints it
         "compilation terminated.",
         (f"gfortran -c {x}_kinds.f90",), f"gfortran -c {x}_kinds.f90", "make",
     )  # fmt: skip
@@ -245,7 +245,7 @@ def _fortran(x: str) -> Case:
 def _lua(x: str) -> Case:
     return Case(
         f"busted spec/{x}_spec.lua",
-        f"0 successes / 0 failures / 1 error / 0 pending : 0.0{{small}} seconds\n\nError \u2192 spec/{x}_spec.lua @ {{line}}\n"
+        f"0 successes / 0 failures / 1 error / 0 pending : 0.0{{small}} seconds\n\nError \u2192 spec/{x}_spec.lua @ {{line}}\n"  # noqa: E501  as the tool prints it
         f"{x} setup\nspec/{x}_spec.lua:{{line}}: module '{x}.lpeg' not found:No LuaRocks module found for {x}.lpeg",
         (f"luarocks install {x}-lpeg",), f"luarocks install {x}-lpeg", "busted",
     )  # fmt: skip
@@ -273,7 +273,7 @@ def _mocha(x: str) -> Case:
         f"pytest tests/{x} -q",
         f"    def test_{x}_export(client):\n>       assert client.get('/{x}.csv').status_code == 200\n"
         f"E       assert 404 == 200\n\ntests/{x}/test_export.py:{{line}}: AssertionError\n"
-        f"FAILED tests/{x}/test_export.py::test_{x}_export - assert 404 == 200\n1 failed, {{small}} passed in 0.{{small}}s",
+        f"FAILED tests/{x}/test_export.py::test_{x}_export - assert 404 == 200\n1 failed, {{small}} passed in 0.{{small}}s",  # noqa: E501  as the tool prints it
         (Swap("app/urls.py", "urlpatterns = [", f'urlpatterns = [\n    path("{x}.csv", views.{x}_export),'),),
         f'path("{x}.csv"', "pytest -q",
     )  # fmt: skip
@@ -354,7 +354,10 @@ def write(folder: Path, root: str, sessions: int, seed: int, failures: int = 200
         log.line("assistant", [{"type": "text", "text": "The open points are closed as far as I could."}], "")
         (folder / f"{log.name}.jsonl").write_text("\n".join(log.lines) + "\n", encoding="utf-8")
     return [
-        {"output": _print(case, chance, root), "fix": case.named.replace("{root}", root), "sightings": len(over.get(at, ()))}
+        {
+            "output": _print(case, chance, root), "fix": case.named.replace("{root}", root),
+            "sightings": len(over.get(at, ())),
+        }
         for at, case in enumerate(cases)
     ]  # fmt: skip
 

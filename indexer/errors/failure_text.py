@@ -7,17 +7,17 @@ after it, because a colour inside a secret hides it from the rules.
 """
 
 from ctxrank.indexer.errors.parse.console import read_failure
-from ctxrank.indexer.light_typing import Final, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.redaction.engine import RedactionMode, redact, secret_values
 
-NOTHING_PRINTED: Final = "Nothing was printed, so there is nothing to recognise."
-NO_TEXT: Final = "What came in is binary data and no text."
+NOTHING_PRINTED = "Nothing was printed, so there is nothing to recognise."
+NO_TEXT = "What came in is binary data and no text."
 
 _SAMPLE_BYTES = 8192
 _MOST_NOISE = 0.1  # of a sample's characters; text in a wrong encoding has a few
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # Controls that consoles do print: backspace, tab, line ends, form feed, escape.
-_PRINTED_CONTROLS: Final = frozenset(b"\x07\b\t\n\v\f\r\x1b")
+_PRINTED_CONTROLS = frozenset(b"\x07\b\t\n\v\f\r\x1b")
 _HIDING = ("\x1b", "\b", "\r")
 
 

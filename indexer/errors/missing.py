@@ -10,8 +10,6 @@ file that is named by a path the last part counts: folders differ from checkout 
 
 import re
 
-from ctxrank.indexer.light_typing import Final
-
 _QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
 _EITHER = (
     r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
@@ -23,7 +21,7 @@ def _either(name: str) -> str:
 
 
 # The message is the name, or says it in quotes.
-_NAMED_BY_TYPE: Final = frozenset(
+_NAMED_BY_TYPE = frozenset(
     (
         "ClassNotFoundException", "NoClassDefFoundError", "UnknownHostException", "NoSuchFileException", "KeyError",
         "MissingResourceException",
@@ -31,10 +29,10 @@ _NAMED_BY_TYPE: Final = frozenset(
 )  # fmt: skip
 
 # An exception's type that says the same; then the message may be the name alone.
-_TYPE_OF_ABSENCE: Final = r"NotFound|DoesNotExist|NoSuch|Missing"
+_TYPE_OF_ABSENCE = r"NotFound|DoesNotExist|NoSuch|Missing"
 
 # Each with what a message must hold; the particular before the general.
-_RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+_RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("module named",), rf"[Nn]o module named {_either('a')}|for module named {_QUOTED.format('b')}"),
     (("nable to import", "for module"), rf"(?:nable to import|file not found for module) {_QUOTED.format('a')}"),
     (("annot open: ", "ot found in archive"), r"(?P<a>[^\s:]+): (?:Cannot open: |Not found in archive)"),
@@ -111,14 +109,14 @@ _RULES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
     (("Unknown CMake",), rf"CMake command {_either('a')}"),
 )  # fmt: skip
-_SIGNS_OF_CODE: Final = ("find", "found", "resolve", "in this scope")
+_SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope")
 # Names inside code: another one is another occurrence of the same error.
-_OF_CODE: Final = (
+_OF_CODE = (
     r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
     r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
 )
 # What any tool may say of what it looked for and did not get; the name is quoted after it or before it, or ends it.
-_ABSENT_SIGNS: Final = (
+_ABSENT_SIGNS = (
     "nable to access",
     "nable to open",
     "nable to load",
@@ -139,14 +137,14 @@ _ABSENT_SIGNS: Final = (
     "annot stat",
     "not exist",
 )
-_ABSENT: Final = (
+_ABSENT = (
     r"(?:nable to (?:access|open|load|find)|(?:[Cc]an't|[Cc]annot|[Cc]ould not|[Cc]ouldn't) (?:open|find|load|stat)"
     r"|[Nn]ot found for|sourcing file|[Uu]nknown|[Mm]issing) (?:\w+ ){0,8}?(?:from )?"
     r"(?:[`'\"\u2018](?P<a>[^`'\"\u2019\n]+)[`'\"\u2019]|(?P<b>(?=\S*[\d._/-]|\S*[A-Z])[^\s'\"`,;()]+)$)"
     r"|[`'\"\u2018](?P<c>[^`'\"\u2019\n]+)[`'\"\u2019],? (?:needed by .* missing|(?:does not|doesn't) exist$)"
     r"|^(?:\w+: error: )?(?P<d>[^\s:'\"]+/\d+) is not defined"
 )
-_VERSION: Final = r"(?<=.)(?:[=<>~!^]=*|@).*$"
+_VERSION = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
 def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -> str:

@@ -10,19 +10,17 @@ are no shell's come back as they are.
 
 import re
 
-from ctxrank.indexer.light_typing import Final
-
-_NOT_FOUND: Final = r"\g<a>: command not found"
-_NO_FILE: Final = r"\g<a>: No such file or directory"
-_NO_FOLDER: Final = r"cd: \g<a>: No such file or directory"
-_DENIED: Final = r"\g<a>: Permission denied"
-_UNSET: Final = r"\g<a>: unbound variable"
-_IS_DIRECTORY: Final = r"\g<a>: Is a directory"
+_NOT_FOUND = r"\g<a>: command not found"
+_NO_FILE = r"\g<a>: No such file or directory"
+_NO_FOLDER = r"cd: \g<a>: No such file or directory"
+_DENIED = r"\g<a>: Permission denied"
+_UNSET = r"\g<a>: unbound variable"
+_IS_DIRECTORY = r"\g<a>: Is a directory"
 # Who speaks: a shell that names itself, and the line.
-_WHO: Final = r"^(?:(?:ba|z|da|k|c|fi)?sh: |line \d+: |\d+: )*"
+_WHO = r"^(?:(?:ba|z|da|k|c|fi)?sh: |line \d+: |\d+: )*"
 
 # Each with what a message must hold, its whole expression, and the wording instead.
-_WORDINGS: Final[tuple[tuple[str, str, str], ...]] = (
+_WORDINGS: tuple[tuple[str, str, str], ...] = (
     ("not found", r"(?P<a>[^\s:]+): (?:applet )?not found", _NOT_FOUND),
     ("command not found: ", r"command not found: (?P<a>\S+)", _NOT_FOUND),
     ("Unknown command", r"Unknown command:? (?P<a>[^\s'\"]+)", _NOT_FOUND),

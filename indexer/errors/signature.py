@@ -17,13 +17,13 @@ from ctxrank.indexer.errors.parse.frames import Frame, own_frames
 from ctxrank.indexer.errors.parse.units import ErrorUnit
 from ctxrank.indexer.errors.shell_wordings import in_one_wording
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import Final, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
 # has a name; 6: what a test saw; options are words; 7: one wording
 # for all shells; what was expected is missing; 8: lines and positions are no values.
-NORMALISER_VERSION: Final = 8
+NORMALISER_VERSION = 8
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything

@@ -116,8 +116,7 @@ def _names(git: Git, *words: str) -> list[str]:
 def _has_plain_attributes(repository: Repository, names: list[str]) -> bool:
     """Whether git, to compare these files' contents, opens no attribute file that is none."""
     folders, prefix = {""}, repository.prefix
-    for name in names:
-        folder = os.path.dirname(prefix + name)
+    for folder in {(prefix + name).rpartition("/")[0] for name in names}:
         while folder not in folders:
             folders.add(folder)
             folder = os.path.dirname(folder)

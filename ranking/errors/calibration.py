@@ -12,22 +12,22 @@ Wilson's interval (1927), which one lucky success does not lift.
 
 import math
 
-from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple
 
 CalibrationFamily = Literal["message", "trace"]
 
 # Below this recognition the answer is silence: where false positives on unknown errors met their target, with margin,
 # in benchmarks/errors/cross_validate.py.
-LEAST_RECOGNITION: Final = 0.945
+LEAST_RECOGNITION = 0.945
 # Of an error at a place of the code: where root causes of languages that nothing was fitted on met theirs.
-LEAST_TRACE_RECOGNITION: Final = 0.90
+LEAST_TRACE_RECOGNITION = 0.90
 _Z = 1.0  # of the bound: one standard error
 _SHORT_CONTENT = 4.0  # weight of words
 _FULL_MARGIN = 0.5
 _MANY_RIVALS = 3
 _MANY_CALLS = 2
 _NOWHERE = (0.0, 0.0, 0.0, 0.0)
-TIE: Final = 0.06  # a margin below this is none
+TIE = 0.06  # a margin below this is none
 
 
 class Evidence(NamedTuple):
@@ -71,7 +71,7 @@ class Place(NamedTuple):
 
 
 # Order: constant, then the fields of Evidence.
-WEIGHTS: Final[dict[CalibrationFamily, tuple[float, ...]]] = {
+WEIGHTS: dict[CalibrationFamily, tuple[float, ...]] = {
     "message": (3.04, 1.32, -1.70, -0.71, -0.05, -0.06, 2.84, 0.00, 0.00, 0.00, 0.00, -0.33, -2.15, -1.87),
     "trace": (-0.20, 0.00, 0.00, 0.00, 0.00, 0.00, 0.00, 1.95, 0.53, 1.50, 3.45, 0.42, -1.80, -0.25),
 }

@@ -18,7 +18,7 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import Signature
-from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
     LEAST_TRACE_RECOGNITION,
@@ -67,8 +67,8 @@ _RAISED_ANYWHERE_TEXT = """
     InvalidCastException InvalidOperationException KeyNotFoundException NullReferenceException NotSupportedException
     NoMethodError ArgumentError FrozenError
 """
-_RAISED_ANYWHERE: Final = frozenset(_RAISED_ANYWHERE_TEXT.split())
-_ASSERTIONS: Final = frozenset(
+_RAISED_ANYWHERE = frozenset(_RAISED_ANYWHERE_TEXT.split())
+_ASSERTIONS = frozenset(
     ("AssertionError", "AssertionFailedError", "ComparisonFailure", "ComparisonError", "MultipleFailuresError",
      "TestFailedException")
 )  # fmt: skip
@@ -80,12 +80,12 @@ _CAUSED_OUTSIDE_TEXT = """
     UnknownHostException BindException SocketTimeoutException NoSuchFileException AccessDeniedException SQLException
     SSLError ProxyError UnsupportedClassVersionError OutOfMemoryError
 """
-_CAUSED_OUTSIDE: Final = frozenset(_CAUSED_OUTSIDE_TEXT.split())
+_CAUSED_OUTSIDE = frozenset(_CAUSED_OUTSIDE_TEXT.split())
 # The interpreter words these itself, and differently from version to version.
 _WORDED_BY_INTERPRETER_TEXT = """
     SyntaxError IndentationError TabError NameError UnboundLocalError TypeError AttributeError ImportError
 """
-_WORDED_BY_INTERPRETER: Final = frozenset(_WORDED_BY_INTERPRETER_TEXT.split())
+_WORDED_BY_INTERPRETER = frozenset(_WORDED_BY_INTERPRETER_TEXT.split())
 # What nothing speaks against, in either family of calibration.py, has at least this recognition.
 _LEAST_OF_THE_SAME = 0.97
 

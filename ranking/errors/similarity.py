@@ -13,15 +13,15 @@ import functools
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame
 from ctxrank.indexer.errors.signature import STOPWORDS, Signature
 from ctxrank.indexer.errors.vocabulary import is_ordinary
-from ctxrank.indexer.light_typing import Final, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 # Weights of a word by what it is. Tuned on the development groups; the order matters more than the values.
-PLACEHOLDER_WEIGHT: Final = 0.2
-STOPWORD_WEIGHT: Final = 0.35
-NAME_WEIGHT: Final = 0.6
-WORD_WEIGHT: Final = 1.0
+PLACEHOLDER_WEIGHT = 0.2
+STOPWORD_WEIGHT = 0.35
+NAME_WEIGHT = 0.6
+WORD_WEIGHT = 1.0
 # Headlines that share less than this are not compared word by word, unless they are short.
-LEAST_SHARE: Final = 0.5
+LEAST_SHARE = 0.5
 _SHORT = 8
 _NEARLY_THE_SAME = 0.4  # share of the notes' words
 _NEGATIONS = frozenset(
@@ -43,12 +43,12 @@ _KINDS_TEXT = """
     immutable immutably import item lifetime local macro method module mutable mutably namespace object package
     parameter pointer property reference slice static struct trait tuple type union unit value variable variant
 """
-_KINDS: Final = frozenset(_KINDS_TEXT.split())
+_KINDS = frozenset(_KINDS_TEXT.split())
 _MODIFIERS_TEXT = """
     abstract accessor async const declare default export extern final in internal open out override package private
     protected public readonly sealed static unsafe virtual volatile
 """
-_MODIFIERS: Final = frozenset(f"'{word}'" for word in _MODIFIERS_TEXT.split())
+_MODIFIERS = frozenset(f"'{word}'" for word in _MODIFIERS_TEXT.split())
 
 
 class Likeness(NamedTuple):

@@ -5,18 +5,18 @@ compiling all of them would cost a cold start some thirty milliseconds. Named gr
 find: message, type (of an exception), code, place (file:line), function.
 """
 
-from ctxrank.indexer.light_typing import Final, Literal, NamedTuple
+from ctxrank.indexer.light_typing import Literal, NamedTuple
 
 Family = Literal["trace", "compiler", "test", "tool", "text"]
 # What of the following lines belongs to the error: nothing, what is indented, what comes before an empty line …
 Owns = Literal["nothing", "indented", "paragraph", "rust block", "same prefix", "E lines", "indented or empty", "stack"]
 
 # How much a unit explains; the smallest leads.
-CAUSE: Final = 0  # an exception, a compiler's diagnostic, a failed assertion
-TOOL: Final = 1  # a tool that says what it could not do
-CONSEQUENCE: Final = 2  # a summary, or a parent that reports a child's failure
-WARNING: Final = 3
-TEXT: Final = 4  # a line that merely speaks of an error
+CAUSE = 0  # an exception, a compiler's diagnostic, a failed assertion
+TOOL = 1  # a tool that says what it could not do
+CONSEQUENCE = 2  # a summary, or a parent that reports a child's failure
+WARNING = 3
+TEXT = 4  # a line that merely speaks of an error
 
 
 class Notation(NamedTuple):

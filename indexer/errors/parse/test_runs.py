@@ -10,7 +10,7 @@ than the message. One entry of RUNNERS for each way to write it.
 import re
 
 from ctxrank.indexer.errors.parse.frames import NAMELESS, Frame, file_name, frame_at, frame_of
-from ctxrank.indexer.light_typing import Final, NamedTuple
+from ctxrank.indexer.light_typing import NamedTuple
 
 _MAX_TESTS = 200
 _MAX_LINES = 400  # of one test's report
@@ -29,7 +29,7 @@ class Runner(NamedTuple):
     end: str = ""  # what ends the report of a test, other than the next heading
 
 
-RUNNERS: Final = (
+RUNNERS = (
     Runner(
         "pytest", ("___ ",),
         r"_{2,} (?:ERROR at (?:setup|teardown|call) of |ERROR collecting )?(?P<name>\S.*?) _{2,}$",

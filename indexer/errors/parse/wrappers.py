@@ -8,12 +8,10 @@ those inside: their notations begin at the beginning of a line.
 
 import re
 
-from ctxrank.indexer.light_typing import Final
-
 # docker build; a build server's time; Maven's and Gradle's level before a compiler's own line is part of notations.
-_PREFIX: Final = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
-_BEGINS: Final = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
-_ENDS: Final = r"\s*\[end of output\]$"
+_PREFIX = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
+_BEGINS = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
+_ENDS = r"\s*\[end of output\]$"
 
 
 def unwrapped(lines: list[str]) -> list[str]:
