@@ -124,14 +124,20 @@ def redact(
 def _redact_disguised(text: str, mode: RedactionMode, known: frozenset[str]) -> Redacted:
     """The same for a text that is not seen as it is."""
     names: set[str] = set()
+    clean: str | None = None
     if not mode.is_off and has_escapes(text):
         # An escape is taken out whole, or else a letter behind a stray ESC is one of a secret: either may show it.
-        text = _replaced(text, seen(text), mode, names, known)
-        text = _replaced(text, seen_literally(text), mode, names, known)
+        view = seen(text)
+        replaced = _replaced(text, view, mode, names, known)
+        if replaced == text:
+            clean = view.text  # without its escapes the text is mostly seen as it was with them: one look is enough
+        text = _replaced(replaced, seen_literally(replaced), mode, names, known)
     text = without_escapes(text)
     for _ in range(0 if mode.is_off else _PASSES):
         before = text
-        text = _replaced(text, seen(text), mode, names, known)
+        view = seen(text)
+        if view.text != clean:
+            text = _replaced(text, view, mode, names, known)
         if mode.rules is not None:
             # What a user wrote down may be spelt so: a purged secret, or a rule for a word of full width.
             text = _replaced(text, as_it_is(text), RedactionMode.OFF.with_rules(mode.rules), names, known)
