@@ -224,8 +224,8 @@ def _plan_packages(primary: apsw.Connection, plan: _Plan, numbers: Sequence[int]
             plan.notes.append(f"{path} stays: {other} has it, too; 'ctxrank purge --path' purges it for all.")
             continue
         paths.append(path)
-        if artifact_id is not None:
-            plan.artifacts.append(artifact_id)
+        query = f"SELECT f.id FROM artifacts AS f JOIN roots AS r ON r.id = f.root_id WHERE {_SHOWN} = ?1 OR f.id = ?2"
+        plan.artifacts.extend(_ids(primary, query, path, artifact_id))  # an order elsewhere takes all of a path, too
     plan.kept_out[PATH] = paths
 
 

@@ -304,6 +304,16 @@ def test_a_text_that_is_stored_twice_is_purged_twice() -> None:
     converges([("secret", "a", False), ("think", "a", "zebra"), ("secret", "a", False), ("purge", "a", 0)])
 
 
+def test_a_file_goes_with_the_last_package_at_its_path_whoever_made_it() -> None:
+    converges(
+        [
+            ("save", "c", "api.md", "retry lock"), ("save", "c", "notes/locks.md", "lock lock walrus"),
+            ("purge", "c", 6), ("exchange", "c", "b", False, 1, True), ("save", "b", "notes/locks.md", "retry"),
+            ("purge", "b", 7), ("purge", "b", 0),
+        ]
+    )  # fmt: skip
+
+
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=_QUIET)
 @given(taken=st.lists(steps, min_size=4, max_size=24))
