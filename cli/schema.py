@@ -48,6 +48,7 @@ _KINDS = {
 _WORDS: Mapping[str, Mapping[str, object]] = {
     "string": {"type": "string"},
     "integer": {"type": "integer"},
+    "row": {"type": ["integer", "string"], "pattern": "^[0-9]+@[0-9a-f]{8,32}$"},
     "number": {"type": "number"},
     "boolean": {"type": "boolean"},
     "time": {"type": "string", "format": "date-time"},
@@ -158,7 +159,8 @@ def value_schema(shape: Shape) -> _Json:
         known = _WORDS[shape.removesuffix("?")]
         if not shape.endswith("?"):
             return dict(known)
-        return {**known, "type": [known["type"], "null"]}
+        types = known["type"]
+        return {**known, "type": [*(types if is_list(types) else (types,)), "null"]}
     if isinstance(shape, Nullable):
         return {"anyOf": [value_schema(shape.shape), {"type": "null"}]}
     if isinstance(shape, AnyOf):

@@ -3,30 +3,30 @@
 from ctxrank.cli.declare import ENGINE, EXPLANATION, Command, Nullable, Path, by_name, option
 
 _PACKAGE_FIELDS = {
-    "id": "integer", "file_path": "string", "priority": "string", "type": "string", "producer": "string",
+    "id": "row", "file_path": "string", "priority": "string", "type": "string", "producer": "string",
     "summary": "string", "detail": ("title", "summary", "passage", "full"), "tokens": "integer", "score": "number",
     "passages": [
-        {"id": "integer", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
+        {"id": "row", "heading": "string", "start_line": "integer", "end_line": "integer", "text": "string"}
     ],
     "label": "string?", "reason": "string", "file_state": ("changed", "missing", "current", "elsewhere", None),
     "created_at": "time",
     "explanation": Nullable(EXPLANATION),
 }  # fmt: skip
 _FILE_FIELDS = {
-    "id": "integer", "path": "string", "detail": ("path", "passage"), "tokens": "integer", "score": "number",
+    "id": "row", "path": "string", "detail": ("path", "passage"), "tokens": "integer", "score": "number",
     "passages": _PACKAGE_FIELDS["passages"], "label": "string?", "reason": "string",
     "file_state": ("changed", "missing", "current", "elsewhere", None),
 }  # fmt: skip
 _LINKED_FIELDS = {"id": "string", "type": "string", "title": "string", "level": "string", "tier": "string"}
 _REASONING_FIELDS = {
-    "id": "integer", "agent": "string", "phase": "string", "content": "string", "confidence": "string?",
+    "id": "row", "agent": "string", "phase": "string", "content": "string", "confidence": "string?",
     "tokens": "integer",
 }  # fmt: skip
 _ERROR_FIELDS = {
-    "id": "integer", "signature": "string", "solution": "string", "confidence": "number", "occurrences": "integer",
+    "id": "row", "signature": "string", "solution": "string", "confidence": "number", "occurrences": "integer",
     "tokens": "integer", "grade": "string", "recognition": "number?", "state": "string", "why": "string",
 }  # fmt: skip
-_STRATEGY_FIELDS = {"id": "integer", "topic": "string", "insight": "string", "tokens": "integer"}
+_STRATEGY_FIELDS = {"id": "row", "topic": "string", "insight": "string", "tokens": "integer"}
 _FAILURE_FIELDS = {"source": ("given", "last"), "outcome": "string", "reason": "string", "unit": "string"}
 
 _ASSEMBLE = Command(

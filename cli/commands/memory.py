@@ -4,21 +4,21 @@ from ctxrank.cli.commands.options import CREATE_SESSION, EXACT_GROUP, FULL, LIMI
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _ENTRY_FIELDS = {
-    "id": "integer", "session_id": "string", "group_id": "string?", "agent": "string", "agent_name": "string",
+    "id": "row", "session_id": "string", "group_id": "string?", "agent": "string", "agent_name": "string",
     "iteration": "integer", "phase": "string", "confidence": "string?", "content": "string", "references": ["any"],
     "redacted": "boolean", "created_at": "time",
 }  # fmt: skip
 _HANDOFF_FIELDS = {
-    "id": "integer", "session_id": "string", "group_id": "string?", "created_at": "time", "from_agents": ["string"],
+    "id": "row", "session_id": "string", "group_id": "string?", "created_at": "time", "from_agents": ["string"],
     "to_agent": "string", "iteration": "integer", "phases": ["string"], "reasoning": ["integer"],
     "content_length": "integer",
 }  # fmt: skip
 _SAVED_FIELDS = {
-    "id": "integer", "name": "string", "project": "string", "topic": "string", "helpfulness": "integer",
+    "id": "row", "name": "string", "project": "string", "topic": "string", "helpfulness": "integer",
     "new": "boolean",
 }  # fmt: skip
 _STORED_FIELDS = {
-    "id": "integer", "name": "string", "project": "string", "topic": "string", "insight": "string",
+    "id": "row", "name": "string", "project": "string", "topic": "string", "insight": "string",
     "helpfulness": "integer", "lang": "string?", "framework": "string?", "last_seen": "time", "created_at": "time",
 }  # fmt: skip
 
@@ -52,7 +52,7 @@ _REASONING_SAVE = Command(
         CREATE_SESSION,
     ),
     answer={
-        "id": "integer",
+        "id": "row",
         "session_id": "string",
         "group_id": "string?",
         "agent": "string",

@@ -4,15 +4,15 @@ from ctxrank.cli.commands.options import CREATE_SESSION, LIMIT, LONG_LIMIT, OWNI
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _PACKAGE_FIELDS = {
-    "id": "integer", "type": "string", "file_path": "string", "producer": "string",
+    "id": "row", "type": "string", "file_path": "string", "producer": "string",
     "priority": ("low", "medium", "high", "critical"), "scope": ("group", "global"), "summary": "string",
-    "size_bytes": "integer?", "version": "integer", "supersedes": "integer?", "superseded_by": "integer?",
+    "size_bytes": "integer?", "version": "integer", "supersedes": "row?", "superseded_by": "row?",
     "created_at": "time", "session_id": "string", "group_id": "string?",
     "file_state": ("current", "changed", "missing", "elsewhere", None),
 }  # fmt: skip
 _CONSUMER_FIELDS = {"agent": "string", "iteration": "integer?", "consumed_at": "time?"}
 _SESSION_FIELDS = {
-    "id": "integer", "session_id": "string", "project": "string", "mode": "string", "status": "string",
+    "id": "row", "session_id": "string", "project": "string", "mode": "string", "status": "string",
     "requirements": "string", "initial_branch": "string", "created_at": "time", "ended_at": "time?",
 }  # fmt: skip
 _SESSION_RECORD_FIELDS = {
@@ -50,10 +50,10 @@ _PACKAGE_SAVE = Command(
         CREATE_SESSION,
     ),
     answer={
-        "id": "integer",
+        "id": "row",
         "file_path": "string",
         "version": "integer",
-        "supersedes": "integer?",
+        "supersedes": "row?",
         "consumers": ["string"],
         "passages": "integer",
         "notes": ["string"],
@@ -112,7 +112,7 @@ _PACKAGE_CONSUME = Command(
         option("--agent", required=True, help="Who has taken it."),
         option("--iteration", type=Whole(0), default=0, show_default=True, help="Number of the attempt."),
     ),
-    answer={"package": "integer", "agent": "string", "iteration": "integer", "recorded": "boolean"},
+    answer={"package": "row", "agent": "string", "iteration": "integer", "recorded": "boolean"},
 )
 _PACKAGE = Group(
     "package",
@@ -133,7 +133,7 @@ _SESSION_CREATE = Command(
         option("--requirements", default="", help="What the session is about."),
         option("--branch", default="main", show_default=True, help="The branch it started on."),
     ),
-    answer={"id": "integer", "session_id": "string", "project": "string"},
+    answer={"id": "row", "session_id": "string", "project": "string"},
 )
 _SESSION_LIST = Command(
     "list",
@@ -193,7 +193,7 @@ _GROUP_CREATE = Command(
         option("--reference", "references", multiple=True, help="A package of another group that it may see."),
         CREATE_SESSION,
     ),
-    answer={"id": "integer", "session_id": "string", "group_id": "string"},
+    answer={"id": "row", "session_id": "string", "group_id": "string"},
 )
 _GROUP_LIST = Command(
     "list",

@@ -5,7 +5,7 @@ from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Path, Whole, argum
 
 _TESTING_MODE_HELP = "full, minimal or disabled: the last two exempt test-coverage and test-pattern-analysis."
 _OUTPUT_FIELDS = {
-    "id": "integer", "session_id": "string", "group_id": "string?", "agent": "string?", "skill": "string",
+    "id": "row", "session_id": "string", "group_id": "string?", "agent": "string?", "skill": "string",
     "iteration": "integer", "created_at": "time", "output": "any",
 }  # fmt: skip
 
@@ -24,7 +24,7 @@ _SAVE_OUTPUT = Command(
         OWNING_GROUP,
         CREATE_SESSION,
     ),
-    answer={"id": "integer", "session_id": "string", "skill": "string", "iteration": "integer", "redacted": "boolean"},
+    answer={"id": "row", "session_id": "string", "skill": "string", "iteration": "integer", "redacted": "boolean"},
 )
 _LATEST = Command(
     "latest",

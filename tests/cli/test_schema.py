@@ -94,6 +94,8 @@ def test_a_script_for_a_shell_as_json_is_as_the_schema_says(capsys: pytest.Captu
         ("id", "package:12@9f3c27ab", "package"),
         (("high", "low"), "low", "medium"),
         (["integer"], [1, 2], [1, "2"]),
+        ("row", "12@9f3c27ab", "12"),
+        (["row?"], [None, 3, "12@9f3c27ab"], [1.5]),
         ({"a": "string", "b?": "integer"}, {"a": "x", "more": 1}, {"b": 1}),
         ({"*": "integer"}, {"any": 1}, {"any": "one"}),
         (declare.Nullable({"a": "string"}), None, {}),

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from builders import make_store, save, search_ids
-from exported import exported, exported_bytes
+from exported import exported, exported_bytes, fill
+from jsonschema import Draft202012Validator
 
-from ctxrank.cli.main import run
+from ctxrank.cli.main import declared_commands, run
+from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.errors.failure_text import read_failure_text
 from ctxrank.indexer.errors.solutions import NewKnownError, confirm, save_error
 from ctxrank.indexer.exceptions import NotFoundError, UsageError
@@ -88,6 +90,23 @@ def test_commands_and_json_take_and_print_it(anna: Store, ben: Store, capsys: py
     assert id_ in capsys.readouterr().out
     assert run(["why", id_, "--session", "S", *place]) == 0
     assert run(["package", "supersede", id_, id_, *place]) == 2
+
+
+def test_what_another_store_made_is_as_the_schema_says(
+    anna: Store, ben: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(anna)
+    tell(anna, ben)
+    declared = dict(commands_of(declared_commands()))
+    for command, words in (
+        ("package list", ["--session", "S"]), ("package show", [f"package:1@{name_of(anna)}"]),
+        ("reasoning get", ["--session", "S"]), ("strategy list", []), ("skill outputs", ["--session", "S"]),
+        ("assemble", ["--session", "S", "--group", "G", "--agent", "developer"]),
+    ):  # fmt: skip
+        assert run([*command.split(), *words, "--json", "--db", ben.location.primary]) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert f"@{name_of(anna)}" in json.dumps(answer), command
+        Draft202012Validator(answer_schema(declared[command].answer)).validate(answer)
 
 
 def test_origins_that_begin_alike_have_more_digits(anna: Store, ben: Store) -> None:
