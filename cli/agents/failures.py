@@ -6,6 +6,7 @@ calls succeed, so the first question is one row of the store, and no more is loa
 
 import os
 
+from ctxrank.cli.actions.errors.words import times
 from ctxrank.cli.agents.event import object_of, text_of, texts_of
 from ctxrank.cli.agents.injected_text import fenced, public_part, reference, tokens_of, without_echo
 from ctxrank.cli.agents.session import HookCall
@@ -160,7 +161,7 @@ def _fix(fix: "Fix") -> str:
     match = fix.match
     id_ = public_id("error", match.pattern_id)
     record = "confirmed" if match.state == "confirmed" else "unconfirmed"
-    about = f"{id_} · {match.grade} · confidence {match.confidence:.2f} · {record} · seen {fix.occurrences} times"
+    about = f"{id_} · {match.grade} · confidence {match.confidence:.2f} · {record} · seen {times(fix.occurrences)}"
     error = fix.message if fix.message.startswith(fix.error_type) else f"{fix.error_type}: {fix.message}"
     next_step = f"If it helps: `ctxrank error confirm {id_}`; if not: `ctxrank error refute {id_}`.\n"
     return f"**Known error** {one_line(error)[:300]}\n{about}\n\n{fenced(fix.solution, _SOLUTION_CHARS)}\n{next_step}"

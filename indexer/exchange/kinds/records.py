@@ -149,7 +149,9 @@ class RecordImport:
         return Written(self._insert(change, values, number))
 
     def _join(self, change: Change, row: _Row, origin: Origin) -> Written:
-        """One row by its natural key: of counts each origin's own are kept and summed, of texts the younger stay."""
+        """One row by its natural key: of counts each origin's own are kept and summed, of texts the younger stay, and
+        it is as old as the first of them.
+        """
         kind, values = self._kind, row.values
         maker = origin if row.of is None else Origin(row.of, origin_code(change.connection, row.of))
         number = maker.local(row.number)
@@ -167,13 +169,16 @@ class RecordImport:
         stored = change.connection.execute(query, (same.id,)).fetchone()
         assert stored is not None, "the record was just found"
         before: Values = dict(zip(self._columns, stored, strict=True))
-        young = {name: values[name] for name in (*joined.TEXTS[kind.name], kind.ages_by)}
-        old = {name: before[name] for name in young}
-        if _younger(young, old, kind.ages_by):
-            places = ", ".join(f"{name} = ?" for name in young)
-            self._refuse_blocked(change, before | young)
-            change.connection.execute(f"UPDATE {kind.table.name} SET {places} WHERE id = ?", (*young.values(), same.id))
-            self._finish(change, same.id, before | row.values | young)
+        new = {name: values[name] for name in (*joined.TEXTS[kind.name], kind.ages_by)}
+        if not _younger(new, {name: before[name] for name in new}, kind.ages_by):
+            new = {}
+        if _integer(values["created_at"]) < _integer(before["created_at"]):
+            new["created_at"] = values["created_at"]
+        if new:
+            places = ", ".join(f"{name} = ?" for name in new)
+            self._refuse_blocked(change, before | new)
+            change.connection.execute(f"UPDATE {kind.table.name} SET {places} WHERE id = ?", (*new.values(), same.id))
+            self._finish(change, same.id, before | row.values | new)
             is_change = True
         return Written(same.id, is_change=is_change, is_joined=True)
 

@@ -155,10 +155,13 @@ def errors_heading(count: int) -> str:
 
 def error_entry(error: IncludedError) -> str:
     """One known error with what fixed it."""
+    seen = f"seen {error.occurrences} time{'' if error.occurrences == 1 else 's'}"
+    if error.state == "sighted":
+        seen += ", unconfirmed"
     return (
         f'⚠️ **Known Issue**: "{one_line(error.signature)}"\n'
         f"> **Solution**: {one_line(error.solution)}\n"
-        f"> **Confidence**: {error.confidence:.2g} (seen {error.occurrences} times)\n"
+        f"> **Confidence**: {error.confidence:.2g} ({seen})\n"
     )
 
 

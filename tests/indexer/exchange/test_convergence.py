@@ -215,8 +215,7 @@ def seen(store: Store, as_of: int) -> Seen:
         of = key(store, str(owner_kind), int(owner)) if kind == "passage" else key(store, str(kind), int(number))
         if rest[-2] is not None:
             rest[-2] = key(store, "package", int(rest[-2]))
-        # An error is as old as the first time that this store heard of it.
-        documents.append((str(kind), of, *(rest[:-1] if kind == "error" else rest)))
+        documents.append((str(kind), of, *rest))
     query = """
         SELECT project, pattern_hash, occurrences, confirmations, refutations, state, solution FROM error_patterns
     """
@@ -296,6 +295,15 @@ def test_a_text_that_redaction_makes_the_same_as_a_purged_one_goes_everywhere() 
             ("save", "a", "api.md", "zebra"), ("secret", "a", True), ("secret", "b", False),
             ("save", "a", "api.md", "zebra zebra"), ("think", "a", "zebra"), ("purge", "a", 2), ("secret", "a", False),
             ("purge", "a", 2),
+        ]
+    )  # fmt: skip
+
+
+def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
+    converges(
+        [
+            ("error", "c", "KeyError: 'port'", "queue lock"), ("error", "a", "KeyError: 'port'", "heron token"),
+            ("error", "c", "KeyError: 'port'", "walrus zebra"),
         ]
     )  # fmt: skip
 

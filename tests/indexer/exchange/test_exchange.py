@@ -11,6 +11,7 @@ from builders import make_store, save, search_ids
 from exported import exported, exported_bytes, fill
 from jsonschema import Draft202012Validator
 
+from ctxrank.cli.declare import NoJson
 from ctxrank.cli.main import declared_commands, run
 from ctxrank.cli.schema import answer_schema, commands_of
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -106,7 +107,9 @@ def test_what_another_store_made_is_as_the_schema_says(
         assert run([*command.split(), *words, "--json", "--db", ben.location.primary]) == 0
         answer = json.loads(capsys.readouterr().out)
         assert f"@{name_of(anna)}" in json.dumps(answer), command
-        Draft202012Validator(answer_schema(declared[command].answer)).validate(answer)
+        shape = declared[command].answer
+        assert not isinstance(shape, NoJson)
+        Draft202012Validator(answer_schema(shape)).validate(answer)
 
 
 def test_origins_that_begin_alike_have_more_digits(anna: Store, ben: Store) -> None:
