@@ -1,19 +1,40 @@
-"""The commands that agents and orchestrators call around a spawn, each as a whole process beside a bare interpreter.
+"""The commands that agents, orchestrators and runners' hooks call, each as a whole process beside a bare interpreter.
 
 They run on the real store (the fixtures without --data), in turns; a command that saves saves anew in every round.
 """
 
+import json
 import os
 import sys
 
 from figures import Figure, Findings, figure
-from timing import Command, interleaved, ratios
+from timing import Command, Fed, interleaved, ratios
 from workspace import Question, Workspace
 
 from ctxrank.indexer import open_store
 from ctxrank.indexer.records.skills_config import seed_skills
 
 MAX_STARTS = 6.0
+_FAILURE = """Traceback (most recent call last):
+  File "app/jobs.py", line 1ROUND, in claim
+    cursor.execute(query)
+sqlite3.OperationalError: database is locked
+"""
+_BASH = {"tool_name": "Bash", "tool_input": {"command": "python -m app.jobs ROUND"}}
+_EVENTS: dict[str, dict[str, object]] = {
+    "SessionStart": {"hook_event_name": "SessionStart", "source": "startup"},
+    "UserPromptSubmit": {"hook_event_name": "UserPromptSubmit", "prompt": "why is the database locked in the queue?"},
+    "PreToolUse": {
+        "hook_event_name": "PreToolUse", "tool_name": "Agent",
+        "tool_input": {"prompt": "fix the locked database of the job queue", "subagent_type": "developer"},
+    },
+    "PostToolUseFailure": {"hook_event_name": "PostToolUseFailure", **_BASH, "error": _FAILURE},
+    "PostToolUse": {"hook_event_name": "PostToolUse", **_BASH, "tool_response": {"stdout": "done", "stderr": ""}},
+    "Stop": {
+        "hook_event_name": "Stop",
+        "last_assistant_message": "## Decisions\nThe lock of the queue is taken first, with BEGIN IMMEDIATE: ROUND.",
+    },
+}  # fmt: skip
 _SKILLS = {"developer": {"lint-check": "mandatory", "api-contract-validation": "optional"}}
 
 
@@ -35,6 +56,7 @@ def measure(workspace: Workspace) -> Findings:
     contenders |= {
         f"bazinga {words[0]}": _command(workspace, db, ("bazinga", "--quiet", *words)) for words in _predecessors(real)
     }
+    contenders |= {f"hook {name}": _hook(workspace, real, event) for name, event in _EVENTS.items()}
     runs = interleaved(contenders, workspace.sizes.rounds, cwd=real.root)
     bare = runs.pop("bare")
     figures: list[Figure] = [
@@ -46,6 +68,17 @@ def measure(workspace: Workspace) -> Findings:
 def _command(workspace: Workspace, db: str, words: tuple[str, ...]) -> Command:
     command = workspace.ctxrank("--db", db, *words)
     return lambda round_: [word.replace("ROUND", str(round_)) for word in command]
+
+
+def _hook(workspace: Workspace, real: Question, event: dict[str, object]) -> Command:
+    """A call of the hook. Each round is a session of its own, so that none keeps silent about what it has said."""
+    command = workspace.ctxrank("hook")
+
+    def fed(round_: int) -> list[str]:
+        of_round = {"session_id": f"runner-{round_}", "cwd": real.folder, **event}
+        return Fed(command, json.dumps(of_round).replace("ROUND", str(round_)))
+
+    return fed
 
 
 def _calls(real: Question) -> dict[str, tuple[str, ...]]:

@@ -12,6 +12,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple
@@ -28,17 +29,27 @@ class Run(NamedTuple):
     rss_mb: float
 
 
+class Fed(list[str]):
+    """A command that reads `text` from its stdin."""
+
+    def __init__(self, command: list[str], text: str) -> None:
+        super().__init__(command)
+        self.text = text
+
+
 class CommandFailed(Exception):
     """A process that is timed has to succeed; the message holds what it said."""
 
 
 def run_once(command: list[str], cwd: str | None = None) -> Run:
     """Run one process to its end. Its `rss_mb` is at least ours: see `run_alone`."""
-    started = time.perf_counter_ns()
-    process = subprocess.Popen(
-        command, cwd=cwd, env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )  # fmt: skip
+    with tempfile.TemporaryFile() as fed:
+        fed.write(command.text.encode() if isinstance(command, Fed) else b"")
+        fed.seek(0)
+        started = time.perf_counter_ns()
+        process = subprocess.Popen(
+            command, cwd=cwd, env=clean_environment(), stdin=fed, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
     assert process.stderr is not None, "stderr was asked for"
     said = process.stderr.read()  # until it ends; notes are short
     _, status, used = os.wait4(process.pid, 0)
