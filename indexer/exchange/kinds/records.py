@@ -169,16 +169,17 @@ class RecordImport:
         stored = change.connection.execute(query, (same.id,)).fetchone()
         assert stored is not None, "the record was just found"
         before: Values = dict(zip(self._columns, stored, strict=True))
-        new = {name: values[name] for name in (*joined.TEXTS[kind.name], kind.ages_by)}
-        if not _younger(new, {name: before[name] for name in new}, kind.ages_by):
-            new = {}
-        if _integer(values["created_at"]) < _integer(before["created_at"]):
-            new["created_at"] = values["created_at"]
-        if new:
+        text = {name: values[name] for name in (*joined.TEXTS[kind.name], kind.ages_by)}
+        is_younger = _younger(text, {name: before[name] for name in text}, kind.ages_by)
+        first = min(_integer(values["created_at"]), _integer(before["created_at"]))
+        new = {**(text if is_younger else {}), "created_at": first}
+        if any(value != before[name] for name, value in new.items()):
             places = ", ".join(f"{name} = ?" for name in new)
             self._refuse_blocked(change, before | new)
             change.connection.execute(f"UPDATE {kind.table.name} SET {places} WHERE id = ?", (*new.values(), same.id))
-            self._finish(change, same.id, before | row.values | new)
+            self._make_findable(change, same.id, before | new)
+            if is_younger:
+                self._hooks.written(change, same.id, {**row.values, **before, **new})
             is_change = True
         return Written(same.id, is_change=is_change, is_joined=True)
 
@@ -245,9 +246,12 @@ class RecordImport:
             raise UsageError("its values cannot be stored") from error
 
     def _finish(self, change: Change, number: int, values: Values) -> None:
+        self._make_findable(change, number, values)
+        self._hooks.written(change, number, values)
+
+    def _make_findable(self, change: Change, number: int, values: Values) -> None:
         if self._kind.document is not None:
             documents.put(change, document_of(self._kind, values | {"id": number}))
-        self._hooks.written(change, number, values)
 
 
 def _twin_queries(kind: Kind, columns: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -308,6 +308,10 @@ def test_an_error_is_as_old_as_the_first_time_that_any_store_met_it() -> None:
     )  # fmt: skip
 
 
+def test_an_older_text_does_not_come_back_with_an_older_moment() -> None:
+    converges([("error", "a", "KeyError: 'port'", "queue schema"), ("error", "b", "KeyError: 'port'", "heron retry")])
+
+
 def test_a_text_that_is_stored_twice_is_purged_twice() -> None:
     converges([("secret", "a", False), ("think", "a", "zebra"), ("secret", "a", False), ("purge", "a", 0)])
 
