@@ -327,7 +327,7 @@ def test_a_file_goes_with_the_last_package_at_its_path_whoever_made_it() -> None
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=_QUIET)
+@settings(max_examples=200, deadline=None, suppress_health_check=_QUIET)
 @given(taken=st.lists(steps, min_size=4, max_size=24))
 def test_three_stores_end_the_same_however_they_go_there(taken: list[tuple[Any, ...]]) -> None:
     converges(taken)
