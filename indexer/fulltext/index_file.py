@@ -30,8 +30,10 @@ TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 # A text of ASCII as this tokenizer cuts it into words: in lower case, with a space for all that is no letter or digit.
 _UPPER_CASE, _LOWER_CASE, _DIGITS = bytes(range(0x41, 0x5B)), bytes(range(0x61, 0x7B)), bytes(range(0x30, 0x3A))
 _SEPARATORS = bytes(range(0x80)).translate(None, _UPPER_CASE + _LOWER_CASE + _DIGITS)
-# A word finder is loaded for a text of so many bytes: for less it takes longer to load than to do without.
+# A word finder is loaded for a text of so many bytes, or once the small ones came to so many: for less it takes longer
+# to load than to do without, and one search of a whole process hardly comes to more.
 _FINDER_FROM_BYTES = 16_000
+_FINDER_FROM_ALL_BYTES = 48_000
 _LOWER_WORDS = bytes.maketrans(_UPPER_CASE + _SEPARATORS, _LOWER_CASE + b" " * len(_SEPARATORS))
 # Grows with the index's layout: an older file is rebuilt; a program older than the file leaves it alone.
 FORMAT = 7
@@ -83,6 +85,7 @@ class Index:
         self._identity = _identity(path)
         self._tokenizer: apsw.FTS5Tokenizer | None = None
         self._finder: WordFinder | None = None
+        self._searched_bytes = 0  # without it
 
     @property
     def connection(self) -> apsw.Connection:
@@ -171,7 +174,8 @@ class Index:
     def find_words(self, text: bytes, wanted: Mapping[str, object], *, with_parts: bool) -> FoundWords:
         """The tokens of a text in UTF-8, and which of them are wanted, by their terms."""
         if self._finder is None:
-            if len(text) < _FINDER_FROM_BYTES:
+            self._searched_bytes += len(text)
+            if len(text) < _FINDER_FROM_BYTES and self._searched_bytes < _FINDER_FROM_ALL_BYTES:
                 return find_words(self._tokens_of_bytes, text, wanted, with_parts=with_parts)
             from ctxrank.indexer.text.word_finder import WordFinder  # noqa: PLC0415  only where texts are read
 

@@ -68,8 +68,9 @@ def heuristic(signals: Signals) -> HeuristicParts:
 
 def blended_heuristic(signals: Signals) -> HeuristicParts:
     """The summands of H for one document that has a text score, too."""
-    age = max(signals.days, 0)
-    return heuristic(signals)._replace(
-        same_group=BLENDED_GROUP_BOOST if signals.is_same_group else 0.0,
-        recency=BLENDED_RECENCY * 0.5 ** (age / HALF_LIFE_DAYS),
+    return HeuristicParts(
+        PRIORITY_FACTOR * PRIORITY_WEIGHTS.get(signals.priority, DEFAULT_PRIORITY_WEIGHT),
+        BLENDED_GROUP_BOOST if signals.is_same_group else 0.0,
+        AGENT_BOOST if signals.is_designated else 0.0,
+        BLENDED_RECENCY * 0.5 ** (max(signals.days, 0) / HALF_LIFE_DAYS),
     )

@@ -10,7 +10,7 @@ for prose, the whole text of the file does, too (whole_files.py).
 from collections.abc import Iterable
 
 from ctxrank.indexer.store.facets import document_id_of
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
 
 SHOWN_PASSAGES = 3
 OWN_SHARE = 0.4
@@ -63,14 +63,15 @@ def grouped(rows: Iterable[Candidate]) -> dict[int, HitGroup]:
     """Candidates by the id of their owning document."""
     groups: dict[int, HitGroup] = {}
     for row in rows:
-        group = groups.get(row.owner_id)
+        rowid, owner_id, _, _ = row  # at once: of hundreds of rows
+        group = groups.get(owner_id)
         if group is None:
-            group = groups[row.owner_id] = HitGroup()
-        if document_id_of(row.rowid) == row.owner_id:
+            group = groups[owner_id] = HitGroup()
+        if document_id_of(rowid) == owner_id:
             group.own = row
         else:
             group.passages.append(row)
     for group in groups.values():
         if len(group.passages) > 1:
-            group.passages.sort(key=lambda row: (-row.score, row.rowid))
+            group.passages = best_first(group.passages)
     return groups

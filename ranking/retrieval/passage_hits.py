@@ -18,7 +18,7 @@ from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.facets import document_id_of
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, best_first
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
@@ -57,8 +57,7 @@ class _Whole(NamedTuple):
 
 def passage_groups(engine: Engine, statistics: Statistics, plan: Plan, rows: list[Candidate]) -> dict[int, HitGroup]:
     """A group for each passage among the rows, by its document's id."""
-    passages = [row for row in rows if document_id_of(row.rowid) != row.owner_id]
-    passages.sort(key=lambda row: (-row.score, row.rowid))
+    passages = best_first([row for row in rows if document_id_of(row.rowid) != row.owner_id])
     by_rowid = {row.rowid: row for row in passages}
     groups = {document_id_of(row.rowid): PassageGroup(row) for row in passages}
     for owner_id, whole in _wholes(engine, statistics, plan, passages[:_SUPPORTED]).items():

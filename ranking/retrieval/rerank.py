@@ -14,7 +14,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.text.lines import searchable
 from ctxrank.ranking.formulas.bm25 import inverse_document_frequency, tf_saturation
 from ctxrank.ranking.formulas.proximity import WINDOW, nearness, scaled_df, share_of_bonus
-from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates
+from ctxrank.ranking.retrieval.candidates.candidates import Bonus, Candidate, Candidates, best_first
 from ctxrank.ranking.retrieval.plan import DEFINITION_WEIGHT, Plan, QueryTerm
 
 MAX_RERANKED = 30
@@ -46,7 +46,7 @@ def reranked(engine: Engine, statistics: Statistics, plan: Plan, found: Candidat
     plain = [term for term in plan.terms if len(term.stems) == 1 and not (term.column or term.field)]
     if not plain or not found.rows or not (plan.tuning.near or plan.tuning.exact):
         return found
-    rows = sorted(found.rows, key=lambda row: (-row.score, row.rowid))
+    rows = best_first(found.rows)
     count = reranked_count([row.score for row in rows])
     read = _read(engine, plan, plain, rows[:count])
     average = statistics.average_length

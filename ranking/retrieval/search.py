@@ -358,15 +358,15 @@ def _ranked(call: _Call, groups: dict[int, HitGroup], limit: int) -> list[_Ranke
     """
     limit = max(limit, 0)
     today = (now_us() if call.request.as_of is None else call.request.as_of) // DAY_US
-    by_text = sorted(groups, key=lambda parent_id: (-groups[parent_id].score, -parent_id))
+    by_text = sorted([(group.score, parent_id) for parent_id, group in groups.items()], reverse=True)
     best: list[_Ranked] = []
     weight = call.plan.tuning.text
     start, end = 0, min(_FIRST_CHUNK * limit, _CHUNK)
     while limit and start < len(by_text):
-        highest = blended(calibrated(groups[by_text[start]].score, call.half), call.highest, weight)
+        highest = blended(calibrated(by_text[start][0], call.half), call.highest, weight)
         if len(best) == limit and not best[-1].signals.is_superseded and best[-1].score > highest:
             break
-        for signals in call.engine.signals(by_text[start:end]):
+        for signals in call.engine.signals([parent_id for _, parent_id in by_text[start:end]]):
             group = groups[signals.id]
             text = calibrated(group.score, call.half)
             parts = blended_heuristic(static_features(signals.priority, signals.created_at, today))

@@ -20,7 +20,7 @@ from math import fsum
 
 from ctxrank.indexer.engine import Engine, Statistics
 from ctxrank.ranking.formulas.bm25 import tf_saturation
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, TermScore
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, TermScore, best_first
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.grouping import HitGroup
 from ctxrank.ranking.retrieval.plan import Plan
@@ -41,7 +41,7 @@ def add_wholes(
     engine: Engine, statistics: Statistics, plan: Plan, rows: list[Candidate], groups: dict[int, HitGroup]
 ) -> None:
     """Give the documents of prose among the best rows the support of their whole texts."""
-    best = sorted(rows, key=lambda row: (-row.score, row.rowid))
+    best = best_first(rows)
     del best[count_with_ties([row.score for row in best], ROWS_LOOKED_AT, _MAX_TIED) :]
     rowids = {row.owner_id: row.rowid for row in reversed(best)}  # of each document the best
     texts = engine.texts(rowids.values(), 0)

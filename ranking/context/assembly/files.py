@@ -18,7 +18,7 @@ from ctxrank.ranking.context.assembly.limits import Zone
 from ctxrank.ranking.context.assembly.material import FILE_STATES, Spawn, StoredPassage, passages_of
 from ctxrank.ranking.context.assembly.request import IncludedPassage
 from ctxrank.ranking.formulas.blend import calibrated, half_score
-from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, term_scores
+from ctxrank.ranking.retrieval.candidates.candidates import Candidate, Candidates, best_first, term_scores
 from ctxrank.ranking.retrieval.candidates.scorer import Scorer
 from ctxrank.ranking.retrieval.grouping import HitGroup, grouped
 from ctxrank.ranking.retrieval.plan import Plan, clause_of, row_query
@@ -83,8 +83,7 @@ def find_files(engine: Engine, statistics: Statistics, plan: Plan) -> FoundFiles
     if rows is None:
         return FoundFiles((), f"the rarest words of the task are in more than {MAX_ROWS} documents")
     scores = Scorer(engine, plan.terms, statistics.average_length, plan.tuning).scores(rows)
-    candidates = [Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)]
-    candidates.sort(key=lambda row: (-row.score, row.rowid))
+    candidates = best_first([Candidate(row[0], row[1], score) for row, score in zip(rows, scores, strict=True)])
     best = reranked(engine, statistics, plan, Candidates(candidates[:_RERANKED], None))
     groups = grouped(best.rows + candidates[_RERANKED:])
     half = half_score(plan.values)
