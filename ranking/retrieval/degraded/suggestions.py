@@ -16,7 +16,7 @@ def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
     """Up to five words of the corpus that look like these, the nearest first."""
     from rapidfuzz import fuzz, process  # noqa: PLC0415  22 ms, and only where nothing was found
 
-    found: dict[str, float] = {}
+    found: dict[tuple[str, str], float] = {}
     for word in words:
         stem = " ".join(engine.tokens(word)) or word.lower()
         # A misspelt ending is not stemmed away, so the right stem may be shorter by several letters.
@@ -24,6 +24,13 @@ def suggested_words(engine: Engine, words: tuple[str, ...]) -> list[str]:
         for term, similarity, _ in process.extract(
             stem, list(frequencies), scorer=fuzz.ratio, limit=_LOOKED_AT, score_cutoff=_MIN_SIMILARITY
         ):
-            found[term] = max(found.get(term, 0.0), similarity + _PER_DOUBLING * log2(frequencies[term] + 1))
-    nearest = sorted(found, key=lambda term: (-found[term], term))[:MAX_SUGGESTIONS]
-    return list(dict.fromkeys(engine.word_of(term) for term in nearest))
+            found[term, word] = similarity + _PER_DOUBLING * log2(frequencies[term] + 1)
+    suggested: list[str] = []
+    for term, word in sorted(found, key=lambda pair: (-found[pair], pair)):
+        shown = engine.word_of(term)
+        # A stem may be near where its word is not: "asdfqwer" and the stem of "answering".
+        if shown not in suggested and fuzz.ratio(word.lower(), shown.lower()) >= _MIN_SIMILARITY:
+            suggested.append(shown)
+            if len(suggested) == MAX_SUGGESTIONS:
+                break
+    return suggested

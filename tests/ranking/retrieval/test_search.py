@@ -170,6 +170,12 @@ def test_where_nothing_matches_near_words_are_suggested(small: Store) -> None:
     assert "database" in result.suggestions
 
 
+def test_a_word_whose_stem_alone_is_near_is_not_suggested(store: Store) -> None:
+    save(store, "a.md", "The answering machine.\n")
+    assert found(store, "asdfqwer").suggestions == ()
+    assert found(store, "anssweriiing").suggestions == ("answering",)
+
+
 # Filters
 
 
