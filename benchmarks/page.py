@@ -23,7 +23,7 @@ from timing import percentile
 
 from ctxrank.indexer import open_store
 
-_PAGES = ("/", "/blocks", "/sessions", "/errors", "/links", "/health")
+_PAGES = ("/", "/blocks", "/sessions", "/errors", "/links", "/status")
 _WARM = 5
 _SEED = 22
 

@@ -2,17 +2,21 @@
 
 with listening(0) as listener: server.run(sockets=[listener])
 is_local("127.0.0.1:8733")      True
+made_token("…/serve.token")     what requests to `ctxrank serve` carry
 """
 
 import contextlib
 import os
+import secrets
 import socket
 import stat
 from collections.abc import Generator
 
+from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.exceptions import CtxrankError
 
 NAMES = ("127.0.0.1", "localhost", "[::1]")
+TOKEN_FILE = "serve.token"
 _WAITING = 128
 
 
@@ -62,3 +66,26 @@ def _is_answering(path: str) -> bool:
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         probe.settimeout(1)
         return probe.connect_ex(path) == 0
+
+
+def made_token(path: str) -> str:
+    """The token, made once and kept, so that a runner's configuration stays valid; only its user can read it."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        return kept_token(path)
+    with open(descriptor, "w", encoding="ascii") as file:
+        token = secrets.token_urlsafe(32)
+        file.write(f"{token}\n")
+    return token
+
+
+def kept_token(path: str) -> str:
+    """The token that was made. Raises CtxrankError for a file that others can read, or that holds none."""
+    info = os.lstat(path)
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise CtxrankError(f"{path} is not a file of yours alone.", "Remove it: the next start makes a new one.")
+    token = read_file(path, 200).decode("ascii", "replace").strip()
+    if len(token) < 32 or not token.isprintable():
+        raise CtxrankError(f"{path} holds no token.", "Remove it: the next start makes a new one.")
+    return token

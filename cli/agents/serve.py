@@ -4,9 +4,12 @@
     POST /mcp               MCP over streamable HTTP: the tools of `tools.py`
     POST /api/search        {"query": ["locked"], "limit": 3}: READING and WRITING, answered as --json answers
     POST /hook              one event of an agent runner, answered as `ctxrank hook` answers it
+    POST /ticket            a ticket for the pages, good once: {"ticket": "…"}; what `ctxrank web` asks
+    GET  /…                 the pages of `ctxrank web`, read-only, where the extra web is installed
 
 It listens on the loopback interface, where each request carries the token, or on a Unix socket that only its user can
-open. What a browser sends from elsewhere is refused by Host and Origin. Every request has a store of its own,
+open. What a browser sends from elsewhere is refused by Host and Origin; the pages have a guard of their own
+(cli/web/guard.py). Every request has a store of its own,
 whose connections stay open for the next one, in one of READERS threads; what writes waits for its turn in one.
 """
 
@@ -16,9 +19,7 @@ import hmac
 import importlib.util
 import json
 import os
-import secrets
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -30,10 +31,9 @@ from ctxrank.cli.agents.hook import answer_of
 from ctxrank.cli.agents.mcp import new_session
 from ctxrank.cli.agents.mcp import server as mcp_server
 from ctxrank.cli.call import Call, Reply
-from ctxrank.cli.loopback import NAMES, is_local, listening
+from ctxrank.cli.loopback import NAMES, TOKEN_FILE, is_local, listening, made_token
 from ctxrank.cli.output.envelope import as_json_line, envelope, failure
 from ctxrank.cli.unexpected import explained
-from ctxrank.indexer.beneath import read_file
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.light_typing import is_dict
@@ -54,7 +54,6 @@ try:
 except ModuleNotFoundError as error:  # pragma: no cover  the SDK brings them all
     raise UsageError("'ctxrank serve' needs the extra mcp.", "Install it: pip install 'ctxrank[mcp]'") from error
 
-TOKEN_FILE = "serve.token"
 DEFAULT_PORT = 8733
 READERS = 3  # answers are made of Python, one at a time: more threads only make each of them wait
 MAX_BODY_BYTES = 24 * 1024 * 1024
@@ -75,6 +74,8 @@ WRITING = frozenset(
         "group create", "index",
     )
 )  # fmt: skip
+# What this process answers itself; the rest of its addresses are pages.
+_SERVED = ("/mcp", "/hook", "/health", "/ticket")
 # What HTTP says of a failure; the body says all of it.
 _STATUS = {"usage": 400, "not_found": 404, "no_store": 404, "untrusted": 403, "locked": 503}
 
@@ -85,7 +86,7 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     with call.open() as store:
         folder = store.location.folder
     lock = os.path.join(folder, SERVE_LOCK)
-    token = "" if socket_path else _token(os.path.join(folder, TOKEN_FILE))
+    token = "" if socket_path else made_token(os.path.join(folder, TOKEN_FILE))
     pool = StorePool()
     served = app(call._replace(pool=pool), token)
     server = uvicorn.Server(
@@ -148,22 +149,38 @@ def app(call: Call, token: str) -> "ASGIApp":
         Route("/hook", hook, methods=["POST"]),
         Route("/api/{command:path}", api, methods=["POST"]),
     ]
-    return _Guard(application, token)
+    if not token or importlib.util.find_spec("jinja2") is None:  # no browser opens a Unix socket
+        return _Guard(application, token)
+    from ctxrank.cli.web.application import application as pages_of  # noqa: PLC0415  needs the extra web
+    from ctxrank.cli.web.guard import Access  # noqa: PLC0415  as above
+
+    access = Access()
+
+    async def ticket(_: Request) -> Response:
+        return _json({"ticket": access.ticket()})
+
+    application.router.routes.append(Route("/ticket", ticket, methods=["POST"]))
+    return _Guard(application, token, pages_of(call, access))
 
 
 class _Guard:
     """Lets a request in: from this machine by its Host and Origin, with the token, and no longer than the limit."""
 
-    def __init__(self, inner: Starlette, token: str) -> None:
+    def __init__(self, inner: Starlette, token: str, pages: ASGIApp | None = None) -> None:
         self._inner = inner
         self._token = token.encode()
+        self._pages = pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
+        path: str = scope["path"]
+        if self._pages is not None and path not in _SERVED and not path.startswith("/api/"):
+            await self._pages(scope, receive, send)
+            return
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        reason = self._refusal(scope["path"], headers)
+        reason = self._refusal(path, headers)
         if reason is not None:
             await _failed(*reason)(scope, receive, send)
             return
@@ -222,28 +239,6 @@ def _failed(error: CtxrankError, status: int | None = None) -> Response:
 
 def _json(value: object, status: int = 200) -> Response:
     return Response(as_json_line(value) + "\n", status, media_type="application/json")
-
-
-def _token(path: str) -> str:
-    """The token, made once and kept, so that a runner's configuration stays valid; only its user can read it."""
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    except FileExistsError:
-        return _kept_token(path)
-    with open(descriptor, "w", encoding="ascii") as file:
-        token = secrets.token_urlsafe(32)
-        file.write(f"{token}\n")
-    return token
-
-
-def _kept_token(path: str) -> str:
-    info = os.lstat(path)
-    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
-        raise CtxrankError(f"{path} is not a file of yours alone.", "Remove it: the next start makes a new one.")
-    token = read_file(path, 200).decode("ascii", "replace").strip()
-    if len(token) < 32 or not token.isprintable():
-        raise CtxrankError(f"{path} holds no token.", "Remove it: the next start makes a new one.")
-    return token
 
 
 def _already(says: str) -> CtxrankError:

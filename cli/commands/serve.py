@@ -38,7 +38,7 @@ _WEB = Command(
     """Open the local page in a browser: search, blocks, sessions, errors, links, health; ends on SIGTERM or Ctrl-C.
 
     Needs the extra web (pip install 'ctxrank[web]'). Only this machine can ask, and only the browser that opened the
-    printed address, which is good once.
+    printed address, which is good once. Where 'ctxrank serve' runs, its page is opened.
 
     Example: ctxrank web
     """,

@@ -3,7 +3,7 @@
     GET  /                  search                       GET  /sessions     a session's timeline
     GET  /finding?id=…      a document                   GET  /errors       known errors; POST: a failure recognised
     GET  /blocks            the block of a spawn         GET  /links        what a task of .contextia/ reaches
-    GET  /health            the store and this server    POST /change       with --write alone: one change
+    GET  /status            the store and this server    POST /change       with --write alone: one change
 
 Each page is a function of what the address holds (`search_page.py` and its neighbours) that asks commands and gives
 values; its template shows them. A request with the header `X-Fragment` gets the part that changes as one types.
@@ -75,7 +75,7 @@ PAGES = {
     "/sessions": Page("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
     "/errors": Page("Errors", "errors.html", "errors.html", errors_page.values),
     "/links": Page("Links", "links.html", "links_reached.html", links_page.values),
-    "/health": Page("Health", "health.html", "health_doctor.html", health_page.values),
+    "/status": Page("Health", "health.html", "health_doctor.html", health_page.values),
 }
 _NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path != "/finding"]
 # With a form whose text is too long for an address.

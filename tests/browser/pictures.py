@@ -30,7 +30,7 @@ _PICTURES = (
     ("sessions", "/sessions?name=shop-2026-10", _WIDE, "dark"),
     ("errors", "/errors", _WIDE, "light"),
     ("links", "/links?task=TASK-042&budget=900", _WIDE, "dark"),
-    ("health", "/health", _WIDE, "light"),
+    ("health", "/status", _WIDE, "light"),
 )
 _OUTPUT = """\
 Traceback (most recent call last):

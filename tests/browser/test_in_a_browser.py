@@ -28,7 +28,7 @@ ADDRESSES = (
     "/finding?id=error:1",
     f"/blocks?session=shop-2026-10&group=AUTH&agent=developer&task={TASK.replace(' ', '+')}&budget=1200",
     "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/sessions?name=shop-2026-10", "/errors",
-    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/health",
+    "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status",
 )  # fmt: skip
 WIDE: ViewportSize = {"width": 1280, "height": 860}
 NARROW: ViewportSize = {"width": 400, "height": 860}
@@ -237,7 +237,7 @@ def test_a_hostile_store_runs_nothing(browser: Browser, tmp_path: Path) -> None:
     with _window(browser, server, cookies) as found:
         found.page.add_init_script("window.owned = () => { window.isOwned = true }")
         for address in ("/", "/?q=owned+onerror&n=50", "/?q=walrus", "/blocks?agent=developer&task=token+refresh",
-                        "/sessions", "/errors", "/links", "/health"):  # fmt: skip
+                        "/sessions", "/errors", "/links", "/status"):  # fmt: skip
             page = found.go(address)
             assert page.evaluate("window.isOwned === undefined"), address
             assert page.locator("main img, main iframe, main script, svg[onload]").count() == 0, address

@@ -88,7 +88,7 @@ async function copyId() {
 
 // Keys
 
-const PLACES = { s: "/", b: "/blocks", t: "/sessions", e: "/errors", l: "/links", h: "/health" };
+const PLACES = { s: "/", b: "/blocks", t: "/sessions", e: "/errors", l: "/links", h: "/status" };
 let isGoing = false;
 
 document.addEventListener("keydown", (event) => {

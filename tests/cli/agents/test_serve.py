@@ -151,6 +151,28 @@ def test_over_http_a_runner_gets_the_tools(shared: Served) -> None:
     anyio.run(main)
 
 
+def test_the_pages_are_its_too_for_the_browser_that_opens_a_ticket(shared: Served) -> None:
+    pytest.importorskip("jinja2", reason="the extra web is not installed")
+    status, said = shared.ask("/")  # the token is for programs
+    assert status == 401 and "run 'ctxrank web'" in said
+    assert shared.ask("/ticket", {}, authorization="")[0] == 401
+    command = [sys.executable, "-m", "ctxrank.cli", "web", "--no-open"]
+    done = subprocess.run(command, cwd=shared.folder, capture_output=True, text=True, timeout=_LIMIT_S, check=True)
+    address = done.stdout.strip()
+    assert address.startswith(f"http://127.0.0.1:{shared.port}/open?ticket=") and "'ctxrank serve'" in done.stderr
+    with closing(http.client.HTTPConnection("127.0.0.1", shared.port, timeout=_LIMIT_S)) as browser:
+        browser.request("GET", address.partition(str(shared.port))[2])
+        answer = browser.getresponse()
+        cookie = str(answer.getheader("set-cookie")).partition(";")[0]
+        assert (answer.status, answer.getheader("location"), answer.read()) == (303, "/", b"")
+        browser.request("GET", "/?q=database+locked", headers={"Cookie": cookie})
+        answer = browser.getresponse()
+        assert answer.status == 200 and b"database-is-locked" in answer.read()
+        browser.request("POST", "/api/status", b"{}", headers={"Cookie": cookie})
+        assert browser.getresponse().status == 401  # and the cookie is for pages
+    assert shared.ask("/api/status", {})[0] == 200
+
+
 def test_status_and_a_second_server_know_of_it(shared: Served, capsys: pytest.CaptureFixture[str]) -> None:
     second = _start(shared.folder, "--port", "0")
     said = second.communicate(timeout=_LIMIT_S)[1]

@@ -36,7 +36,7 @@ def _counts(loaded: Location) -> list[object]:
 
 def test_without_the_cookie_there_is_no_page(loaded: Location) -> None:
     stranger = served(loaded.primary, is_open=False).browser
-    for path in ("/", "/?q=retry", "/health", "/static/page.css", "/nothing"):
+    for path in ("/", "/?q=retry", "/status", "/static/page.css", "/nothing"):
         answer = stranger.get(path)
         assert answer.status_code == 401 and "ctxrank web" in answer.text, path
 
@@ -121,7 +121,7 @@ def test_looking_leaves_no_trace(page: Served, loaded: Location) -> None:
     before = _counts(loaded)
     for path in (
         "/?q=database+locked", "/finding?id=package:7&q=lock", "/blocks?session=shop-2026-10&agent=developer&task=lock",
-        "/sessions", "/errors", "/health",
+        "/sessions", "/errors", "/status",
     ):  # fmt: skip
         assert page.browser.get(path).status_code == 200, path
     assert before == _counts(loaded)

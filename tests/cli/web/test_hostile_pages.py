@@ -57,7 +57,7 @@ def test_no_page_lets_a_text_be_markup(page: Served) -> None:
         "/sessions",
         "/errors",
         "/links",
-        "/health",
+        "/status",
         "/blocks?agent=developer&task=token+refresh",
     ]
     for query in ("token refresh", "walrus", "kind:linked", "kind:error", "locked", "onerror owned script"):

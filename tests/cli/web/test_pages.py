@@ -46,7 +46,7 @@ _PAGES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("/sessions", {"name": "shop-2026-10"}, "Left to right"),
     ("/errors", {}, "Is this failure known?"),
     ("/links", {"task": "TASK-042"}, "SPEC-BILLING-001"),
-    ("/health", {"doctor": "quick"}, "checks passed"),
+    ("/status", {"doctor": "quick"}, "checks passed"),
 )
 
 
@@ -210,7 +210,7 @@ class TestLinks:
 def test_health_counts_the_answers_of_this_server(page: Served) -> None:
     for _ in range(3):
         _get(page, "/", q="lock")
-    found = _get(page, "/health")
+    found = _get(page, "/status")
     assert "half of the last 3 answers" in found.text and "index.db" in found.text
 
 
