@@ -1,9 +1,12 @@
 """Errors: whether a pasted failure is known, what was recognised in it and why, and what is known altogether."""
 
-from ctxrank.cli.web.answers import Commands, Given, Json, rows, text, whole
+import re
+
+from ctxrank.cli.web.answers import Commands, Given, Json, fields, rows, text, whole
 from ctxrank.indexer.light_typing import NamedTuple
 
 _LISTED = 20
+_AN_ERROR = re.compile(r"error:\d+(@[0-9a-f]+)?")
 
 
 class OutputLine(NamedTuple):
@@ -20,12 +23,21 @@ def values(ask: Commands, given: Given) -> Json:
     listed = ask("error list", project=project or None, limit=_LISTED).fields
     shown: Json = {
         "output": output, "project": project, "errors": rows(listed.get("errors")), "total": listed.get("total"),
-        "found": None,
+        "found": None, "nearest": None,
     }  # fmt: skip
     if output:
         found = ask("error match", stdin=output, file="-", project=project or None, with_units=True, limit=6).fields
+        for near in (*rows(found.get("unsure")), *rows(found.get("elsewhere"))):
+            near["error"] = _title(ask, text(near["id"]))
+        nearest = _AN_ERROR.search(text(found.get("reason")))
+        if nearest and not found.get("matches"):
+            shown["nearest"] = {"id": nearest[0], "error": _title(ask, nearest[0])}
         shown |= {"found": found, "lines": output_lines(found), "units": rows(found.get("units"))}
     return shown
+
+
+def _title(ask: Commands, id_: str) -> str:
+    return text(fields(ask("show", document=id_, depth="meta").fields["document"])["title"])
 
 
 def output_lines(found: Json) -> list[OutputLine]:

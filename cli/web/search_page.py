@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.web.answers import Commands, Given, Json, fields, items, number, rows, text
+from ctxrank.cli.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
 from ctxrank.ranking.retrieval.snippets import is_code
@@ -58,11 +59,28 @@ def values(ask: Commands, given: Given) -> Json:
     for hit in hits:
         hit["segments"] = segments(fields(hit.get("shares")))
         hit["is_code"] = bool(hit["passages"]) and is_code(text(hit["path"]))
+    chosen = (given.whole("at") or 1) - 1
+    if chosen < len(hits):
+        hits[chosen]["given"] = who_got(ask, text(hits[chosen]["id"]))
     return common | {
         "found": found.fields, "hits": hits, "took": found.milliseconds, "notes": list(_notes(found.fields)),
-        "facets": list(_facets(query, fields(found.fields.get("facets")))), "chosen": (given.whole("at") or 1) - 1,
+        "facets": list(_facets(query, fields(found.fields.get("facets")))), "chosen": chosen,
         "more": min(limit + LIMIT, MOST) if limit < MOST and found.fields.get("has_more") else 0,
     }  # fmt: skip
+
+
+def who_got(ask: Commands, id_: str) -> str:
+    """To whom a finding was given, in a sentence."""
+    related = fields(ask("show", document=id_, depth="meta", is_related=True).fields["related"])
+    taken, receipts = rows(related.get("taken")), rows(related.get("receipts"))
+    held = [one for one in receipts if one["included"]]
+    agents = {text(one["agent"]) for one in held} | {text(one["agent"]) for one in taken if one["at"]}
+    consumers = {text(one["agent"]) for one in taken if one["how"] == "consumed" and one["at"]}
+    if not agents:
+        return "Given to nobody yet."
+    consumed = f", consumed by {len(consumers)}" if consumers else ""
+    in_receipts = f" In {plural(len(held), 'block')}{'' if len(held) == len(receipts) else f' of {len(receipts)}'}."
+    return f"Given to {plural(len(agents), 'agent')}{consumed}.{in_receipts if receipts else ''}"
 
 
 def _notes(found: Json) -> Iterator[str]:

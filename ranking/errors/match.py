@@ -19,6 +19,7 @@ from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
 from ctxrank.indexer.errors.signature import Signature
 from ctxrank.indexer.light_typing import Literal, NamedTuple
+from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
     LEAST_RECOGNITION,
     LEAST_TRACE_RECOGNITION,
@@ -174,7 +175,8 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
         left_out = sum(_recognition(candidate) >= _least(candidate) for candidate in considered.eligible[shown:])
         return MatchAnswer(sure, "matched", sure[0].why[0], asked, total=len(sure) + left_out)
     least = _least(considered.eligible[0])
-    reason = f"The nearest known error is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
+    nearest = public_id("error", rated[0].pattern_id)
+    reason = f"The nearest known error, {nearest}, is not near enough ({rated[0].recognition:.2f} of {least:.2f})."
     if is_tie(considered.eligible[0].margin):
         reason += " Others fit as well."
     return MatchAnswer((), "no_match", reason, asked, rated)
@@ -183,7 +185,7 @@ def _match(connection: apsw.Connection, asked: Signature, whose: Whose, limit: i
 def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Considered:
     """Look up, compare, rule out and order: everything but the judgement."""
     eligible: list[Candidate] = []
-    objections: list[tuple[float, str]] = []
+    objections: list[tuple[float, int, str]] = []
     needs_more = is_summary(asked.message)
     looked_up = _looked_up(connection, asked, whose)
     groups = _group_codes(asked, looked_up)
@@ -196,7 +198,7 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         if needs_more and not (likeness.notes or likeness.frames == 2):
             continue
         if objection := _objection(asked, known.signature, likeness):
-            objections.append((score, objection))
+            objections.append((score, known.pattern_id, objection))
         else:
             eligible.append(Candidate(known, likeness, score))
     eligible.sort(key=lambda one: (-one.score, -_record(one.known), -one.known.last_seen, one.known.pattern_id))
@@ -204,7 +206,9 @@ def consider(connection: apsw.Connection, asked: Signature, whose: Whose) -> Con
         return Considered((), "The output says only that something failed, not what.")
     with_margins = tuple(_beside_others(one, eligible) for one in eligible)
     if objections:
-        return Considered(with_margins, f"The nearest known error is ruled out: {max(objections)[1]}.")
+        _, nearest, objection = max(objections)
+        reason = f"The nearest known error, {public_id('error', nearest)}, is ruled out: {objection}."
+        return Considered(with_margins, reason)
     return Considered(with_margins, "No known error shares its codes, its message or its place.")
 
 

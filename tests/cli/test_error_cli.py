@@ -237,7 +237,7 @@ def test_assemble_answers_the_error_file_or_the_last_failure_of_the_group(error:
     last = error(*ask, group="assemble")
     assert (
         "### Error Patterns (1 match)\n\n⚠️ **Known Issue**: \"ModuleNotFoundError: No module named 'yaml'\"\n"
-        "> **Solution**: pip install pyyaml\n> **Confidence**: 0.98 (seen 2 times)"
+        "> **Solution**: pip install pyyaml\n> **Confidence**: 0.98 (seen 2 times, unconfirmed)"
     ) in last.out
     (shown,) = error(*ask, "--json", group="assemble").json()["errors"]
     assert (shown["grade"], shown["state"]) == ("exact", "sighted") and shown["why"]

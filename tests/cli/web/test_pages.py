@@ -93,6 +93,12 @@ class TestSearch:
         assert "words" in found.text and "words together" in found.text and "Proven complete." in found.text
         assert found.elements["rect"] >= 3
 
+    def test_who_got_the_chosen_one_is_said(self, page: Served, loaded: Location) -> None:
+        assert "Given to nobody yet." in _get(page, "/", q="refresh token", at=1).text
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--task", _TASK]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        assert "Given to 1 agent. In 1 block." in _get(page, "/", q="customers logged out at random", at=1).text
+
     def test_the_part_that_changes_is_the_same_alone(self, page: Served) -> None:
         whole = page.browser.get("/", params={"q": "database locked"}).text
         part = page.browser.get("/", params={"q": "database locked"}, headers={"x-fragment": "1"}).text
@@ -190,7 +196,8 @@ class TestErrors:
 
     def test_a_near_miss_says_what_ruled_it_out(self, page: Served) -> None:
         found = self._pasted(page, "sqlite3.OperationalError: database table is locked: jobs\n")
-        assert "Not known" in found.text and "ruled out: another word: table" in found.text
+        assert "Not known" in found.text and "error:1, is ruled out: another word: table" in found.text
+        assert "/finding?id=error%3A1" in found.links and "error:1 is OperationalError" in found.text
 
     def test_nothing_of_it_is_recorded(self, page: Served, loaded: Location) -> None:
         self._pasted(page, "sqlite3.OperationalError: database is locked\n")
