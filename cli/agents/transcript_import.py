@@ -16,6 +16,7 @@ from ctxrank.cli.agents.messages import Speaker, keep_text
 from ctxrank.cli.agents.session import HookCall, is_main_branch, role_of
 from ctxrank.cli.agents.transcripts import Action, Message, Repair, Story, TranscriptReader, Unsolved, Where
 from ctxrank.cli.call import Call, Reply, shown
+from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.beneath import is_inside
 from ctxrank.indexer.clock import DAY_US, now_us, parse_time
 from ctxrank.indexer.errors.failure_text import read_failure_text
@@ -101,8 +102,13 @@ def import_transcripts(call: Call, folder: str | None, runner: str, since: str, 
         top = os.path.realpath(store.location.root)
         place = folder or _default_folder(top)
         importer = _Importer(store, config, settings, top, oldest)
-        for path in _files(place):
-            importer.bring(path, is_dry_run=dry_run)
+        files = list(_files(place))
+        sizes = [os.path.getsize(path) for path in files]
+        with progress_bar("reading bytes", call) as advance:
+            for at, path in enumerate(files):
+                importer.bring(path, is_dry_run=dry_run)
+                if advance is not None:
+                    advance(sum(sizes[: at + 1]), sum(sizes))
         if not dry_run:
             importer.learn_fixes()
             prune_unconfirmed(store)

@@ -1,7 +1,8 @@
-"""A progress bar on a terminal, and none elsewhere: in a log or an agent's transcript it is noise."""
+"""A progress bar on a terminal, with rate and time left; none elsewhere: in a log or a transcript it is noise."""
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Generator
 
 from ctxrank.cli.call import Call
@@ -15,10 +16,12 @@ def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None]
         return
     import click  # noqa: PLC0415  only where a person watches
 
-    with click.progressbar(length=1, label=label, file=sys.stderr) as bar:
+    started = time.monotonic()
+    with click.progressbar(length=1, label=label, file=sys.stderr, item_show_func=lambda rate: rate) as bar:
 
         def advance(done: int, total: int) -> None:
+            seconds = time.monotonic() - started
             bar.length = max(total, 1)
-            bar.update(done - bar.pos)
+            bar.update(done - bar.pos, f"{done / seconds:,.0f}/s" if seconds else None)
 
         yield advance

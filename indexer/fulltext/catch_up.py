@@ -70,9 +70,15 @@ class KeptUpdater:
 
 
 def catch_up(
-    holder: index_file.IndexHolder, bound_ms: int | None = None, wait_ms: int = 0, kept: KeptUpdater | None = None
+    holder: index_file.IndexHolder,
+    bound_ms: int | None = None,
+    wait_ms: int = 0,
+    kept: KeptUpdater | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Apply the changes the index is missing; returns how many are still missing.
+
+    `progress(done, total)` is told around each batch of an unbounded one.
 
     With `bound_ms` it stops after about that time, waits for the index's lock no longer than `wait_ms`, and leaves the
     work to a process that will do all of it (bulk_catch_up.py). An index that is damaged, foreign or of another
@@ -88,8 +94,18 @@ def catch_up(
         folder = holder.location.folder
         if bound_ms is None:
             wait_for_locks(index.connection, holder.busy_ms)
+            total = 0 if progress is None else lag(holder, index)
+
+            def before_batch() -> None:
+                announcement.repeat()
+                if progress is not None:
+                    progress(total - lag(holder, index), total)
+
             with Announcement(folder) as announcement:
-                return (kept or KeptUpdater()).run(index, announcement.repeat)
+                missing = (kept or KeptUpdater()).run(index, before_batch)
+            if progress is not None:
+                progress(total - missing, total)
+            return missing
         if bulk_catch_up_in_progress(folder):
             return lag(holder, index)
         wait_for_locks(index.connection, wait_ms)
@@ -105,8 +121,10 @@ def catch_up(
         return lag(holder, index)
 
 
-def rebuild(holder: index_file.IndexHolder) -> int:
+def rebuild(holder: index_file.IndexHolder, progress: Callable[[int, int], None] | None = None) -> int:
     """Empty the index and build it again from the start; returns how many changes are still missing.
+
+    `progress(done, total)` counts documents.
 
     Raises CtxrankError where the file cannot be written, LockedError; a damaged one is healed.
     """
@@ -123,7 +141,7 @@ def rebuild(holder: index_file.IndexHolder) -> int:
         raise translate(error, index.path) from error
     except apsw.Error as error:
         index.health = index_file.health_of(error)
-    return catch_up(holder)
+    return catch_up(holder, progress=progress)
 
 
 def lag(holder: index_file.IndexHolder, index: index_file.Index) -> int:

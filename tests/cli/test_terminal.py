@@ -30,13 +30,14 @@ def shop(loaded_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path
 
 
-def _on_a_terminal(folder: Path, *arguments: str, **environment: str) -> str:
-    """What a terminal of 24 rows shows of a call."""
+def _on_a_terminal(folder: Path, *arguments: str, errors: bool = False, **environment: str) -> str:
+    """What a terminal of 24 rows shows of a call; with its stderr on request."""
     here, there = pty.openpty()
     fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(
         [sys.executable, "-m", "ctxrank.cli", *arguments],
-        cwd=folder, env={**os.environ, **environment}, stdin=there, stdout=there, stderr=subprocess.DEVNULL,
+        cwd=folder, env={**os.environ, **environment}, stdin=there, stdout=there,
+        stderr=there if errors else subprocess.DEVNULL,
     )  # fmt: skip
     os.close(there)
     printed = b""
@@ -93,6 +94,22 @@ def test_verbose_says_where_the_time_went(shop: Path, capsys: pytest.CaptureFixt
     assert "ms to start" in capsys.readouterr().err
     assert run([*SEARCH]) == 0
     assert "ms to start" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "label"),
+    [
+        (("rebuild",), "rebuilding"), (("index",), "indexing"), (("import", "jsonl", "all.jsonl"), "importing"),
+        (("import", "transcripts", "log"), "reading bytes"),
+    ],
+)  # fmt: skip
+def test_what_takes_long_says_how_far_it_is_and_how_fast(shop: Path, words: tuple[str, ...], label: str) -> None:
+    (shop / "log").mkdir()
+    line = {"type": "user", "sessionId": "s", "cwd": str(shop), "message": {"content": "Why is the queue so slow now?"}}
+    (shop / "log" / "s.jsonl").write_text(json.dumps(line) + "\n")
+    assert run(["export", "--output", "all.jsonl"]) == 0
+    shown = _on_a_terminal(shop, *words, errors=True)
+    assert f"{label}  [####" in shown and "100%" in shown and "/s" in shown
 
 
 def test_index_names_what_it_skips_says_that_there_is_more_and_is_silent_when_quiet(

@@ -140,7 +140,8 @@ def rebuild(call: Call) -> Reply:
     """Make the index again from the primary database; 6 where that is not possible."""
     gc.enable()  # this may take a while: see cli/entry.py
     with call.open() as store:
-        missing = rebuild_index(fts5_of(store))
+        with progress_bar("rebuilding", call) as advance:
+            missing = rebuild_index(fts5_of(store), advance)
         trouble = index_of(store).health.value
         documents = 0 if trouble else index_of(store).state().documents
     return Reply(
