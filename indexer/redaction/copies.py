@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LEAST_CHARS = 8
 _MOST_CHARS = 1024
+_PART_CHARS = 1_000_000
 _LEAST_ENTROPY = 2.5  # bits for each character: eight of which two are the same have 2.75
 # A longer one is found within a word, too.
 _LONG = 20
@@ -38,9 +39,27 @@ def value_of(claimed: str, rule: str) -> str:
 
 def find_copies(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
     """Where the values stand, in order; a short one as a word of its own."""
-    for _, start, end in _finder(values).find_matches_as_indexes(text):
+    for _, start, end in find_in_parts(_finder(values), text, max(map(len, values), default=0)):
         if end - start >= _LONG or not (_goes_on(text, start - 1) or _goes_on(text, end)):
             yield start, end
+
+
+def find_in_parts(
+    finder: "ahocorasick_rs.AhoCorasick", text: str, longest: int, *, overlapping: bool = False
+) -> Iterator[tuple[int, int, int]]:
+    """(number, start, end) of what a finder finds in a text, of which nothing is longer than `longest`.
+
+    A million characters at a time: beyond ASCII the finder takes eight bytes for each byte of the text meanwhile.
+    """
+    at = 0
+    while at < len(text):
+        next_at = at + _PART_CHARS
+        for number, start, end in finder.find_matches_as_indexes(text[at : next_at + longest], overlapping=overlapping):
+            if start < _PART_CHARS:
+                yield number, at + start, at + end
+                if not overlapping:
+                    next_at = max(next_at, at + end)
+        at = next_at
 
 
 def _goes_on(text: str, place: int) -> bool:

@@ -18,7 +18,7 @@ from functools import cache
 from itertools import chain
 
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
-from ctxrank.indexer.redaction.copies import find_copies, value_of
+from ctxrank.indexer.redaction.copies import find_copies, find_in_parts, value_of
 from ctxrank.indexer.redaction.guards import compiled, entropy, is_dense
 from ctxrank.indexer.redaction.key_pieces import ANCHOR as KEY_ANCHOR
 from ctxrank.indexer.redaction.key_pieces import LABEL as KEY_LABEL
@@ -185,6 +185,7 @@ def _claim_all(
 # A key block is the exception, see `_places`.
 _CHARS_BEFORE = 2000
 _CHARS_BEHIND = 500
+_LOWERED_CHARS = 1_000_000
 _Spans = list[tuple[int, int]]
 
 
@@ -411,7 +412,11 @@ def _after_words(words: tuple[str, ...], lower: str) -> _Spans:
 
 def _lower(text: str) -> str:
     """Lower case with every character where it was: one capital letter alone would become two."""
-    return text.lower() if text.isascii() else text.replace("\u0130", "I").lower()
+    if text.isascii():
+        return text.lower()
+    # In parts: beyond ASCII Python takes twelve bytes for each character meanwhile.
+    text = text.replace("\u0130", "I")
+    return "".join([text[at : at + _LOWERED_CHARS].lower() for at in range(0, len(text), _LOWERED_CHARS)])
 
 
 def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
@@ -422,7 +427,7 @@ def _places(lower: str, windows: _Spans | None) -> dict[str, list[int]]:
     places: defaultdict[int, list[int]] = defaultdict(list)
     for first, last in [(0, len(lower))] if windows is None else windows:
         part = lower if windows is None else lower[first:last]
-        for number, start, _ in _scanner(len(part)).find_matches_as_indexes(part, overlapping=True):
+        for number, start, _ in find_in_parts(_scanner(len(part)), part, _longest_anchor(), overlapping=True):
             places[number].append(first + start)
     anchors = _anchors()
     found = {anchors[number]: starts for number, starts in places.items()}
@@ -451,6 +456,11 @@ def _anchors() -> tuple[str, ...]:
         KUBERNETES_ANCHOR,
     ]
     return tuple(dict.fromkeys(words))
+
+
+@cache
+def _longest_anchor() -> int:
+    return max(map(len, _anchors()))
 
 
 # A DFA looks through a text twice as fast and takes six times as long to make: it pays from here on.

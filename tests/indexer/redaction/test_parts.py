@@ -1,0 +1,31 @@
+"""A long text is looked through in parts: nothing is lost or doubled where two of them meet."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxrank.indexer.redaction import copies, engine
+from ctxrank.indexer.redaction.copies import find_copies
+from ctxrank.indexer.redaction.engine import redact
+
+_VALUES = ("abcab", "bcabcab", "cabß", "aaaa")
+_REPEATED = "-".join(f"k{number * 7919 % 9973:04x}" for number in range(4))
+
+
+@given(text=st.text("abcß ", max_size=60))
+def test_parts_find_the_copies_that_the_whole_has(text: str) -> None:
+    whole = list(find_copies(text, _VALUES))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(copies, "_PART_CHARS", 7)
+        assert list(find_copies(text, _VALUES)) == whole
+
+
+@given(before=st.integers(0, 40), between=st.text("aİΣß \n", max_size=30))
+def test_a_secret_is_taken_wherever_a_part_ends(before: int, between: str) -> None:
+    text = f"{'ß' * before}\npassword = {_REPEATED}\n{between}\nit was {_REPEATED} then\n"
+    whole = redact(text)
+    assert _REPEATED not in whole.text
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(copies, "_PART_CHARS", 11)
+        patched.setattr(engine, "_LOWERED_CHARS", 5)
+        assert redact(text) == whole
