@@ -26,7 +26,7 @@ PERMITTED = {
     "indexer/store/store.py make_folder": "makes the .gitignore of a store's folder",
     "indexer/store/store.py _sync_folder": "a folder, to sync the names in it",
     "cli/agents/transcript_import.py _Importer._read": "a transcript in a folder that the user named, line by line",
-    "cli/agents/serve.py _token": "makes the file of a token in the store, for its user alone",
+    "cli/loopback.py made_token": "makes the file of a token in the store, for its user alone",
     "indexer/store/one_process.py only_one": "a lock file in the store: one line at most is read",
     "indexer/store/one_process.py holder": "as above",
     "indexer/files/git.py Git._fill": "makes files in a folder that was just made",
@@ -50,7 +50,7 @@ PERMITTED = {
     "cli/actions/upkeep/evaluation.py measure": "makes the drawing that the user named",
     "cli/streams.py _nowhere": "the null device",
     "cli/web/application.py _static_files": "what this package itself ships",
-    "cli/web/command.py web": "no file: the browser",
+    "cli/web/command.py _open": "no file: the browser",
     "cli/actions/errors/passthrough.py _is_in_foreground": "the terminal",
     # what the user names on the command line, which may be a pipe or a link
     "cli/actions/given.py read_given_start": "a file that the user named, bounded",
