@@ -17,11 +17,13 @@ def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None]
     import click  # noqa: PLC0415  only where a person watches
 
     started = time.monotonic()
-    with click.progressbar(length=1, label=label, file=sys.stderr, item_show_func=lambda rate: rate) as bar:
+    rate = ""
+    with click.progressbar(length=1, label=label, file=sys.stderr, item_show_func=lambda _: rate) as bar:
 
         def advance(done: int, total: int) -> None:
-            seconds = time.monotonic() - started
+            nonlocal rate
+            rate = f"{done / max(time.monotonic() - started, 0.001):,.0f}/s"
             bar.length = max(total, 1)
-            bar.update(done - bar.pos, f"{done / seconds:,.0f}/s" if seconds else None)
+            bar.update(done - bar.pos)
 
         yield advance
