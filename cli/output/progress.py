@@ -18,7 +18,11 @@ def progress_bar(label: str, call: Call) -> Generator[Callable[[int, int], None]
 
     started = time.monotonic()
     rate = ""
-    with click.progressbar(length=1, label=label, file=sys.stderr, item_show_func=lambda _: rate) as bar:
+
+    def said(_: int | None) -> str:
+        return rate
+
+    with click.progressbar(length=1, label=label, file=sys.stderr, item_show_func=said) as bar:
 
         def advance(done: int, total: int) -> None:
             nonlocal rate
