@@ -23,7 +23,7 @@ from ctxrank.ranking.errors.match import match_errors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("A", "B", "C")
-HALVES = ("seen", "unseen", "later")
+HALVES = ("seen", "unseen", "later", "fresh")
 
 
 class Failure(NamedTuple):
