@@ -33,7 +33,7 @@ _RESERVED_WORDS = (
     "integer", "number", "object", "any", "required", "optional", "hidden", "masked", "omitted", "secretstr",
     "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
     "placeholder", "unset", "unknown", "empty", "missing", "invalid", "expired", "disabled", "enabled", "default",
-    "inherit", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass", "basic",
+    "inherit", "always", "never", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass", "basic",
     "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
 )  # fmt: skip
 
@@ -213,7 +213,13 @@ def is_random(value: str) -> bool:
     named = sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
     if named > len(run) * _MOST_NAMED:
         return False
-    return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
+    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (len(run) >= _LONG and named == 0 and _is_of_all_kinds(run))
+    return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
+
+
+def _is_of_all_kinds(run: str) -> bool:
+    """Whether it has digits, and letters of both cases."""
+    return any(map(str.isdigit, run)) and any(map(str.islower, run)) and any(map(str.isupper, run))
 
 
 _LEAST_WORD = 4

@@ -70,7 +70,7 @@ _TAIL = (
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
-_OPEN_QUOTE = r"(?:[bru@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
+_OPEN_QUOTE = r"(?:[brun@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
 # `: str`, ` string` and ` { get; set; }` between a name and its `=`.
 _TYPE = (
     r"(?:[ \t]?:[ \t]?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
@@ -79,7 +79,7 @@ _TYPE = (
 _LINK = (
     rf"(?i){_WORD}{_TAIL}{_KEY_QUOTE}"
     # name = value; settings["name"] = value
-    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|:(?![:=])|%3d)"
+    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|(?<![\"']):-(?=[^\s{{}}]{{1,200}}+\}})|:(?![:=])|%3d)"
     r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
     # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
     r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
@@ -176,6 +176,8 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     ):
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
+    if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
+        return NamedValue(start, jumble, rule, label)
     if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
         return NamedValue(start, encrypted.end(), rule, label)
     if is_stand_in(text, start):
@@ -240,6 +242,39 @@ def _is_in_a_word(text: str, place: int, word: str) -> bool:
 
 
 _COMPARISONS = ("==", "===", "!=", "!==")
+_GIVES = ("=", ":")
+# A generator's password: no space, no quote, and a bracket that nothing closes or signs of three kinds and more.
+_JUMBLE = r"[^\s\"'`\\]{12,64}+(?=\s|\Z)"
+_LEAST_KINDS = 3
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def _jumble(text: str, start: int) -> int:
+    """Where a value without quotes ends that brackets would cut short, or 0: it is random, and no expression."""
+    match = compiled(_JUMBLE).match(text, start)
+    value = match[0].rstrip(",;") if match else ""
+    if not is_random(value):
+        return 0
+    parts = compiled(r"[\W_]+").split(value)
+    if not any(len(part) >= _LEAST_PART and looks_like_key(part) for part in parts):
+        return 0
+    signs = {char for char in value if not char.isalnum()}
+    is_jumbled = _is_unbalanced(value) or len(signs - set("()[].,_-/=")) >= _LEAST_KINDS
+    return start + len(value) if is_jumbled else 0
+
+
+_LEAST_PART = 6
+
+
+def _is_unbalanced(value: str) -> bool:
+    """Whether a bracket of the value is open at its end, or closes what is not open."""
+    still_open: list[str] = []
+    for char in value:
+        if char in "([{<":
+            still_open.append(char)
+        elif char in _BRACKETS and (not still_open or still_open.pop() != _BRACKETS[char]):
+            return True
+    return bool(still_open)
 
 
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
@@ -317,8 +352,8 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 
 
 def _is_flag(text: str, place: int) -> bool:
-    """Whether the name is an option of a command: `--db-password`."""
-    return text.startswith("--", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
+    """Whether the name is an option of a command: `--db-password`, `-Password`."""
+    return text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
 
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
@@ -336,7 +371,7 @@ _HYPHENED = r"(?i)[a-z]{1,20}+(?:-[a-z]{1,20}+){1,8}+(?=[\s&\"'\\]|\Z)"
 
 def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, is_password: bool) -> bool:
     """Whether what has no quotes is a value: letters alone are one in `PASSWORD=word`, or if they are no word."""
-    is_tight = operator == "=" and is_password and text[start - 1] == "="
+    is_tight = operator in ("=", ":-") and is_password and text[start - 1] == operator[-1]
     if is_tight:
         if compiled(r"[^\W\d_]{4,}+(?:[\s&\"'\\]|\Z)").match(text, start) or compiled(_HYPHENED).match(text, start):
             return True

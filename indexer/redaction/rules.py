@@ -75,9 +75,9 @@ def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule]:
 _MIXED = r"(?=[^\s\"'`,;&]{0,60}?\d)"  # a key has a digit near its start, a word has none
 
 
-def _ours(name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = ()) -> Rule:
+def _ours(name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = (), back: int = 0) -> Rule:
     """A rule of our own; its label says its name."""
-    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", context=context)
+    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", back, context=context)
 
 
 # Secrets that a header, a command or a file shows by where they stand.
@@ -182,6 +182,13 @@ _PLACES: tuple[Rule, ...] = (
         rf"(?:password[ ]{{1,3}})?(?:\\{{0,3}}(?P<quote>['\"]))?){_NOT_A_SECRET}"
         r"(?(quote)|(?=[^\s;]{0,60}?\d))[^\s'\"\\;]{4,}+",
         ("user", "grant", "role"),
+    ),
+    _ours(
+        "sql-password",
+        ("password for ",),
+        r"(?i)(?P<head>set[ ]{1,3}password[ ]{1,3}for[ ]{1,3}[^\s=]{1,100}+[ ]{0,3}=[ ]{0,3}"
+        rf"(?:(?:old_)?password[ ]?\()?\\{{0,3}}['\"]){_NOT_A_SECRET}[^\s'\"\\;]{{4,}}+",
+        back=4,
     ),
     _ours(
         "secure-string",
