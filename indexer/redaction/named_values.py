@@ -232,9 +232,14 @@ _NOT_A_PASS = (
 )
 
 
+_IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
+
+
 def _is_in_a_word(text: str, place: int, word: str) -> bool:
     """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
     before = text[max(0, place - _CHARS_BEFORE) : place]
+    if compiled(_IN_BASE64).search(before):
+        return True
     if not before or not before[-1].isalpha():
         return False
     is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())

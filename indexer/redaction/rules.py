@@ -52,7 +52,8 @@ _USER = (
     r"(?!\[REDACTED)[^\s\"'`<>\\/:@]{0,128}+:(?!\d{1,5}[/?#,])(?!\$[{(]|\$(?-i:[A-Z_])|[{(\[]|%[({]|[*]{2}|redacted@)"
 )
 # user:password@host, as it is written to say how such a URL is made.
-_NO_USER = r"(?!(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token)@)"
+_PAIR = r"(?i:(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token))"
+_NO_USER = rf"(?!{_PAIR}@|[\w.-]{{1,64}}+:(?-i:PASSWORD|PASS|SECRET|TOKEN)@)"
 _URL_PASSWORD = r"[^\s\"'`<>\\/]{1,256}@"
 _HOST = r"(?=[\w\[.%-])"
 _SLASHES = r":(?:\\?/){2}"
@@ -101,6 +102,7 @@ _PLACES: tuple[Rule, ...] = (
         tuple(f"{space}{flag}" for space in " \t\n\r" for flag in ("-u", "--user")),
         # What closes a JSON string is no open quote, and no escape is cut in two.
         r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$[{(]?!?[A-Za-z_]|[{<])"
+        rf"(?!{_PAIR}(?![\w@:.]))"
         r"(?:(?<=[\"'])(?![,:}\]\s])[^:\"'\\\n]{1,200}+:[^\"'\\\n]{1,200}+(?=\\{0,3}[\"'])"
         r"|(?<![\"'])[\w$@.-]{1,200}+:(?!/)[^\s\"'\\|;&]{1,200}+(?=[\s\"'\\|;&]|\Z))",
         ("curl", "http", "wget"),

@@ -140,6 +140,14 @@ def test_what_jenkins_keeps_in_braces_goes_with_them() -> None:
     "ciod: LOGIN chdir(/home/me1/UMT2K/umt2k/ckpt_umt2k_src/TEST) failed",
     "token expired, author unknown, keyword missing, monkey business",
     "the index by index, ndex and syntax",
+    "    @type password: L{bytes}",
+    'dependencies = [("auth", "0011_update_proxy_permissions")]',
+    "https://actionmailbox:PASSWORD@example.com/rails",
+    "curl -u name:password --digest $URL",
+    "integrity sha512-dBVuXR082gk3jsFp7Rd/LMy8iPLY0pw==\n\n\"@jridgewell/gen-mapping@^0.3.0\":",
+    "integrity sha512-dBVuXR082gk3jsFp7Rd/LMy8iPLYsid==\n\n\"@rollup/rollup-arm64@4.61.1\":",
+    '"input_token": "ExclusiveStartTableName",',
+    "Authorization: Bearer deadbeef12346",
 ])  # fmt: skip
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
     assert redact(text).text == text
