@@ -232,6 +232,23 @@ def _is_named(run: str) -> bool:
     return _named(run) > len(run) * _MOST_NAMED
 
 
+def is_made(value: str) -> bool:
+    """Whether a word of 16 characters or more is made by a machine, though less at random: `abc123def456ghi789`.
+
+    Enough behind a name that says what it is; a UUID is one, and so are many digits.
+    """
+    if len(value) < _LEAST_RANDOM or not value.isascii():
+        return False
+    if compiled(_UUID).fullmatch(value):
+        return True
+    if value.isdigit():
+        return len(value) >= _LONG
+    run = "".join(compiled(r"[\W_]+").split(value))
+    if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(_IDENTIFIER).fullmatch(value):
+        return False
+    return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY
+
+
 def _is_of_all_kinds(run: str) -> bool:
     """Whether it has digits, and letters of both cases."""
     return any(map(str.isdigit, run)) and any(map(str.islower, run)) and any(map(str.isupper, run))

@@ -17,6 +17,7 @@ from ctxrank.indexer.redaction.guards import (
     are_many,
     compiled,
     is_code,
+    is_made,
     is_random,
     is_stand_in,
     is_strong,
@@ -49,7 +50,9 @@ _PASSWORD_ABROAD = (
     "パスワード", "비밀번호", "패스워드", "암호", "비번",
 )  # fmt: skip
 # Words that say little by themselves: the value behind one must look random.
-_WEAK = ("key", "auth", "bearer", "api", "login", "sid")
+_WEAK = ("key", "auth", "bearer", "api", "login", "sid", "pat", "access", "private")
+# Of these in capitals alone: code is full of the others.
+_SHOUTED = ("access", "private")
 STRONG_ANCHORS: tuple[str, ...] = (
     *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
     *_PASSWORD_ABROAD,
@@ -66,7 +69,7 @@ _WORD = (
 # What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
 _TAIL = (
     r"(?P<tail>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
-    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2})){0,3}+)"
+    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}+)"
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
@@ -89,7 +92,8 @@ _LINK = (
     rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
     # token - value, token -> value, (token) value
     rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\|(?![|=])"
-    rf"|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
+    # vendor-SECRET-value, vendor.token.value
+    rf"|(?P<tight>[.-](?=[a-z0-9]))|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
 
 
@@ -102,7 +106,7 @@ def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
             lists.append([
                 place for place in found
                 if not text[place + size : place + size + 1].isalnum()
-                and not (text[place].islower() and text[place - 1 : place].isalpha())
+                and not (text[place].islower() and (word in _SHOUTED or text[place - 1 : place].isalpha()))
             ])  # fmt: skip
     return sorted(chain.from_iterable(lists))
 
@@ -285,11 +289,16 @@ def _is_unbalanced(value: str) -> bool:
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
+    if link["tight"]:
+        says_none = link["weak"] and (word != "key" or _says_no_secret(link))
+        is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
+        return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
-        return is_plain_word and is_random(value) and not (_says_no_secret(link) or _is_digest(value, link))
+        is_one = is_random(value) or (is_made(value) and (not is_prose or _is_shouted(link)))
+        return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
     if is_prose:
-        return looks_like_key(value) if quote else is_strong(value)
+        return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
@@ -311,6 +320,11 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
         return False
     is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
     return bool(is_plain_name) or len(value) < _LEAST_HEX
+
+
+def _is_shouted(link: re.Match[str]) -> bool:
+    """Whether the name is in capitals or joined to another one: `vendor KEY …`, `vendorKey …`, `vendor_key …`."""
+    return link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
 
 
 _NO_SECRET = (

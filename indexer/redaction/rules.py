@@ -144,7 +144,7 @@ _PLACES: tuple[Rule, ...] = (
         "password-flag",
         (" -p",),
         rf"(?P<head>[ ]-p[ ]'?)(?=[^\s\"'|;&\\-]){_NOT_A_SECRET}[^\s\"'|;&\\-][^\s\"'|;&\\]{{3,}}+",
-        ("sshpass", "docker login", "podman login", "registry login"),
+        ("sshpass", "docker login", "podman login", "registry login", "psexec"),
     ),
     _ours(
         "password-flag",

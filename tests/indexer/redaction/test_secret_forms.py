@@ -92,6 +92,32 @@ def test_a_value_goes_where_a_command_or_a_place_says_what_it_is(form: str) -> N
     assert may_hold_secret(text)
 
 
+_SPELT = "abcdef0123456789"
+
+
+@each_row("text, clean", [
+    ("acme-SECRET-{uuid}", "acme-SECRET-REDACTED"),
+    ("acmeTOKEN-{hex}", "acmeTOKEN-[REDACTED]"),
+    ("acme.key.{hex}", "acme.key.[REDACTED]"),
+    ("acme KEY {hex}", "acme KEY [REDACTED]"),
+    ("acme_key = {uuid}", "acme_key = [REDACTED]"),
+    ("acme ACCESS {hex}", "acme ACCESS [REDACTED]"),
+    ("acmePRIVATE={hex}", "acmePRIVATE=[REDACTED]"),
+    ('ACME_PAT = "{random}"', 'ACME_PAT = "[REDACTED]"'),
+    ("the secret {uuid} of it", "the secret REDACTED of it"),
+    ("the key {hex} of it", "the key {hex} of it"),
+    ("acme cache key {hex}", "acme cache key {hex}"),
+    ("dist/api-token-{hex}.js", "dist/api-token-{hex}.js"),
+    ("dist/auth-{hex} dist/api-{hex}", "dist/auth-{hex} dist/api-{hex}"),
+    ("gcloud-auth-plugin_528.0.0-0_amd64.deb", "gcloud-auth-plugin_528.0.0-0_amd64.deb"),
+    ("token.html@sha512:{hex}{hex}", "token.html@sha512:{hex}{hex}"),
+    ("private final String a = access {hex}", "private final String a = access {hex}"),
+])  # fmt: skip
+def test_a_name_in_capitals_or_joined_to_another_needs_no_random_value(text: str, clean: str) -> None:
+    values = {"hex": _SPELT * 2, "uuid": f"{_SPELT[6:14]}-e89b-12d3-a456-{_SPELT[4:]}", "random": _made("pat", 52)}
+    assert redact(text.format(**values)).text == clean.format(**values)
+
+
 def test_a_labelled_value_goes_to_its_end() -> None:
     value = "m{{h}o)" + "p${e]nob(xx>-_$#"
     assert redact(f"password = {value}\nnext").text == "password = REDACTED\nnext"
