@@ -237,7 +237,7 @@ def is_made(value: str) -> bool:
 
     Enough behind a name that says what it is; a UUID is one, and so are many digits.
     """
-    if len(value) < _LEAST_RANDOM or not value.isascii():
+    if len(value) < _LEAST_RANDOM or not value.isascii() or ":" in value:
         return False
     if compiled(_UUID).fullmatch(value):
         return True
@@ -276,10 +276,13 @@ def _changes(word: str) -> float:
 _LONG = 20
 
 
+_ASCII_DIGITS = frozenset("0123456789")
+
+
 def looks_like_key(value: str) -> bool:
     """Letters and digits, or long and of both cases; nothing that a person would name something."""
-    has_digit = any("0" <= char <= "9" for char in value)
-    has_letter = any(char.isalpha() for char in value)
+    has_digit = not _ASCII_DIGITS.isdisjoint(value)
+    has_letter = any(map(str.isalpha, value))
     if not has_digit:
         if not (value.isascii() and value.isalnum()):
             return False
