@@ -53,7 +53,7 @@ _USER = (
 )
 # user:password@host, as it is written to say how such a URL is made.
 _PAIR = r"(?i:(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token))"
-_NO_USER = rf"(?!{_PAIR}@|[\w.-]{{1,64}}+:(?-i:PASSWORD|PASS|SECRET|TOKEN)@)"
+_NO_USER = rf"(?!{_PAIR}@|[\w.-]{{1,64}}+:(?-i:PASSWORD|PASS|SECRET|TOKEN|[A-Z]{{2,20}}+_[A-Z_]{{2,40}}+)@)"
 _URL_PASSWORD = r"[^\s\"'`<>\\/]{1,256}@"
 _HOST = r"(?=[\w\[.%-])"
 _SLASHES = r":(?:\\?/){2}"
