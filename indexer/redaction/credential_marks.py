@@ -24,7 +24,7 @@ MARKS: tuple[Token, ...] = (
     Token("discord-bot-token", _NUMBER_MARKS, rf"{_DIGITS_64}[\w-]{{18,24}}\.[\w-]{{6,7}}\.[\w-]{{27,45}}", 3.5),
     Token("atlassian-data-center-token", _NUMBER_MARKS, rf"(?:{_DIGITS_64}){{4}}O[A-Za-v0-9][A-Za-z0-9+/]{{26}}", 3.5),
     *(
-        Token("telegram-bot-token", ":a", rf"\d{{{digits}}}:A[A-Za-z0-9_-]{{34}}", 3, digits)
+        Token("telegram-bot-token", ":a", rf"\d{{{digits}}}:A[A-Za-z0-9_-]{{32,36}}", 3, digits)
         for digits in (8, 9, 10)
     ),
     Token("docker-hub-token", "dckr_pat_ dckr_oat_", r"dckr_(?:pat|oat)_[\w-]{27,40}", 3),
@@ -149,9 +149,14 @@ MARKS: tuple[Token, ...] = (
     Token("teamwork-token", "tkn.v1_", r"tkn\.v1_[\w=-]{60,}+", 3.5),
     Token("new-relic-query-key", "nriq- nrik-", r"NRI[QK]-[\w-]{25,40}", 2.5),
     Token("asana-token", _ASANA_MARKS, r"[12]/\d{12,20}(?:/\d{12,20})?+:[0-9a-f]{32}", 2.5),
+    Token("azure-devops-token", "azdo", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}", 3.5, 76),
+    Token("new-relic-licence-key", "nral", r"[a-z]{2}\d\dxx[0-9a-f]{30}NRAL", 3, 36),
+    Token("shopify-long-token", "shpss_ shpat_ shpca_ shppa_", r"shp(?:ss|at|ca|pa)_[A-Za-z0-9]{32,40}", 3),
+    Token("vault-unseal-key", "unseal",
+          r"(?i:unseal(?:[ ]key[ ]\d{1,2}:)?)[ ]{1,3}(?P<head>)[A-Za-z0-9+/]{43,44}=?", 4),
     Token("dependency-track-key", "odt_", r"odt_[A-Za-z0-9]{32,40}", 3.5),
     Token("clickup-token", "pk_", r"pk_\d{7,9}_[A-Z0-9]{32}", 3),
-    Token("typeform-token", "tfp_", r"tfp_[\w-]{40,70}", 3.5),
+    Token("typeform-token", "tfp_", r"tfp_(?!tfp_)[\w-]{40,70}", 3.5),
     Token("ubidots-token", "bbff- bbus-", r"BB(?:FF|US)-[A-Za-z0-9]{30,40}", 3.5),
     Token("voiceflow-key", "vf.", r"VF\.(?:(?:DM|WS)\.)?[a-fA-F0-9]{24}\.[A-Za-z0-9]{16}", 3),
     Token("zoho-token", "1000.", r"1000\.[a-f0-9]{32}\.[a-f0-9]{32}", 3),
