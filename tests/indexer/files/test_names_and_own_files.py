@@ -50,6 +50,15 @@ def test_a_file_whose_name_is_a_secret_is_passed_over_in_words(
     assert [row[0] for row in store.primary.execute("SELECT path FROM artifacts")] == ["b.md"]
 
 
+def test_a_path_that_is_not_there_is_reported_without_its_secret(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = os.path.join(store.location.root, f"n-{TOKEN}.md")
+    assert run(["--db", store.location.primary, "index", path]) == 2
+    printed = "".join(capsys.readouterr())
+    assert "never indexed" in printed and TOKEN not in printed
+
+
 def test_a_link_or_a_pipe_whose_name_is_a_secret_is_reported_without_it(store: Store) -> None:
     top = Path(store.location.root)
     (top / f"{TOKEN}.md").symlink_to("/nowhere")
