@@ -2,7 +2,7 @@
 
     python benchmarks/secrets/foreign.py trufflehog=~/trufflehog credsweeper=~/CredSweeper gitleaks=~/gitleaks
 
-SET is one of the three public rule sets, CHECKOUT a copy of its repository. Their tests hold texts and say what is to
+SET is one of the public rule sets below, CHECKOUT a copy of its repository. Their tests hold texts and say what is to
 be found in them; these are read by a program, and nothing of them is kept here. A value counts as removed if it
 stands nowhere in the redacted text (`all copies`), or less often than before (`a copy`).
 """
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parent.parent.parent / "tests"))
 
+import yaml
 from go_literals import calls, lists, tables
 from labels import PLACES
 from matching import python_pattern
@@ -128,10 +129,67 @@ def credsweeper(folder: Path) -> Iterator[Label]:
 # What it reports and what by itself opens nothing: names of users, hosts and buckets, numbers that are used once.
 _NO_SECRETS = ("UUID", "Salt", "Nonce", "AWS S3 Bucket", "Firebase Domain", "Tencent WeChat API App ID")
 
+
+def kingfisher(folder: Path) -> Iterator[Label]:
+    """The examples of its rules, and in each the group of the rule's own expression that is hardest to guess."""
+    yield from _examples(folder, "data/rules/**/*.y*ml")
+
+
+def noseyparker(folder: Path) -> Iterator[Label]:
+    """The same of the rules that these were once."""
+    yield from _examples(folder, "crates/noseyparker/data/default/builtin/rules/*.y*ml")
+
+
+def _examples(folder: Path, files: str) -> Iterator[Label]:
+    for path in sorted(folder.glob(files)):
+        for rule in yaml.safe_load(path.read_text(encoding="utf-8"))["rules"]:
+            kinds = rule.get("categories", [])
+            if rule.get("visible") is False or ("identifier" in kinds and "secret" not in kinds):
+                continue  # what opens nothing by itself
+            flags, expression = _flags(rule["pattern"])
+            try:
+                pattern = re.compile(python_pattern(expression), flags)
+            except re.error as error:
+                print(f"{rule['id']}: {error}", file=sys.stderr)
+                continue
+            for text in rule["examples"]:
+                if match := pattern.search(text):
+                    yield Label(
+                        rule["id"], text, max([group for group in match.groups() if group] or [match[0]], key=_bits)
+                    )
+
+
+_FLAGS = {"i": re.IGNORECASE, "x": re.VERBOSE, "m": re.MULTILINE, "s": re.DOTALL}
+
+
+def _flags(expression: str) -> tuple[int, str]:
+    """The flags at the beginning of an expression, and the rest of it."""
+    flags = 0
+    while begin := re.match(r"\s*\(\?([a-z]+)\)", expression):
+        for letter in begin[1]:
+            flags |= _FLAGS.get(letter, 0)
+        expression = expression[begin.end() :]
+    return flags, expression
+
+
+def secretlint(folder: Path) -> Iterator[Label]:
+    """What the snapshots of its rules' tests say is found, by where it stands."""
+    for path in sorted(folder.glob("packages/@secretlint/secretlint-rule-*/test/snapshots/**/output.json")):
+        inputs = sorted(path.parent.glob("input*"))
+        text = inputs[0].read_text(encoding="utf-8", errors="replace") if inputs else ""
+        for message in json.loads(path.read_text(encoding="utf-8")).get("messages", []):
+            start, end = message.get("range", (0, 0))
+            if text[start:end]:
+                yield Label(str(path.parent.relative_to(folder)), text, text[start:end])
+
+
 SETS: dict[str, Callable[[Path], Iterator[Label]]] = {
     "gitleaks": gitleaks,
     "credsweeper": credsweeper,
     "trufflehog": trufflehog,
+    "kingfisher": kingfisher,
+    "noseyparker": noseyparker,
+    "secretlint": secretlint,
 }
 
 

@@ -262,7 +262,7 @@ class _Scan:
         """Do in one root what the comparison asks for."""
         self._unchanged += len(changes.unchanged) + len(changes.back)
         self._skipped += [Skipped(root.shown(path), reason) for path, reason in changes.skipped]
-        for chunk in _chunks(self._without_secrets(root, changes.to_read)):
+        for chunk in _chunks(self._without_secrets(root, changes)):
             with Root(root.folder) as opened:
                 drafts = [_draft(opened, target, self._mode, self._counter) for target in chunk]
             with self._transaction() as change:
@@ -282,14 +282,16 @@ class _Scan:
                 self._progress(self._files, self.total)
         self._settle(root, changes)
 
-    def _without_secrets(self, root: _Root, targets: list[Target]) -> list[Target]:
-        """Without new files whose names hold a secret; one that is known goes on as it is."""
+    def _without_secrets(self, root: _Root, changes: Changes) -> list[Target]:
+        """Without files whose names hold a secret; one that an older rule let in is taken out."""
         kept: list[Target] = []
-        for target in targets:
-            if target.known is None and holds_secret(target.found.path, self._mode):
-                self._skipped.append(Skipped(root.shown(target.found.path), SECRET))  # the report shows it redacted
-            else:
+        for target in changes.to_read:
+            if not holds_secret(target.found.path, self._mode):
                 kept.append(target)
+                continue
+            self._skipped.append(Skipped(root.shown(target.found.path), SECRET))  # the report shows it redacted
+            if target.known is not None:
+                changes.gone.append(target.known)
         return kept
 
     def _settle(self, root: _Root, changes: Changes) -> None:
@@ -311,7 +313,8 @@ class _Scan:
             with self._transaction() as change:
                 for artifact in gone[first : first + _GONE_CHUNK]:
                     artifacts.remove(change, artifact.id)
-        self._removed += [root.shown(artifact.path) for artifact in gone if artifact.state != "skipped"]
+        removed = (root.shown(artifact.path) for artifact in gone if artifact.state != "skipped")
+        self._removed += [without_secret(path, self._mode) for path in removed]
 
     def _apply(self, change: Change, root: _Root, root_id: int, draft: _Draft) -> None:
         (found, known), (stamp, sha256, outcome), prepared = draft

@@ -5,8 +5,8 @@
     rows changed, a few hundred at a time, unfinished noted ── all seen: erasing noted ── files rewritten
 
 Every text of the store is looked at; only rows that change are written. One that has become the text of a record that
-was purged goes, too. Names (of sessions, groups, agents,
-strategies) and paths stay: things are known by them.
+was purged goes, too. An artifact whose name holds a secret is taken out. Names (of sessions, groups, agents,
+strategies) and the paths of packages stay: things are known by them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +19,8 @@ from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.parse.units import error_units
 from ctxrank.indexer.errors.signature import sign
 from ctxrank.indexer.exceptions import UsageError
+from ctxrank.indexer.files import artifacts
+from ctxrank.indexer.files.paths import holds_secret
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.links.store import estimated_counts
 from ctxrank.indexer.privacy.erase import erase, is_erasing_due, note_erasing, note_redacted, note_redacting
@@ -85,6 +87,15 @@ def redact_again(
         looked_at += count
         for kind, number in kinds:
             changed.setdefault(kind, set()).add(number)
+    misnamed = _misnamed(store, mode)
+    looked_at += len(misnamed)
+    if misnamed:
+        changed.setdefault("artifact", set()).update(misnamed)
+        if not is_dry_run:
+            with store.write() as change:
+                note_begun(change)
+                for number in misnamed:
+                    artifacts.remove(change, number)
     counts = {kind: len(numbers) for kind, numbers in sorted(changed.items()) if numbers}
     if counts and not is_dry_run:
         forget_blocked(store)
@@ -98,6 +109,20 @@ def redact_again(
         with store.write() as change:
             note_redacted(change)
     return RedactedAgain(counts, looked_at, is_erased=not is_due or erase(store), is_dry_run=False)
+
+
+class _Named(NamedTuple):
+    """An artifact and its path."""
+
+    number: int
+    path: str
+
+
+def _misnamed(store: Store, mode: RedactionMode) -> list[int]:
+    """The artifacts whose names hold a secret, by a rule that is newer than they are: none is taken in any more."""
+    query = "SELECT id, path FROM artifacts WHERE state <> 'missing' ORDER BY id"
+    rows = read_rows(store.primary, query, (), _Named)
+    return [row.number for row in rows if holds_secret(row.path, mode)]
 
 
 def _tables(texts: IncomingTexts) -> Iterator[_Texts]:

@@ -39,9 +39,21 @@ def value_of(claimed: str, rule: str) -> str:
 
 def find_copies(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
     """Where the values stand, in order; a short one as a word of its own."""
-    for _, start, end in find_in_parts(_finder(values), text, max(map(len, values), default=0)):
+    for start, end in _places(text, values):
         if end - start >= _LONG or not (_goes_on(text, start - 1) or _goes_on(text, end)):
             yield start, end
+
+
+def _places(text: str, values: Collection[str]) -> Iterator[tuple[int, int]]:
+    if len(values) > 1:
+        for _, start, end in find_in_parts(_finder(values), text, max(map(len, values))):
+            yield start, end
+        return
+    for value in values:  # most texts have one: it is found before an automaton is made
+        start = text.find(value)
+        while start >= 0:
+            yield start, start + len(value)
+            start = text.find(value, start + len(value))
 
 
 def find_in_parts(

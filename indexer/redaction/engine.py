@@ -100,7 +100,7 @@ def redact(
         text = text.encode("utf-8", "replace").decode()
         if not is_plain(text):
             return _redact_disguised(text, mode, known)
-    elif not mode.sees_forms and not is_plain(text):  # else the scan for anchors says so
+    elif "\x1b" in text or (not mode.sees_forms and not is_plain(text)):  # else the scan for anchors says so
         return _redact_disguised(text, mode, known)
     names: set[str] = set()
     windows: _Spans | None = None
@@ -151,7 +151,7 @@ def _replaced(text: str, view: View, mode: RedactionMode, names: set[str], known
     lower = _lower(view.text)
     claims = _Claims(view.text, mode.rules)
     _claim_all(view.text, lower, _places(lower, None) if mode.sees_forms else {}, mode, claims, known)
-    return claims.moved(text, view).apply(names)[0]
+    return text if claims.are_none else claims.moved(text, view).apply(names)[0]
 
 
 def _claim_all(

@@ -23,7 +23,11 @@ _MARKER = r"\[?(?:[a-z]{1,16}_){0,4}redacted(?![a-z0-9])"
 
 # ${X}, {{ x }}, <password>, %(x)s, %s, a list, an object; $VARIABLE; %VARIABLE%; ****; xxxx; a small number.
 _PLACEHOLDER = (
-    r"[$%#@]?[{(<\[]|\$(?:[a-z_]{1,64}+|(?-i:[A-Z_][A-Z0-9_]{0,63}+))" + END + r"|%[a-z_]{1,64}+%"
+    r"[$%#@]?[{(<\[]|(?-i:[LCIBU])\{[\w. ]{1,60}+\}|deadbeef[0-9a-f]{0,16}+"
+    + END
+    + r"|\$(?:[a-z_]{1,64}+|(?-i:[A-Z_][A-Z0-9_]{0,63}+))"
+    + END
+    + r"|%[a-z_]{1,64}+%"
     r"|%[sdr]|[*]{2}|[.…]{3}|…|[x]{3,64}+" + END + r"|-?\d{1,3}" + END + r"|[_-]{1,64}+" + END
 )
 
@@ -33,8 +37,8 @@ _RESERVED_WORDS = (
     "integer", "number", "object", "any", "required", "optional", "hidden", "masked", "omitted", "secretstr",
     "example", "yes", "no", "on", "off", "test", "testing", "dummy", "fake", "mock", "sample", "demo",
     "placeholder", "unset", "unknown", "empty", "missing", "invalid", "expired", "disabled", "enabled", "default",
-    "inherit", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass", "basic",
-    "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
+    "inherit", "always", "never", "prompt", "stdin", "foo", "bar", "baz", "foobar", "blah", "user", "username", "pass",
+    "basic", "bearer", "plain", "plaintext", "your[a-z_-]{1,40}+",
 )  # fmt: skip
 
 
@@ -162,7 +166,7 @@ def looks_random(word: str) -> bool:
 
 # client_v2, server-01, a date or a version; a host; escaped bytes; my_first_token_2, words and few digits.
 _IDENTIFIER = (
-    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
+    r"(?:[A-Za-z]+[_.-]?)?\d{1,3}|\d{1,6}(?:_[a-z]++\d{0,2})++|[\d.:/-]+[A-Za-z]?|v?\d+(?:[._-]\w{1,6}){1,3}"
     r"|[\w-]++(?:\.[\w-]++){1,5}+:\d++|(?:[A-Za-z_]\w*+\.){2,9}+\w++(?:[@/$]\w++)*+:?|(?:\\x[0-9a-f]{2})+"
     r"|(?:[a-z]++\d{0,2}[_.-]){1,9}+[a-z]*+\d{0,2}|(?:[A-Z]++\d{0,2}[_.-]){1,9}+[A-Z]*+\d{0,2}"
 )
@@ -210,10 +214,44 @@ def is_random(value: str) -> bool:
         return False
     if run.isalpha():
         return len(parts) == 1 and not reads_like_a_word(run)
-    named = sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
-    if named > len(run) * _MOST_NAMED:
+    if _is_named(run):
         return False
-    return not run.isdigit() and _changes(run) / len(run) > _WELL_MIXED and entropy(run) > _LEAST_ENTROPY
+    is_mixed = _changes(run) / len(run) > _WELL_MIXED or (
+        len(run) >= _LONG and _named(run) == 0 and _is_of_all_kinds(run)
+    )
+    return not run.isdigit() and is_mixed and entropy(run) > _LEAST_ENTROPY
+
+
+def _named(run: str) -> int:
+    """How many of its characters are in words."""
+    return sum(len(hump) for hump in compiled(_HUMP).findall(run) if reads_like_a_word(hump))
+
+
+def _is_named(run: str) -> bool:
+    """Whether words make it up, joined by their capitals: getUserByIdFromCache2."""
+    return _named(run) > len(run) * _MOST_NAMED
+
+
+def is_made(value: str) -> bool:
+    """Whether a word of 16 characters or more is made by a machine, though less at random: `abc123def456ghi789`.
+
+    Enough behind a name that says what it is; a UUID is one, and so are many digits.
+    """
+    if len(value) < _LEAST_RANDOM or not value.isascii() or ":" in value:
+        return False
+    if compiled(_UUID).fullmatch(value):
+        return True
+    if value.isdigit():
+        return len(value) >= _LONG
+    run = "".join(compiled(r"[\W_]+").split(value))
+    if len(run) < _LEAST_RANDOM or _named(run) * 2 > len(run) or compiled(_IDENTIFIER).fullmatch(value):
+        return False
+    return any(map(str.isdigit, run)) and any(map(str.isalpha, run)) and entropy(run) > _LEAST_ENTROPY
+
+
+def _is_of_all_kinds(run: str) -> bool:
+    """Whether it has digits, and letters of both cases."""
+    return any(map(str.isdigit, run)) and any(map(str.islower, run)) and any(map(str.isupper, run))
 
 
 _LEAST_WORD = 4
@@ -238,14 +276,17 @@ def _changes(word: str) -> float:
 _LONG = 20
 
 
+_ASCII_DIGITS = frozenset("0123456789")
+
+
 def looks_like_key(value: str) -> bool:
     """Letters and digits, or long and of both cases; nothing that a person would name something."""
-    has_digit = any("0" <= char <= "9" for char in value)
-    has_letter = any(char.isalpha() for char in value)
+    has_digit = not _ASCII_DIGITS.isdisjoint(value)
+    has_letter = any(map(str.isalpha, value))
     if not has_digit:
         if not (value.isascii() and value.isalnum()):
             return False
-        is_mixed = not (value.islower() or value.isupper())
+        is_mixed = not (value.islower() or value.isupper()) and not _is_named(value)
         return (is_mixed and len(value) >= _LONG) or (len(value) >= _LEAST_RANDOM and not reads_like_a_word(value))
     if not has_letter:
         return len(value) >= 16 and value.isdigit()

@@ -38,31 +38,29 @@ class IncomingTexts:
 
         A field may be a text or what JSON says: its strings count, and what its names say of them.
         """
-        known = frozenset[str]()
+        known = set[str]()
         for field in fields:
             if isinstance(field, str):
                 if field not in self._clean:
-                    known |= self._look_at(field)
+                    known.update(self._look_at(field))
             elif is_list(field) or is_dict(field):
-                known |= self._shown_within(field)
+                known.update(self._shown_within(field))
         return IncomingTexts(self._mode, self._known | known) if known else self
 
     def _shown_within(self, value: object) -> frozenset[str]:
         """What the texts of a list or an object show. Small objects come over and over again, and are remembered."""
-        known = frozenset[str]()
+        known = set[str]()
         for item in _items(value) if is_list(value) else (value,):
             said = _DUMPED(item) if is_dict(item) else ""
             if said and said in self._clean_objects:
                 continue
-            shown = frozenset[str]()
             for text in _texts_in(item):
                 if text not in self._clean:
-                    shown |= self._look_at(text)
+                    known.update(self._look_at(text))
                     said = said if text in self._clean else ""
             if 0 < len(said) <= _LONGEST_OBJECT and len(self._clean_objects) < _WORDS_REMEMBERED:
                 self._clean_objects.add(said)
-            known |= shown
-        return known
+        return frozenset(known)
 
     def _look_at(self, text: str) -> frozenset[str]:
         """What a text shows to be secret; one that is clean is remembered, and not redacted later."""

@@ -17,6 +17,7 @@ from ctxrank.indexer.redaction.guards import (
     are_many,
     compiled,
     is_code,
+    is_made,
     is_random,
     is_stand_in,
     is_strong,
@@ -49,7 +50,9 @@ _PASSWORD_ABROAD = (
     "パスワード", "비밀번호", "패스워드", "암호", "비번",
 )  # fmt: skip
 # Words that say little by themselves: the value behind one must look random.
-_WEAK = ("key", "auth", "bearer", "api", "login", "sid")
+_WEAK = ("key", "auth", "bearer", "api", "login", "sid", "pat", "access", "private")
+# Of these in capitals alone: code is full of the others.
+_SHOUTED = ("access", "private")
 STRONG_ANCHORS: tuple[str, ...] = (
     *("pass", "pwd", "paswd", "paswo", "paswr", "psw", "pssw", "pw", "secret", "token", "credential", "creds", "_auth"),
     *_PASSWORD_ABROAD,
@@ -66,11 +69,11 @@ _WORD = (
 # What a name may end in and still mean the value itself; `_file`, `_url`, `_name` and the like do not.
 _TAIL = (
     r"(?P<tail>(?:[_.-]?(?:access|api|key|token|value|secret|password|default|base64|b64|plain|text|string|id|data|raw"
-    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2})){0,3}+)"
+    r"|old|new|prod|production|dev|test|live|staging|primary|secondary|current|main|\d{1,2}(?![a-z0-9]))){0,3}+)"
 )
 _KEY_QUOTE = r"(?P<kq>(?:\\|\\{3}|\\{7})?[\"'])?"
 # A quote may itself be escaped: JSON inside a string, once, twice or three times.
-_OPEN_QUOTE = r"(?:[bru@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
+_OPEN_QUOTE = r"(?:[brun@$]?(?P<q>(?:\\|\\{3}|\\{7})?[\"'`]|&quot;|&#3[49];))?"
 # `: str`, ` string` and ` { get; set; }` between a name and its `=`.
 _TYPE = (
     r"(?:[ \t]?:[ \t]?[a-z_][\w.|\[\]<> ]{0,40}?(?=[ \t]{0,4}=)|[ \t]{1,8}[*&]?str(?:ing)?(?=[ \t]{0,8}:?=)"
@@ -79,7 +82,7 @@ _TYPE = (
 _LINK = (
     rf"(?i){_WORD}{_TAIL}{_KEY_QUOTE}"
     # name = value; settings["name"] = value
-    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|:(?![:=])|%3d)"
+    rf"(?:(?:(?<=[\"'])[\])]{{1,2}})?{_TYPE}\s{{0,24}}+(?P<operator>:{{1,3}}=|=>|[?|]\|?=|[.+]=|={{1,3}}(?![=>~])|!={{1,2}}(?!=)|(?<![\"']):-(?=[^\s{{}}]{{1,200}}+\}})|:(?![:=])|%3d)"
     r"(?:\s{1,8}+(?=[\"'])|[ \t]{0,8}+)"
     # key="name" value="value"; <name>value</name>; ("name", "value") and name("value"); --name value
     r"|(?P<attribute>(?<=[\"'])\s{0,4}value=)|(?P<element>(?:</\w{1,20}>\s{0,20}<\w{1,20})?>\s{0,40}+)"
@@ -89,7 +92,8 @@ _LINK = (
     rf"|(?P<flag>[ \t]{{1,4}}(?![=:&|-])(?:(?:is|was)[ \t]{{1,3}})?)"
     # token - value, token -> value, (token) value
     rf"|(?P<dash>[ \t]{{1,3}}(?:-{{1,2}}>?|[\u2013\u2014\u2192|])[ \t]{{1,3}}|\|(?![|=])"
-    rf"|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
+    # vendor-SECRET-value, vendor.token.value
+    rf"|(?P<tight>[.-](?=[a-z0-9]))|\)[ \t]?:?[ \t]?)){_OPEN_QUOTE}"
 )
 
 
@@ -102,7 +106,7 @@ def places_of_names(text: str, places: dict[str, list[int]]) -> list[int]:
             lists.append([
                 place for place in found
                 if not text[place + size : place + size + 1].isalnum()
-                and not (text[place].islower() and text[place - 1 : place].isalpha())
+                and not (text[place].islower() and (word in _SHOUTED or text[place - 1 : place].isalpha()))
             ])  # fmt: skip
     return sorted(chain.from_iterable(lists))
 
@@ -176,6 +180,8 @@ def _value(text: str, place: int, link: re.Match[str]) -> NamedValue | None:
     ):
         return None  # ${DB_PASSWORD:+is-set} asks whether there is one
     rule, label = _named(word, before, link["tail"])
+    if not quote and is_password and operator in _GIVES and (jumble := _jumble(text, start)):
+        return NamedValue(start, jumble, rule, label)
     if link["element"] and (encrypted := compiled(_ENCRYPTED).match(text, start)):
         return NamedValue(start, encrypted.end(), rule, label)
     if is_stand_in(text, start):
@@ -230,9 +236,14 @@ _NOT_A_PASS = (
 )
 
 
+_IN_BASE64 = r"(?=[A-Za-z+/]{0,11}\d)[A-Za-z0-9+/]{12}\Z"  # the end of a digest: …Y0pw==
+
+
 def _is_in_a_word(text: str, place: int, word: str) -> bool:
     """Whether the name goes on before it: `bypass`, but not `db_pass`, `smtpPass`, `DBPASS`."""
     before = text[max(0, place - _CHARS_BEFORE) : place]
+    if compiled(_IN_BASE64).search(before):
+        return True
     if not before or not before[-1].isalpha():
         return False
     is_joined = (word[0].isupper() and before[-1].islower()) or (word.isupper() and before[-1].isupper())
@@ -240,16 +251,54 @@ def _is_in_a_word(text: str, place: int, word: str) -> bool:
 
 
 _COMPARISONS = ("==", "===", "!=", "!==")
+_GIVES = ("=", ":")
+# A generator's password: no space, no quote, and a bracket that nothing closes or signs of three kinds and more.
+_JUMBLE = r"[^\s\"'`\\]{12,64}+(?=\s|\Z)"
+_LEAST_KINDS = 3
+_BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def _jumble(text: str, start: int) -> int:
+    """Where a value without quotes ends that brackets would cut short, or 0: it is random, and no expression."""
+    match = compiled(_JUMBLE).match(text, start)
+    value = match[0].rstrip(",;") if match else ""
+    if not is_random(value):
+        return 0
+    parts = compiled(r"[\W_]+").split(value)
+    if not any(len(part) >= _LEAST_PART and looks_like_key(part) for part in parts):
+        return 0
+    signs = {char for char in value if not char.isalnum()}
+    is_jumbled = _is_unbalanced(value) or len(signs - set("()[].,_-/=")) >= _LEAST_KINDS
+    return start + len(value) if is_jumbled else 0
+
+
+_LEAST_PART = 6
+
+
+def _is_unbalanced(value: str) -> bool:
+    """Whether a bracket of the value is open at its end, or closes what is not open."""
+    still_open: list[str] = []
+    for char in value:
+        if char in "([{<":
+            still_open.append(char)
+        elif char in _BRACKETS and (not still_open or still_open.pop() != _BRACKETS[char]):
+            return True
+    return bool(still_open)
 
 
 def _is_secret(value: str, link: re.Match[str], word: str, *, is_password: bool, is_prose: bool) -> bool:
     """Whether the value is one that the name and its link allow: the less these say, the more it must show."""
     quote = link["q"]
+    if link["tight"]:
+        says_none = link["weak"] and (word != "key" or _says_no_secret(link))
+        is_file = compiled(r"\.[a-z]").match(link.string, link.end() + len(value)) is not None
+        return compiled(r"[\w+=-]+").fullmatch(value) is not None and is_made(value) and not is_file and not says_none
     if link["weak"]:
         is_plain_word = compiled(r"[\w+/=.~%-]+").fullmatch(value) is not None and not (is_prose and "/" in value)
-        return is_plain_word and is_random(value) and not (_says_no_secret(link) or _is_digest(value, link))
+        is_one = is_random(value) or (is_made(value) and (not is_prose or _is_shouted(link)))
+        return is_plain_word and is_one and not (_says_no_secret(link) or _is_digest(value, link))
     if is_prose:
-        return looks_like_key(value) if quote else is_strong(value)
+        return looks_like_key(value) if quote else is_strong(value) or is_made(value)
     if link["operator"] in _COMPARISONS:
         return looks_like_key(value) or is_strong(value)
     if word in ("pass", "pw"):
@@ -271,6 +320,11 @@ def _is_digest(value: str, link: re.Match[str]) -> bool:
         return False
     is_plain_name = link["kq"] and link.string[link.start() - 1 : link.start()] in ("'", '"')
     return bool(is_plain_name) or len(value) < _LEAST_HEX
+
+
+def _is_shouted(link: re.Match[str]) -> bool:
+    """Whether the name is in capitals or joined to another one: `vendor KEY …`, `vendorKey …`, `vendor_key …`."""
+    return link["word"].isupper() or link.string[link.start() - 1 : link.start()] not in ("", " ", "\t", "\n")
 
 
 _NO_SECRET = (
@@ -317,8 +371,8 @@ def _named(word: str, before: str, tail: str) -> tuple[str, str]:
 
 
 def _is_flag(text: str, place: int) -> bool:
-    """Whether the name is an option of a command: `--db-password`."""
-    return text.startswith("--", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
+    """Whether the name is an option of a command: `--db-password`, `-Password`."""
+    return text.startswith("-", text.rfind(" ", max(0, place - _CHARS_BEFORE), place) + 1)
 
 
 # A comma, an ampersand and the like belong to a bare value unless the next `name=` follows them.
@@ -336,7 +390,7 @@ _HYPHENED = r"(?i)[a-z]{1,20}+(?:-[a-z]{1,20}+){1,8}+(?=[\s&\"'\\]|\Z)"
 
 def _is_bare_value(text: str, start: int, place: int, operator: str | None, *, is_password: bool) -> bool:
     """Whether what has no quotes is a value: letters alone are one in `PASSWORD=word`, or if they are no word."""
-    is_tight = operator == "=" and is_password and text[start - 1] == "="
+    is_tight = operator in ("=", ":-") and is_password and text[start - 1] == operator[-1]
     if is_tight:
         if compiled(r"[^\W\d_]{4,}+(?:[\s&\"'\\]|\Z)").match(text, start) or compiled(_HYPHENED).match(text, start):
             return True

@@ -52,7 +52,8 @@ _USER = (
     r"(?!\[REDACTED)[^\s\"'`<>\\/:@]{0,128}+:(?!\d{1,5}[/?#,])(?!\$[{(]|\$(?-i:[A-Z_])|[{(\[]|%[({]|[*]{2}|redacted@)"
 )
 # user:password@host, as it is written to say how such a URL is made.
-_NO_USER = r"(?!(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token)@)"
+_PAIR = r"(?i:(?:user(?:name)?|usr|login|name|id|me|you)?:(?:p(?:ass(?:w(?:or)?d|phrase)?|wd?|at)|secret|token))"
+_NO_USER = rf"(?!{_PAIR}@|[\w.-]{{1,64}}+:(?-i:PASSWORD|PASS|SECRET|TOKEN|[A-Z]{{2,20}}+_[A-Z_]{{2,40}}+)@)"
 _URL_PASSWORD = r"[^\s\"'`<>\\/]{1,256}@"
 _HOST = r"(?=[\w\[.%-])"
 _SLASHES = r":(?:\\?/){2}"
@@ -75,9 +76,9 @@ def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule]:
 _MIXED = r"(?=[^\s\"'`,;&]{0,60}?\d)"  # a key has a digit near its start, a word has none
 
 
-def _ours(name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = ()) -> Rule:
+def _ours(name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = (), back: int = 0) -> Rule:
     """A rule of our own; its label says its name."""
-    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", context=context)
+    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", back, context=context)
 
 
 # Secrets that a header, a command or a file shows by where they stand.
@@ -101,6 +102,7 @@ _PLACES: tuple[Rule, ...] = (
         tuple(f"{space}{flag}" for space in " \t\n\r" for flag in ("-u", "--user")),
         # What closes a JSON string is no open quote, and no escape is cut in two.
         r"(?P<head>\s(?:-u|--user)[= \t]{1,5}(?:\\{0,3}[\"'])?)(?!\d{1,6}:\d{1,6}(?!\S)|\$[{(]?!?[A-Za-z_]|[{<])"
+        rf"(?!{_PAIR}(?![\w@:.]))"
         r"(?:(?<=[\"'])(?![,:}\]\s])[^:\"'\\\n]{1,200}+:[^\"'\\\n]{1,200}+(?=\\{0,3}[\"'])"
         r"|(?<![\"'])[\w$@.-]{1,200}+:(?!/)[^\s\"'\\|;&]{1,200}+(?=[\s\"'\\|;&]|\Z))",
         ("curl", "http", "wget"),
@@ -142,7 +144,7 @@ _PLACES: tuple[Rule, ...] = (
         "password-flag",
         (" -p",),
         rf"(?P<head>[ ]-p[ ]'?)(?=[^\s\"'|;&\\-]){_NOT_A_SECRET}[^\s\"'|;&\\-][^\s\"'|;&\\]{{3,}}+",
-        ("sshpass", "docker login", "podman login", "registry login"),
+        ("sshpass", "docker login", "podman login", "registry login", "psexec"),
     ),
     _ours(
         "password-flag",
@@ -182,6 +184,13 @@ _PLACES: tuple[Rule, ...] = (
         rf"(?:password[ ]{{1,3}})?(?:\\{{0,3}}(?P<quote>['\"]))?){_NOT_A_SECRET}"
         r"(?(quote)|(?=[^\s;]{0,60}?\d))[^\s'\"\\;]{4,}+",
         ("user", "grant", "role"),
+    ),
+    _ours(
+        "sql-password",
+        ("password for ",),
+        r"(?i)(?P<head>set[ ]{1,3}password[ ]{1,3}for[ ]{1,3}[^\s=]{1,100}+[ ]{0,3}=[ ]{0,3}"
+        rf"(?:(?:old_)?password[ ]?\()?\\{{0,3}}['\"]){_NOT_A_SECRET}[^\s'\"\\;]{{4,}}+",
+        back=4,
     ),
     _ours(
         "secure-string",

@@ -12,12 +12,15 @@ those of ASCII.
 import unicodedata
 from bisect import bisect_right
 from functools import cache, lru_cache
-from re import Pattern
 from re import compile as compile_pattern
 
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.text.escapes import INTRODUCERS, escape_sequence, has_escapes
 from ctxrank.indexer.text.invisible import is_invisible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from re import Pattern
 
 # ASCII that is what it looks like; a carriage return is shown as a line's end.
 _PLAIN_BYTES = bytes(byte for byte in range(0x80) if 0x20 <= byte < 0x7F or byte in b"\t\n\r")
@@ -32,33 +35,49 @@ _FEW = 20
 _NOTHING = "\0"  # in a text of the same length: what is not there to be seen
 
 
-class View(NamedTuple):
-    """A text as it is seen: the stretches of the original that are in it, by where they begin in either."""
+class View:
+    """A text as it is seen, and where each part of it stands in the original.
 
-    text: str
-    starts: list[int]
-    origins: list[int]
+    Most texts show no secret: where the parts stand is worked out when it is first asked for.
+    """
+
+    __slots__ = ("_marked", "_origins", "_starts", "text")
+
+    def __init__(self, text: str, marked: "Callable[[], str] | None" = None) -> None:
+        """`marked` gives the original in its length, with nothing in place of what is not seen."""
+        self.text = text
+        self._marked = marked
+        self._starts = [0]  # the stretches of the original that are in it, by where they begin in either
+        self._origins = [0]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The part of the original that the part from `start` to `end` was seen in."""
+        if self._marked is not None:
+            self._starts, self._origins = _stretches(self._marked())
+            self._marked = None
         return self._origin(start), self._origin(end - 1) + 1
 
     def _origin(self, place: int) -> int:
-        at = bisect_right(self.starts, place) - 1
-        return self.origins[at] + place - self.starts[at]
+        at = bisect_right(self._starts, place) - 1
+        return self._origins[at] + place - self._starts[at]
 
 
 def is_plain(text: str) -> bool:
     """Whether a text is seen as it is: the rules need no view of it."""
-    for start in range(0, len(text), _PART_CHARS):  # bytes of a large text are not held twice
-        part = text[start : start + _PART_CHARS].encode("utf-8", "replace")
-        chars = set(part.translate(None, _PLAIN_BYTES).decode()) - _known_plain
+    for chars in _unusual(text):
         if any(_is_disguise(char) for char in chars):
             return False
         if len(_known_plain) > _MAX_KNOWN:
             _known_plain.clear()
         _known_plain.update(chars)
     return True
+
+
+def _unusual(text: str) -> "Iterator[set[str]]":
+    """The characters of each part of a text but for those that are known to be what they look like."""
+    for start in range(0, len(text), _PART_CHARS):  # bytes of a large text are not held twice
+        part = text[start : start + _PART_CHARS].encode("utf-8", "replace")
+        yield set(part.translate(None, _PLAIN_BYTES).decode()) - _known_plain
 
 
 def is_control(char: str) -> bool:
@@ -68,48 +87,65 @@ def is_control(char: str) -> bool:
 
 def as_it_is(text: str) -> View:
     """Nothing but the text, for rules that a user wrote for it."""
-    return View(text, [0], [0])
+    return View(text)
 
 
 def seen(text: str) -> View:
     """The text as a terminal shows it, with its escapes taken out whole."""
-    if has_escapes(text):
-        text = escape_sequence().sub(lambda found: _NOTHING * len(found[0]), text)
-    return _without_disguises(text)
+    return _seen_without(escape_sequence(), text) if has_escapes(text) else _seen_without(None, text)
 
 
 def seen_literally(text: str) -> View:
     """The same with nothing but the introducers of escapes taken out: what follows may be letters of a secret."""
-    return _without_disguises(_introducer().sub(lambda found: _NOTHING * len(found[0]), text))
+    return _seen_without(_introducer(), text)
 
 
-def _without_disguises(text: str) -> View:
+def _seen_without(hidden: "Pattern[str] | None", text: str) -> View:
+    table = _disguises(text)
+
+    def marked() -> str:
+        with_marks = hidden.sub(lambda found: _NOTHING * len(found[0]), text) if hidden else text
+        return _translated(with_marks, table)
+
+    shown = hidden.sub("", text) if hidden else text
+    return View(_translated(shown, table).replace(_NOTHING, ""), marked)
+
+
+def _disguises(text: str) -> dict[int, str]:
+    """What is to stand for each character of the text that is not seen as it is."""
     table: dict[int, str] = {}
-    for char in set(text) - _known_plain:
+    for char in set[str]().union(*_unusual(text)):
         if is_invisible(char) and char != "\r":
             table[ord(char)] = _NOTHING
         elif form := _ascii_form(char):
             table[ord(char)] = form
+    return table
+
+
+def _translated(text: str, table: dict[int, str]) -> str:
     if len(table) > _FEW:
-        text = text.translate(table)
-    else:  # for a few, each in a pass of its own is a multiple as fast
-        for code, form in table.items():
-            text = text.replace(chr(code), form)
-    pieces = text.split(_NOTHING)
+        return text.translate(table)
+    for code, form in table.items():  # for a few, each in a pass of its own is a multiple as fast
+        text = text.replace(chr(code), form)
+    return text
+
+
+def _stretches(marked: str) -> tuple[list[int], list[int]]:
+    """The stretches of a text between what is not seen: by where each begins without it, and where with it."""
     starts: list[int] = []
     origins: list[int] = []
     size = origin = 0
-    for piece in pieces:
+    for piece in marked.split(_NOTHING):
         if piece:
             starts.append(size)
             origins.append(origin)
             size += len(piece)
         origin += len(piece) + 1
-    return View("".join(pieces), starts, origins)
+    return starts, origins
 
 
 @cache
-def _introducer() -> Pattern[str]:
+def _introducer() -> "Pattern[str]":
     return compile_pattern(rf"\x1b[\[\]^_\\]?|[{INTRODUCERS}]")
 
 

@@ -9,6 +9,7 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.cli.output.progress import progress_bar
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.git_dates import DateReport, date_documents
+from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.files.scan import IndexReport, Progress, index_artifacts
 from ctxrank.indexer.fulltext.catch_up import rebuild as rebuild_index
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of, index_of
@@ -48,7 +49,7 @@ def index(call: Call, paths: tuple[str, ...], dry_run: bool, watch: bool) -> Rep
         else:
             done = bring_up_to_date(store, mode, paths, advance)
     report = done.report
-    absent = [path for path in paths if not os.path.lexists(path)]
+    absent = [without_secret(path, mode) for path in paths if not os.path.lexists(path)]
     is_wrong = bool(absent) and not (report.removed or report.moved)
     made_room = tuple(
         f"{path} is this machine's file now: the text that another store exported of that path is gone."

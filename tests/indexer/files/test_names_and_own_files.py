@@ -13,6 +13,7 @@ from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.files.paths import without_secret
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.opening import open_store
+from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.records.packages import NewPackage, save_package
 from ctxrank.indexer.redaction.engine import RedactionMode
 from ctxrank.indexer.store.store import Store
@@ -49,6 +50,15 @@ def test_a_file_whose_name_is_a_secret_is_passed_over_in_words(
     assert [row[0] for row in store.primary.execute("SELECT path FROM artifacts")] == ["b.md"]
 
 
+def test_a_path_that_is_not_there_is_reported_without_its_secret(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = os.path.join(store.location.root, f"n-{TOKEN}.md")
+    assert run(["--db", store.location.primary, "index", path]) == 2
+    printed = "".join(capsys.readouterr())
+    assert "never indexed" in printed and TOKEN not in printed
+
+
 def test_a_link_or_a_pipe_whose_name_is_a_secret_is_reported_without_it(store: Store) -> None:
     top = Path(store.location.root)
     (top / f"{TOKEN}.md").symlink_to("/nowhere")
@@ -73,6 +83,31 @@ def test_a_file_that_is_renamed_to_a_secret_is_not_found_by_it(store: Store) -> 
     report = index_artifacts(store)
     assert (report.moved, report.removed) == ((), ("a.md",))
     assert TOKEN not in repr(report)
+
+
+def _known_by_an_older_rule(store: Store) -> Path:
+    path = write_file(store, "a.md", "# Okapi\n")
+    index_artifacts(store)
+    path = path.rename(path.with_name(f"{TOKEN}.md"))
+    for table in ("artifacts", "documents"):
+        with store.write() as change:
+            change.connection.execute(f"UPDATE {table} SET path = ? WHERE path = 'a.md'", (path.name,))
+    return path
+
+
+def test_a_known_file_whose_name_a_newer_rule_calls_a_secret_is_taken_out_when_it_changes(store: Store) -> None:
+    _known_by_an_older_rule(store).write_text("# Okapi and more\n", encoding="utf-8")
+    report = index_artifacts(store)
+    assert len(report.skipped) == len(report.removed) == 1 and TOKEN not in repr(report)
+    assert store.primary.execute("SELECT count(*) FROM artifacts").fetchone() == (0,)
+
+
+def test_redacting_again_takes_out_files_whose_names_hold_a_secret(store: Store) -> None:
+    _known_by_an_older_rule(store)
+    assert redact_again(store, RedactionMode.PATTERN_ONLY, is_dry_run=True).redacted == {"artifact": 1}
+    assert redact_again(store, RedactionMode.PATTERN_ONLY).redacted == {"artifact": 1}
+    assert store.primary.execute("SELECT count(*) FROM artifacts").fetchone() == (0,)
+    assert TOKEN.encode() not in _bytes_of(Path(store.location.folder))
 
 
 @pytest.mark.parametrize("mode", [RedactionMode.PATTERN_ONLY, RedactionMode.BOTH, RedactionMode.ENTROPY])
