@@ -14,6 +14,7 @@ from ctxrank.indexer.clock import now_us
 from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
 from ctxrank.indexer.exchange.export import END, export_lines
+from ctxrank.indexer.exchange.joined import COUNTED
 from ctxrank.indexer.exchange.lines import BadLine, Line, parse_line
 from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.exchange.run import ImportReport
@@ -29,6 +30,9 @@ from ctxrank.indexer.team.log import Head, LogLine, Pushed, TeamLog
 from ctxrank.indexer.team.sealing import Register, Sealed, mark_of, seal, unseal
 
 MAX_SEALED_BYTES = 8 * 1024 * 1024  # what the log takes of one record
+_ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call
+# Of what all stores have one of: what follows from everybody's counts is no news from this one.
+_DERIVED = ("state", "bazinga_confidence", "last_seen")
 _PUSH_ROWS, _PUSH_BYTES = 500, 8 * 1024 * 1024
 
 Told = Callable[[int, int], None]
@@ -78,13 +82,19 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None) -> Synced:
 
     Killed at any instant, the next one goes on: a line that comes twice changes nothing.
     """
-    head = log.head()
-    state = _begin(store, head)
-    pushed, must_erase, notes = _push(store, log, head, state)
-    pulled, reports = _pull(store, log, head, told)
-    if last_number(store.primary) > state_of(store).pushed:
-        more, erases, more_notes = _push(store, log, head, state_of(store))
-        pushed, must_erase, notes = pushed + more, must_erase or erases, notes + more_notes
+    pushed, pulled, must_erase = 0, 0, False
+    reports, notes = list[ImportReport](), list[str]()
+    for _ in range(_ROUNDS):
+        head = log.head()
+        count, erases, left_out = _push(store, log, head, _begin(store, head))
+        pushed, must_erase = pushed + count, must_erase or erases
+        notes += left_out
+        # What was just pushed has numbers, too: up to them nothing is missing.
+        came, brought = _pull(store, log, log.head() if count else head, told)
+        pulled += came
+        reports += brought
+        if last_number(store.primary) <= state_of(store).pushed:
+            break
     has_orders = any(FORGET in report.counts or REMOVED in report.counts for report in reports)
     is_erased = log.erase() if must_erase or has_orders else True
     if is_erasing_due(store.primary):
@@ -161,7 +171,8 @@ def _outgoing(text: str, own: str) -> _Outgoing | None:
     record, seq = str(values["record"]), int(values.pop("seq", 0))
     if record == END:
         return None
-    said = json.dumps(values, sort_keys=True).encode()
+    own_words = {name: value for name, value in values.items() if record not in COUNTED or name not in _DERIVED}
+    said = json.dumps(own_words, sort_keys=True).encode()
     number, of = str(values.get("id", "")), str(values.get("of", "") or "")
     key = f"{number}@{of}" if of else number
     register, gone = Register(record, key, own), None
