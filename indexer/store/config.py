@@ -149,6 +149,13 @@ def load_config(store: Store) -> Config:
     return _with_team(config, store, dsn) if dsn else config
 
 
+def team_dsn(store: Store) -> str:
+    """How the user says that a team's log is connected to; '' where they do not. A project is not asked."""
+    user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    user = _own_values(_cached(store, os.path.join(user_home, "ctxrank", "config.yaml")))
+    return os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
+
+
 def _with_team(config: Config, store: Store, dsn: str) -> Config:
     """The configuration of a machine that shares a log, if this store has joined it."""
     from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it

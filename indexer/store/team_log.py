@@ -38,10 +38,14 @@ def read_state(primary: apsw.Connection) -> TeamState | None:
     if row is None:
         return None
     value: object = json.loads(row[0])
-    if not is_dict(value) or "project" not in value:
+    if not is_dict(value):
         return None
-    known = {str(name): item for name, item in value.items() if name in TeamState._fields}
-    return TeamState(**known)  # type: ignore[arg-type]  what write_state wrote
+    texts = {str(name): item for name, item in value.items() if isinstance(item, str)}
+    numbers = {str(name): item for name, item in value.items() if isinstance(item, int)}
+    return TeamState(
+        texts.get("project", ""), texts.get("history", ""), numbers.get("applied", 0), numbers.get("head", 0),
+        numbers.get("pushed", 0), numbers.get("asked_at", 0), texts.get("trouble", ""),
+    )  # fmt: skip
 
 
 def write_state(change: Change, state: TeamState) -> None:

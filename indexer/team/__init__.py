@@ -1,1 +1,1 @@
-"""A team's log on PostgreSQL: what a store gives to it and takes from it. Only a store that has joined one loads this."""
+"""A team's log on PostgreSQL: what a store gives to it, and takes from it."""

@@ -17,7 +17,7 @@ from ctxrank.indexer.team.sealing import Register, Sealed
 
 try:
     import psycopg
-    from psycopg.conninfo import conninfo_to_dict
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
 except ModuleNotFoundError as error:  # pragma: no cover
     raise UsageError("A team's log needs the extra team.", "Install it: pip install 'ctxrank[team]'") from error
 
@@ -228,7 +228,7 @@ def connect(dsn: str, project: str) -> Generator[TeamLog, None, None]:
 @contextlib.contextmanager
 def opened(dsn: str) -> Generator["psycopg.Connection[tuple[object, ...]]", None, None]:
     """A connection that writes, of two nodes to the one that is the primary; each statement is a transaction."""
-    with psycopg.connect(**connection_values(dsn), autocommit=True) as connection:
+    with psycopg.connect(make_conninfo(**connection_values(dsn)), autocommit=True) as connection:
         yield connection
 
 

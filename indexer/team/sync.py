@@ -39,7 +39,7 @@ Told = Callable[[int, int], None]
 
 
 class Synced(NamedTuple):
-    """What was exchanged: lines, and records by what became of them. `is_forgotten` says that all orders are carried out.
+    """What was exchanged: lines, and what became of them here. `is_forgotten`: all orders are carried out.
 
     `is_erased` is false where the log's server keeps forgotten keys in its write-ahead log.
     """
@@ -135,7 +135,7 @@ def _begin(store: Store, head: Head) -> TeamState:
     return state
 
 
-def _advance(store: Store, history: str, **to: int) -> None:
+def advance(store: Store, history: str, **to: int) -> None:
     """Note how far the store is; another process may have come further."""
     with store.write() as change:
         state = read_state(change.connection)
@@ -158,10 +158,10 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
         notes += left_out
         gone = [one.gone for one in portion if one.gone is not None]
         if sealed or gone:
-            _advance(store, head.history, head=log.push(sealed, gone))
+            advance(store, head.history, head=log.push(sealed, gone))
         count += len(sealed)
         must_erase = must_erase or any(one.is_order for one in portion)
-    _advance(store, head.history, pushed=reached)
+    advance(store, head.history, pushed=reached)
     return count, must_erase, notes
 
 
@@ -231,13 +231,13 @@ def _pull(store: Store, log: TeamLog, head: Head, told: Told | None) -> tuple[in
             bring(exchange, log.project, lines)
             pulled += len(lines)
             applied = lines[-1].n
-            _advance(store, head.history, applied=applied, head=applied)
+            advance(store, head.history, applied=applied, head=applied)
             if told is not None:
                 told(applied - first, max(head.n - first, applied - first))
     finally:
         if exchange is not None:  # what came in is searchable, also where the connection broke
             reports.append(exchange.finish(schema=2))
-    _advance(store, head.history, applied=max(applied, head.n), asked_at=now_us())
+    advance(store, head.history, applied=max(applied, head.n), asked_at=now_us())
     return pulled, reports
 
 

@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("psycopg", reason="needs the extra team: make test-team")
 
-from nodes import Node, primary, programs  # noqa: E402  after the question whether there is anything to talk with
+from postgres_nodes import Node, primary, programs
 
 _numbers = itertools.count()
 

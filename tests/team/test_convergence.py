@@ -11,7 +11,7 @@ import pytest
 from converging import NAMES, Machines, Seen, compare, seen, steps
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from nodes import Node
+from postgres_nodes import Node
 from sharing import Sharing
 
 from ctxrank.indexer.clock import now_us

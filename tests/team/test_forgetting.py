@@ -1,12 +1,14 @@
 """What is purged on one machine is forgotten by all of them and by the log: every byte of it is looked for."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from builders import save
-from nodes import Node
+from postgres_nodes import Node
 from sharing import Sharing
 
 from ctxrank.indexer.privacy.purge import forget_document, forget_path
@@ -31,7 +33,14 @@ def machines(node: Node, project: str, tmp_path: Path) -> Iterator[Sharing]:
 
 def _files_with(folder: Path, wanted: bytes) -> list[str]:
     """The files below a folder that hold these bytes."""
-    return sorted(str(path) for path in folder.rglob("*") if path.is_file() and wanted in path.read_bytes())
+    # By a process of its own: closing a file of a store would drop the locks that this one holds.
+    code = (
+        "import pathlib, sys\n"
+        "for path in pathlib.Path(sys.argv[1]).rglob('*'):\n"
+        "    if path.is_file() and bytes.fromhex(sys.argv[2]) in path.read_bytes(): print(path)"
+    )
+    command = [sys.executable, "-c", code, str(folder), wanted.hex()]
+    return sorted(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")[:-1])
 
 
 def _keys(node: Node, kind: str) -> list[bytes]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from builders import make_store
-from nodes import Node
+from postgres_nodes import Node
 
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.team import sync
