@@ -188,7 +188,8 @@ def unconfirmed(late: int, machines: int) -> str:
 @contextlib.contextmanager
 def connected(store: Store) -> Generator[TeamLog, None, None]:
     """The log of a store that has joined one. Raises NotFoundError, UsageError, CtxrankError."""
-    with connect(_dsn(store), state_of(store).project) as log:
+    project = state_of(store).project
+    with connect(_dsn(store), project) as log:
         yield log
 
 

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("psycopg", reason="needs the extra team: make test-team")
-
 from postgres_nodes import Node, primary, programs
 
 _numbers = itertools.count()
