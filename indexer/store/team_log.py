@@ -3,12 +3,11 @@
 The log itself is asked elsewhere (indexer/team); what is read here costs a query of a store with a team one row.
 """
 
-import json
-
 import apsw
 
 from ctxrank.indexer.clock import now_us
-from ctxrank.indexer.light_typing import NamedTuple, is_dict
+from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.store.connection import read_row
 from ctxrank.indexer.store.store import Change
 
 ENVIRONMENT = "CTXRANK_TEAM"
@@ -32,26 +31,19 @@ class TeamState(NamedTuple):
         return max(self.head - self.applied, 0)
 
 
+_READ = "SELECT {} FROM settings WHERE key = ?".format(", ".join(f"value ->> '$.{name}'" for name in TeamState._fields))
+_WRITTEN = "json_object({})".format(", ".join(f"'{name}', ?" for name in TeamState._fields))
+
+
 def read_state(primary: apsw.Connection) -> TeamState | None:
-    """How far the store is; None where it has joined no log."""
-    row = primary.execute("SELECT value FROM settings WHERE key = ?", (_SETTING,)).fetchone()
-    if row is None:
-        return None
-    value: object = json.loads(row[0])
-    if not is_dict(value):
-        return None
-    texts = {str(name): item for name, item in value.items() if isinstance(item, str)}
-    numbers = {str(name): item for name, item in value.items() if isinstance(item, int)}
-    return TeamState(
-        texts.get("project", ""), texts.get("history", ""), numbers.get("applied", 0), numbers.get("head", 0),
-        numbers.get("pushed", 0), numbers.get("asked_at", 0), texts.get("trouble", ""),
-    )  # fmt: skip
+    """How far the store is; None where it has joined no log. SQLite reads the JSON: a query loads no library for it."""
+    return read_row(primary, _READ, (_SETTING,), TeamState)
 
 
 def write_state(change: Change, state: TeamState) -> None:
     """Keep how far the store is."""
-    query = "INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)"
-    change.connection.execute(query, (_SETTING, json.dumps(state._asdict())))
+    query = f"INSERT OR REPLACE INTO settings (key, value) VALUES (?, {_WRITTEN})"
+    change.connection.execute(query, (_SETTING, *state))
 
 
 def drop_state(change: Change) -> None:
