@@ -17,7 +17,7 @@ from ctxrank.indexer.team.log import TeamLog, connect
 from ctxrank.indexer.team.sync import Synced, note_trouble, state_of, synchronize
 
 TICK_S = 0.25  # how often the store is looked at for what was written here
-SETTLE_S = 0.1  # what others push at the same moment comes in with it
+SETTLE_S = 0.4  # what others push meanwhile comes in with it: an exchange costs the same for one line and for ten
 ASK_S = 30.0  # a log that says nothing is asked: it may have been another one that was promoted
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 30.0
 
@@ -62,7 +62,7 @@ class Follower:
         self._exchange(log)
         asked_at, seen = time.monotonic(), self._store.primary.pragma("data_version")
         while not is_over():
-            is_told = log.wait(TICK_S)
+            is_told = log.wait(TICK_S) > state_of(self._store).applied
             if is_told:
                 time.sleep(SETTLE_S)
             now = self._store.primary.pragma("data_version")  # another one when another process has written

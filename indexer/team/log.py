@@ -206,11 +206,15 @@ class TeamLog:
         with postgres_errors():
             self._connection.execute(f"LISTEN {NOTIFIED}")
 
-    def wait(self, timeout_s: float) -> bool:
-        """Wait so long for a change of this project."""
+    def wait(self, timeout_s: float) -> int:
+        """Wait so long for others to change this project; the number of the last change told of, 0 for none."""
+        last = 0
         with postgres_errors():
-            told = [note.payload for note in self._connection.notifies(timeout=timeout_s, stop_after=1)]
-        return any(payload.rpartition(" ")[0] == self.project for payload in told)
+            for note in self._connection.notifies(timeout=timeout_s, stop_after=1):
+                project, _, number = note.payload.rpartition(" ")
+                if project == self.project and note.pid != self._connection.info.backend_pid and number.isdecimal():
+                    last = max(last, int(number))
+        return last
 
     def _row(self, query: str, values: Sequence[object]) -> tuple[object, ...] | None:
         with postgres_errors():

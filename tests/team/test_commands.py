@@ -183,6 +183,7 @@ def test_durable_waits_for_the_log_and_says_where_it_did_not_answer(machines: tu
         assert a.save("zebra", "--durable").code == 0
         after = connection.execute(count).fetchone()
     assert before and after and after[0] > before[0]
+    _until(lambda: a.updater)
     a.end_updater()
     done = a.save("walrus", "--durable", dsn=AWAY)
     assert done.code == 6 and "saved here, and not in the team's log yet" in done.err and "Saved package" in done.out
@@ -239,3 +240,21 @@ def test_a_snapshot_is_written_and_a_store_leaves(machines: tuple[Machine, Machi
     assert a.json("team", "leave")["told"]
     assert a.run("team", "status").code == 1 and a.run("search", "zebra").code == 0
     assert not a.updater
+
+
+def test_what_serves_a_store_follows_the_log_beside(machines: tuple[Machine, Machine]) -> None:
+    a, b = machines
+    b.end_updater()
+    server = subprocess.Popen(
+        [sys.executable, "-m", "ctxrank", "serve", "--port", "0"], cwd=b.folder, stderr=subprocess.DEVNULL,
+        env={**os.environ, "CTXRANK_TEAM": b.dsn},
+    )  # fmt: skip
+    try:
+        _until(lambda: b.updater == server.pid)
+        assert a.save("zebra", "--durable").code == 0
+        _until(lambda: b.run("search", "zebra").code == 0)
+        assert b.updater == server.pid
+    finally:
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+    assert not b.updater
