@@ -70,8 +70,8 @@ CREATE TABLE record_keys (
 ) PARTITION BY HASH (project, kind, key, origin);
 DO $$
 BEGIN
-    FOR part IN 0..31 LOOP
-        EXECUTE format('CREATE TABLE record_keys_%s PARTITION OF record_keys FOR VALUES WITH (MODULUS 32, REMAINDER %s)',
+    FOR part IN 0..7 LOOP
+        EXECUTE format('CREATE TABLE record_keys_%s PARTITION OF record_keys FOR VALUES WITH (MODULUS 8, REMAINDER %s)',
                        part, part);
     END LOOP;
 END $$;

@@ -7,6 +7,7 @@ A line of the log is a line of an export, so a push is an export since the last 
 lines. The outbox is the store's own record log: what was written stays there until the log has it, whatever is killed.
 """
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 
@@ -150,18 +151,19 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
     if last_number(store.primary) <= state.pushed:
         return 0, False, []
     own, mode = own_uuid(store), load_config(store).redaction_mode
-    lines = export_lines(store, since=state.pushed, mode=mode)
-    reached = int(str(json.loads(next(lines))["seq"]))
-    count, must_erase, notes = 0, False, list[str]()
-    for portion in _portions(_outgoing(line, own) for line in lines):
-        sealed, left_out = _sealed(log, head, portion)
-        notes += left_out
-        gone = [one.gone for one in portion if one.gone is not None]
-        if sealed or gone:
-            advance(store, head.history, head=log.push(sealed, gone))
-        count += len(sealed)
-        must_erase = must_erase or any(one.is_order for one in portion)
-    advance(store, head.history, pushed=reached)
+    count, last, must_erase, notes = 0, 0, False, list[str]()
+    # Its lines are of one snapshot, which ends with it: until then nothing is written here.
+    with contextlib.closing(export_lines(store, since=state.pushed, mode=mode)) as lines:
+        reached = int(str(json.loads(next(lines))["seq"]))
+        for portion in _portions(_outgoing(line, own) for line in lines):
+            sealed, left_out = _sealed(log, head, portion)
+            notes += left_out
+            gone = [one.gone for one in portion if one.gone is not None]
+            if sealed or gone:
+                last = log.push(sealed, gone)
+            count += len(sealed)
+            must_erase = must_erase or any(one.is_order for one in portion)
+    advance(store, head.history, pushed=reached, head=last)
     return count, must_erase, notes
 
 

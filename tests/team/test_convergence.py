@@ -15,6 +15,7 @@ from postgres_nodes import Node
 from sharing import Sharing
 
 from ctxrank.indexer.clock import now_us
+from ctxrank.indexer.records.reasoning import NewReasoning, save_reasoning
 
 pytestmark = [pytest.mark.slow, pytest.mark.team]
 _projects = itertools.count()
@@ -72,6 +73,15 @@ def test_three_stores_find_the_same_with_the_same_scores(machines: SharingMachin
     assert len(views[0].documents) > 20 and any(views[0].answers)
     for field in Seen._fields:
         assert getattr(views[1], field) == getattr(views[0], field) == getattr(views[2], field), field
+
+
+def test_more_than_a_portion_goes_out_and_comes_in(machines: SharingMachines) -> None:
+    for number in range(1100):
+        new = NewReasoning("S", "G", "developer", "decisions", f"note {number}")
+        save_reasoning(machines.stores["a"], new, create_session=True)
+    pushed, pulled = machines.sharing.sync("a", "b")
+    assert (pushed.pushed, pulled.pulled) == (1102, 1102)
+    assert machines.stores["b"].primary.execute("SELECT count(*) FROM reasoning").get == 1100
 
 
 def test_what_came_from_elsewhere_is_not_pushed_again(machines: SharingMachines) -> None:
