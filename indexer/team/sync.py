@@ -33,7 +33,7 @@ from ctxrank.indexer.team.sealing import Register, Sealed, mark_of, seal, unseal
 MAX_SEALED_BYTES = 8 * 1024 * 1024  # what the log takes of one record
 _ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call
 # Of what all stores have one of: what follows from everybody's counts is no news from this one.
-_DERIVED = ("state", "bazinga_confidence", "last_seen")
+_DERIVED = ("state", "bazinga_confidence", "created_at", "last_seen")
 _PUSH_ROWS, _PUSH_BYTES = 500, 8 * 1024 * 1024
 
 Told = Callable[[int, int], None]
