@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +133,7 @@ def _digest(store: Store) -> str:
 
 
 @contextlib.contextmanager
-def _machines(commands: list[list[str]]) -> Iterator[list["subprocess.Popen[str]"]]:
+def _machines(commands: list[list[str]]) -> Generator[list["subprocess.Popen[str]"], None, None]:
     processes = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for command in commands
     ]
@@ -218,7 +218,7 @@ def _at(values: list[float], share: float) -> float:
 
 def main() -> None:
     """Run one, or be one of its machines."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description="A team's log under load.")
     parser.add_argument("dsn", nargs="?", default="")
     parser.add_argument("--stores", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)

@@ -1,7 +1,7 @@
 """Machines that share a log: a store and a role each."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from builders import make_store
@@ -36,7 +36,7 @@ class Sharing:
         return self.node.dsn(self.role(name))
 
     @contextlib.contextmanager
-    def log(self, name: str) -> Iterator[TeamLog]:
+    def log(self, name: str) -> Generator[TeamLog, None, None]:
         """A machine's connection to the log."""
         with connect(self.dsn(name), self.project) as log:
             yield log

@@ -22,7 +22,6 @@ except ModuleNotFoundError as error:  # pragma: no cover
     raise UsageError("A team's log needs the extra team.", "Install it: pip install 'ctxrank[team]'") from error
 
 FORMAT = 1  # of log_001.sql; a later one is log_002.sql
-NOTIFIED = "ctxrank"
 CONNECT_S, STATEMENT_S = 5, 120
 PULL_ROWS, PULL_BYTES = 2000, 32 * 1024 * 1024
 
@@ -204,7 +203,7 @@ class TeamLog:
     def listen(self) -> None:
         """Be told of changes from now on: `wait`."""
         with postgres_errors():
-            self._connection.execute(f"LISTEN {NOTIFIED}")
+            self._connection.execute("LISTEN ctxrank")  # as push() notifies
 
     def wait(self, timeout_s: float) -> int:
         """Wait so long for others to change this project; the number of the last change told of, 0 for none."""
@@ -310,4 +309,4 @@ def _said(error: "psycopg.Error") -> str:
 
 
 def _bytes(value: object) -> bytes:
-    return bytes(value) if isinstance(value, bytes | bytearray | memoryview) else b""
+    return value if isinstance(value, bytes) else b""

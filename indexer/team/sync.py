@@ -214,7 +214,7 @@ def _sealed(log: TeamLog, head: Head, portion: Sequence[_Outgoing]) -> tuple[lis
             continue  # what others counted of it was added here: no news to them
         one = seal(log.project, line.register, line.text)
         if len(one.line) > MAX_SEALED_BYTES:
-            name = f"{line.register.kind}:{line.register.key}"
+            name = f"the {line.register.kind} {line.register.key}"
             notes.append(f"{name} stays here: the log takes {MAX_SEALED_BYTES // (1024 * 1024)} MiB of a record.")
             continue
         mark = mark_of(one.secret, line.said)

@@ -75,7 +75,8 @@ class Machine(NamedTuple):
         declared = DECLARED[name].answer
         assert not isinstance(declared, declare.NoJson)
         answer = json.loads(done.out)
-        Draft202012Validator(answer_schema(declared)).validate(answer)
+        validator: Any = Draft202012Validator(answer_schema(declared))
+        validator.validate(answer)
         return answer
 
     def save(self, text: str, *more: str, dsn: str | None = None) -> Answer:
