@@ -67,13 +67,14 @@ class Follower:
                 time.sleep(SETTLE_S)
             now = self._store.primary.pragma("data_version")  # another one when another process has written
             is_written = now != seen and last_number(self._store.primary) > state_of(self._store).pushed
-            if is_told or is_written or time.monotonic() - asked_at > ASK_S:
-                self._exchange(log)
+            is_quiet = time.monotonic() - asked_at > ASK_S
+            if is_told or is_written or is_quiet:
+                self._exchange(log, is_erasing=is_quiet)
                 asked_at = time.monotonic()
             seen = now
 
-    def _exchange(self, log: TeamLog) -> None:
-        done = synchronize(self._store, log)
+    def _exchange(self, log: TeamLog, *, is_erasing: bool = True) -> None:
+        done = synchronize(self._store, log, is_erasing=is_erasing)
         if done.pushed or done.pulled:
             self._moved_at = time.monotonic()
             if self._told is not None:

@@ -12,8 +12,11 @@ import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
-from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.team.sealing import Register, Sealed
+
+if TYPE_CHECKING:
+    from typing import LiteralString
 
 try:
     import psycopg
@@ -215,7 +218,7 @@ class TeamLog:
                     last = max(last, int(number))
         return last
 
-    def _row(self, query: str, values: Sequence[object]) -> tuple[object, ...] | None:
+    def _row(self, query: "LiteralString", values: Sequence[object]) -> tuple[object, ...] | None:
         with postgres_errors():
             return self._connection.execute(query, values).fetchone()
 

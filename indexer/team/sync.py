@@ -20,7 +20,7 @@ from ctxrank.indexer.exchange.lines import BadLine, Line, parse_line
 from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.exchange.run import ImportReport
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.erase import is_erasing_due
+from ctxrank.indexer.privacy.erase import backups_of, is_erasing_due
 from ctxrank.indexer.privacy.purge import finish_forgetting
 from ctxrank.indexer.redaction.ruleset import RULESET_VERSION
 from ctxrank.indexer.store.config import load_config
@@ -78,9 +78,10 @@ def state_of(store: Store) -> TeamState:
     return state
 
 
-def synchronize(store: Store, log: TeamLog, told: Told | None = None) -> Synced:
+def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_erasing: bool = True) -> Synced:
     """Push, pull, and push what carrying out orders to forget has changed. Raises CtxrankError, LockedError.
 
+    With `is_erasing` what an earlier call could not erase, because another process read the store, is tried again.
     Killed at any instant, the next one goes on: a line that comes twice changes nothing.
     """
     pushed, pulled, must_erase = 0, 0, False
@@ -98,7 +99,7 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None) -> Synced:
             break
     has_orders = any(FORGET in report.counts or REMOVED in report.counts for report in reports)
     is_erased = log.erase() if must_erase or has_orders else True
-    if is_erasing_due(store.primary):
+    if is_erasing and is_erasing_due(store.primary) and not backups_of(store):
         finish_forgetting(store)
     is_forgotten = not is_erasing_due(store.primary)
     state = state_of(store)
