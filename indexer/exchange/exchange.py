@@ -255,7 +255,7 @@ class Exchange:
         """What was done, of all origins together; `losses` are what the file is missing."""
         if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode)
-        # Copies that a repair left keep it from ever being done: then it is tried where there is something new to erase.
+        # Copies that a repair left keep it from ever being done: then it is tried where something new is to be erased.
         if self._forgotten or self._orders.new or not backups_of(self._store):
             finish_forgetting(self._store)
         if not self._imports:
