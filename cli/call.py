@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # help opens no database
     from ctxrank.indexer.store.store import Store
     from ctxrank.indexer.store_pool import StorePool
 
+_TEAM = "ctxrank.cli.team.actions"
+DURABLE = "durable"  # an option of commands that write, which their actions do not see
 _STDOUT = "<stdout>"  # what `streams.py` says failed
 
 
@@ -65,7 +67,9 @@ class Call(NamedTuple):
             return self.pool.open(self.db, root=self.root, start=start, busy_ms=busy_ms)
         from ctxrank.indexer.opening import open_store  # noqa: PLC0415  help opens no database
 
-        return open_store(self.db, root=self.root, start=start, busy_ms=busy_ms)
+        store = open_store(self.db, root=self.root, start=start, busy_ms=busy_ms)
+        store.before_close = _wake  # of a store without a team it is not called
+        return store
 
     def open_for_links(self) -> "Store":
         """The same for commands about `.contextia/`, which may be there without a store: says where to make one."""
@@ -103,6 +107,13 @@ class Call(NamedTuple):
     def dim(self, text: str) -> str:
         """The text toned down where a terminal shows it."""
         return f"\x1b[2m{text}\x1b[0m" if self.is_colored else text
+
+
+def _wake(store: "Store") -> None:
+    """Start the process that exchanges with the team's log, if there is something for it."""
+    from ctxrank.cli.team.wake import wake  # noqa: PLC0415  only a store with a team has one
+
+    wake(store)
 
 
 class Reply(NamedTuple):
@@ -143,8 +154,20 @@ def run_command(command: Command, call: Call, values: Mapping[str, object]) -> i
     if call.is_json and isinstance(command.answer, NoJson) and command.answer.refusal is not None:
         raise UsageError(*command.answer.refusal)
     if call.verbosity <= 0:
-        return finish(call, action_of(command)(call, **values))
+        return finish(call, act(command, call, values))
     return _timed(command, call, values)
+
+
+def act(command: Command, call: Call, values: Mapping[str, object]) -> Reply:
+    """What a command's action replies; with --durable when the team's log has acknowledged what it wrote."""
+    action = action_of(command)
+    if DURABLE not in values:
+        return action(call, **values)
+    given = {name: value for name, value in values.items() if name != DURABLE}
+    if not values[DURABLE]:
+        return action(call, **given)
+    wait = cast("Callable[[Call, Callable[[], Reply]], Reply]", import_member(_TEAM, "durably", "--durable"))
+    return wait(call, lambda: action(call, **given))
 
 
 def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
@@ -153,9 +176,9 @@ def _timed(command: Command, call: Call, values: Mapping[str, object]) -> int:
 
     started = process_time()  # all that the process has done so far
     begun = perf_counter()
-    action = action_of(command)
+    action_of(command)
     loaded = perf_counter()
-    reply = action(call, **values)
+    reply = act(command, call, values)
     answered_at = perf_counter()
     code = finish(call, reply)
     parts = (

@@ -125,6 +125,8 @@ IMPORTED = {
     "skipped": [{"kind": "string", "key": "string", "reason": "string"}], "files_indexed": "integer",
     "files_missing": "integer", "recounted": "integer", "notes": ["string"],
 }  # fmt: skip
+# How up to date a store is with the log of its team.
+TEAM = {"project": "string", "as_of": "time?", "change": "integer", "behind": "integer", "trouble": "string?"}
 EXPLANATION = {"value": "number", "meaning": "string", "parts": [{"value": "number", "meaning": "string"}]}
 
 DONE = {0: "done"}

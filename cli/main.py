@@ -44,6 +44,7 @@ COMMANDS = {
     "mcp": ("ctxrank.cli.commands.serve", "Serve a runner's MCP client over stdin and stdout."),
     "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
     "web": ("ctxrank.cli.commands.serve", "Open the local page in a browser."),
+    "team": ("ctxrank.cli.commands.team", "Share one memory with other machines."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
     "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),

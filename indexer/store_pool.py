@@ -95,6 +95,7 @@ class StorePool:
             store.close_connections()
             return
         store.user_rules = None
+        store.team_log = ""
         with self._lock:
             self._kept.append(kept)
             if len(self._kept) > MAX_KEPT:

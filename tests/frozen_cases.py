@@ -533,6 +533,28 @@ INDEX = Family(
     ],
 )
 
+# Of a store that shares no log: tests/team has a log to ask.
+TEAM = Family(
+    "shop",
+    [
+        *both("team", "team status", "team sync", "team follow", "team leave", "team forget-status"),
+        *once(
+            "team init shop --machine anna",
+            "team join shop --snapshot shop.snapshot",
+            "team snapshot shop.snapshot",
+            f"package save notes/locks.md {S10} --type handoff --producer developer --summary Kept --durable",
+            f"reasoning save {S10} --agent developer --phase risks --durable Kept",
+            "strategy save --topic general --durable Kept",
+            f"skill save-output lint-check '{{}}' {S10} --durable",
+        ),
+        Case("error save --solution Kept --durable", stdin=UNKNOWN),
+        Case("search database", files={".ctxrank/config.yaml": "team: host=log.example\n"}),
+        Case("status", env={"XDG_CONFIG_HOME": "notes"}, files={"notes/ctxrank/config.yaml": "team: password=x\n"}),
+        Case("team join shop", env={"CTXRANK_TEAM": "host=log.example sslmode=require"}),
+        Case("team join shop", env={"CTXRANK_TEAM": "no connection string"}),
+    ],
+)
+
 EXCHANGE = Family(
     "shop",
     [

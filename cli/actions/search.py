@@ -7,7 +7,7 @@ from ctxrank.cli.call import Call, Reply
 from ctxrank.indexer.clock import format_day, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import UsageError
 from ctxrank.indexer.light_typing import TYPE_CHECKING
-from ctxrank.indexer.store.config import load_config
+from ctxrank.indexer.store.config import Config, load_config
 from ctxrank.indexer.store.freshness import ELSEWHERE
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.indexer.text.lines import one_line
@@ -68,20 +68,47 @@ def search(
             from ctxrank.cli.actions.upkeep.index import index_for_search  # noqa: PLC0415  a query indexes no files
 
             index_for_search(call, store, config.redaction_mode)
+            if config.team_log is not None:
+                from ctxrank.cli.team.actions import make_fresh  # noqa: PLC0415  only a store with a team has one
+
+                make_fresh(call, store)
+                config = load_config(store)
         result = search_store(store, request, config)
         out_of_date = _out_of_date(store, result)
         root = store.location.root
         for note in (*config.notes, *result.notes):
             call.note(note)
     return Reply(
-        lambda: _as_json(result) | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {}),
+        lambda: (
+            _as_json(result)
+            | ({"out_of_date": [file._asdict() for file in out_of_date]} if out_of_date else {})
+            | _team_json(config)
+        ),
         _lines(call, result, form, root),
         outcome=result.outcome,
         engine=result.engine,
         exit_code=0 if result.hits else 1,
-        text_notes=(*_text_notes(result), *_freshness_notes(out_of_date)),
+        text_notes=(*_text_notes(result), *_freshness_notes(out_of_date), *_team_notes(config)),
         form=form,
     )
+
+
+def _team_json(config: Config) -> dict[str, object]:
+    """How up to date the team's memory is; nothing for a store without a team."""
+    if config.team_log is None:
+        return {}
+    from ctxrank.cli.team.label import as_json  # noqa: PLC0415  only a store with a team has one
+
+    return {"team": as_json(config.team_log)}
+
+
+def _team_notes(config: Config) -> tuple[str, ...]:
+    """The same in words, where the log is away or this store is behind it."""
+    if config.team_log is None or not (config.team_log.behind or config.team_log.trouble):
+        return ()
+    from ctxrank.cli.team.label import sentence  # noqa: PLC0415  only a store with a team has one
+
+    return (f"{sentence(config.team_log)}.",)
 
 
 def _from_stdin(call: Call) -> str:

@@ -9,7 +9,7 @@ the same way and give the same answers.
 from collections.abc import Mapping
 
 from ctxrank.cli.actions.given import instead_of_stdin
-from ctxrank.cli.call import Call, action_of
+from ctxrank.cli.call import Call, act
 from ctxrank.cli.declare import Command, Group
 from ctxrank.cli.main import find_command
 from ctxrank.cli.parse import converted
@@ -36,7 +36,7 @@ def ask(call: Call, name: str, given: Mapping[str, object], stdin: bytes = b"") 
     command = command_of(name)
     quiet = call._replace(is_json=True, verbosity=-1, is_colored=False)
     with instead_of_stdin(stdin):
-        reply = action_of(command)(quiet, **_values(command, given))
+        reply = act(command, quiet, _values(command, given))
     payload = {} if reply.payload is None else dict(reply.payload())
     return Asked(payload, (*reply.text_notes, *reply.notes), reply.outcome, reply.engine, reply.exit_code)
 

@@ -37,6 +37,7 @@ from ctxrank.cli.unexpected import explained
 from ctxrank.indexer.clock import format_us, now_us
 from ctxrank.indexer.exceptions import CtxrankError, LockedError, UsageError
 from ctxrank.indexer.light_typing import is_dict
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.location import SERVE_LOCK
 from ctxrank.indexer.store.one_process import only_one
 from ctxrank.indexer.store_pool import MAX_IDLE_S, StorePool
@@ -85,6 +86,8 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
     gc.enable()  # see cli/entry.py
     with call.open() as store:
         folder = store.location.folder
+        load_config(store)
+        log, store.team_log = store.team_log, ""  # this process follows it, and needs no other one for that
     lock = os.path.join(folder, SERVE_LOCK)
     token = "" if socket_path else made_token(os.path.join(folder, TOKEN_FILE))
     pool = StorePool()
@@ -100,7 +103,12 @@ def serve(call: Call, port: int, socket_path: str | None, is_watching: bool) -> 
         where = f"unix:{socket_path}" if socket_path else f"http://127.0.0.1:{listener.getsockname()[1]}"
         before = signal.signal(signal.SIGTERM, end)
         try:
-            with only_one(lock, f"{os.getpid()} {where}", _already), _following(call, is_watching), _closing(pool):
+            with (
+                only_one(lock, f"{os.getpid()} {where}", _already),
+                _following(call, is_watching),
+                _sharing(folder, log),
+                _closing(pool),
+            ):
                 call.note(f"serving {folder} at {where}; Ctrl-C ends it.")
                 if token:
                     call.note(f"the token is in {os.path.join(folder, TOKEN_FILE)}.")
@@ -264,6 +272,15 @@ def _closing(pool: StorePool) -> Generator[None, None, None]:
         has_ended.set()
         thread.join()
         pool.close()
+
+
+def _sharing(folder: str, log: str) -> contextlib.AbstractContextManager[None]:
+    """Exchange with the log of a team while this process serves; nothing for a store without one."""
+    if not log:
+        return contextlib.nullcontext()
+    from ctxrank.cli.team.beside import followed  # noqa: PLC0415  only a store with a team has one
+
+    return followed(folder, log)
 
 
 @contextlib.contextmanager

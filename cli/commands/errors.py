@@ -1,5 +1,6 @@
 """`ctxrank error`: is this failure known, and what fixed it?"""
 
+from ctxrank.cli.commands.options import DURABLE
 from ctxrank.cli.declare import FOUND, Command, Group, NoJson, Nullable, Path, Whole, argument, by_name, option, page
 
 _STATE = ("sighted", "confirmed", "refuted")
@@ -104,6 +105,7 @@ _SAVE = Command(
         option("--project", help="The project [default: the session's, else the store's]."),
         option("--lang", help="The language [default: the one that the output shows]."),
         option("--replace", "is_final", is_flag=True, help="Replace the known solution in any case."),
+        DURABLE,
     ),
     answer={
         "id": "id",

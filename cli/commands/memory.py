@@ -1,6 +1,15 @@
 """`ctxrank reasoning` and `strategy`: what agents thought, and what worked."""
 
-from ctxrank.cli.commands.options import CREATE_SESSION, EXACT_GROUP, FULL, LIMIT, OWNING_GROUP, OWNING_SESSION, SESSION
+from ctxrank.cli.commands.options import (
+    CREATE_SESSION,
+    DURABLE,
+    EXACT_GROUP,
+    FULL,
+    LIMIT,
+    OWNING_GROUP,
+    OWNING_SESSION,
+    SESSION,
+)
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _ENTRY_FIELDS = {
@@ -50,6 +59,7 @@ _REASONING_SAVE = Command(
         option("--iteration", type=Whole(0), default=0, show_default=True, help="Number of the attempt."),
         option("--agent-name", default="", help="Which of several agents of one kind."),
         CREATE_SESSION,
+        DURABLE,
     ),
     answer={
         "id": "row",
@@ -145,6 +155,7 @@ _STRATEGY_SAVE = Command(
         option("--topic", required=True, help="implementation, architecture, methodology or general."),
         _FOR_LANG,
         _FOR_FRAMEWORK,
+        DURABLE,
     ),
     answer=_SAVED_FIELDS,
 )

@@ -1,6 +1,14 @@
 """`ctxrank package`, `session` and `group`: findings, and what they belong to."""
 
-from ctxrank.cli.commands.options import CREATE_SESSION, LIMIT, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION, SESSION
+from ctxrank.cli.commands.options import (
+    CREATE_SESSION,
+    DURABLE,
+    LIMIT,
+    LONG_LIMIT,
+    OWNING_GROUP,
+    OWNING_SESSION,
+    SESSION,
+)
 from ctxrank.cli.declare import FOUND, Command, Group, Path, Whole, argument, by_name, option, page
 
 _PACKAGE_FIELDS = {
@@ -48,6 +56,7 @@ _PACKAGE_SAVE = Command(
         option("--scope", help="group or global [default: group if there is a group]."),
         option("--consumer", "consumers", multiple=True, help="An agent it is meant for [default: by its type]."),
         CREATE_SESSION,
+        DURABLE,
     ),
     answer={
         "id": "row",

@@ -10,6 +10,7 @@ _PURGE = Command(
     What is purged cannot come back by an index run, an import or a save. Where another process reads the
     store, bytes may still be in a log: the answer is 'not yet purged' and the exit code 7, and the next purge,
     even one without options, finishes it. --redact is for secrets in general: names and paths stay.
+    A store that shares a team's log answers 7 until every machine has confirmed.
 
     Example: ctxrank purge --path docs/plan.md --dry-run
     """,
@@ -31,7 +32,13 @@ _PURGE = Command(
         option("--dry-run", is_flag=True, help="Count; change nothing."),
     ),
     answer=AnyOf(
-        {"removed": {"*": "integer"}, "kept_out": ["integer"], "forgotten": "boolean", "dry_run": "boolean"},
+        {
+            "removed": {"*": "integer"},
+            "kept_out": ["integer"],
+            "forgotten": "boolean",
+            "dry_run": "boolean",
+            "team?": {"machines": "integer?", "unconfirmed": "integer?"},
+        },
         {"redacted": {"*": "integer"}, "looked_at": "integer", "forgotten": "boolean", "dry_run": "boolean"},
         {**page("kept_out", {"number": "integer", "kind": "string", "forgotten_at": "time"}), "allowed": ["integer"]},
     ),

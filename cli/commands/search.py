@@ -1,6 +1,6 @@
 """`ctxrank search` and `ctxrank show`: past findings, ranked, and one of them whole."""
 
-from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, Command, OneOf, Whole, argument, by_name, option, page
+from ctxrank.cli.declare import ENGINE, EXPLANATION, FOUND, TEAM, Command, OneOf, Whole, argument, by_name, option, page
 
 _HIT_FIELDS = {
     "id": "id", "kind": "string", "title": "string", "path": "string", "score": "number?", "snippet": "string",
@@ -117,6 +117,7 @@ _SEARCH = Command(
             "priority": _FACET_FIELDS,
             "since": _FACET_FIELDS,
         },
+        "team?": TEAM,
         "out_of_date?": [{"path": "string", "state": ("changed", "missing")}],
     },
     exits=FOUND,

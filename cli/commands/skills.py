@@ -1,6 +1,6 @@
 """`ctxrank skill`: what skills reported, which ones an agent must invoke, and whether it did."""
 
-from ctxrank.cli.commands.options import CREATE_SESSION, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION
+from ctxrank.cli.commands.options import CREATE_SESSION, DURABLE, LONG_LIMIT, OWNING_GROUP, OWNING_SESSION
 from ctxrank.cli.declare import FOUND, AnyOf, Command, Group, Path, Whole, argument, by_name, option, page
 
 _TESTING_MODE_HELP = "full, minimal or disabled: the last two exempt test-coverage and test-pattern-analysis."
@@ -23,6 +23,7 @@ _SAVE_OUTPUT = Command(
         option("--agent", default="", help="The agent that invoked the skill."),
         OWNING_GROUP,
         CREATE_SESSION,
+        DURABLE,
     ),
     answer={"id": "row", "session_id": "string", "skill": "string", "iteration": "integer", "redacted": "boolean"},
 )

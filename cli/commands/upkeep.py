@@ -1,6 +1,6 @@
 """`ctxrank init`, `trust`, `status`, `doctor`, `optimize` and `prune`: a store, how it is, and what is old."""
 
-from ctxrank.cli.declare import ENGINE, Command, OneOf, Path, Real, Whole, argument, by_name, option
+from ctxrank.cli.declare import ENGINE, TEAM, Command, OneOf, Path, Real, Whole, argument, by_name, option
 
 _FINDING_FIELDS = {
     "id": "string", "result": ("ok", "warn", "fail"), "evidence": "string", "next_step": "string?",
@@ -65,6 +65,7 @@ _STATUS = Command(
         "processes?": {"*": "string"},
         "origins": {"*": "integer"},
         "hook_failures?": ["string"],
+        "team?": TEAM,
         "notes": ["string"],
     },
 )

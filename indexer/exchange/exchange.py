@@ -21,7 +21,7 @@ from ctxrank.indexer.exchange.origin_removal import is_blocked
 from ctxrank.indexer.exchange.origins import GONE, Origin, is_uuid, number_of, seq_of
 from ctxrank.indexer.exchange.run import ImportReport, KindCount, SkippedRow
 from ctxrank.indexer.light_typing import NamedTuple
-from ctxrank.indexer.privacy.erase import is_redaction_unfinished, note_redacting
+from ctxrank.indexer.privacy.erase import backups_of, is_redaction_unfinished, note_redacting
 from ctxrank.indexer.privacy.purge import finish_forgetting, forget_numbers, forget_ordered
 from ctxrank.indexer.privacy.redact_again import redact_again
 from ctxrank.indexer.redaction.engine import RedactionMode
@@ -255,7 +255,9 @@ class Exchange:
         """What was done, of all origins together; `losses` are what the file is missing."""
         if is_redaction_unfinished(self._store.primary):  # the mode has the secrets of all orders
             redact_again(self._store, load_config(self._store).redaction_mode)
-        finish_forgetting(self._store)
+        # Copies that a repair left keep it from ever being done: then it is tried where something new is to be erased.
+        if self._forgotten or self._orders.new or not backups_of(self._store):
+            finish_forgetting(self._store)
         if not self._imports:
             self._store.catch_up()
         reports = [imported.finish(schema=schema) for imported in self._imports.values()]

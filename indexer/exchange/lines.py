@@ -74,7 +74,7 @@ class LineReader:
         if len(data) > MAX_HEADER_BYTES:  # and there may be no end of it
             raise UsageError("The first line is not a header of an export: it is too long.", _HINT)
         try:
-            values = _parsed(data.removeprefix(b"\xef\xbb\xbf"))
+            values = parse_line(data.removeprefix(b"\xef\xbb\xbf"))
         except ValueError as error:
             raise UsageError(f"The first line is not a header of an export: {error}.", _HINT) from error
         if values.get("format") != FORMAT:
@@ -97,7 +97,7 @@ class LineReader:
             if data.isspace():
                 continue
             try:
-                values = _parsed(data)
+                values = parse_line(data)
             except ValueError as error:
                 yield BadLine(self._number, str(error))
                 continue
@@ -124,8 +124,8 @@ class LineReader:
         return data
 
 
-def _parsed(data: bytes) -> Mapping[str, object]:
-    """The object of a line. Raises ValueError with a reason that can be shown."""
+def parse_line(data: bytes) -> Mapping[str, object]:
+    """The object of a line of an export. Raises ValueError with a reason that can be shown."""
     if len(data) > MAX_LINE_BYTES:
         raise ValueError(f"it is longer than {MAX_LINE_BYTES // (1024 * 1024)} MiB")
     try:

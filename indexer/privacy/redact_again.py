@@ -157,7 +157,7 @@ def _passes(
     """Redact a table's rows; for each batch, the keys of those that changed, and how many were looked at."""
     table, key = texts.table.name, texts.table.key
     query = f"SELECT {', '.join((key, *texts.columns))} FROM {table}"
-    last = -1
+    last = FIRST_ID  # what another store made has an id below zero
     while rows := _read(store.primary, f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_BATCH}", last):
         last = rows[-1].key
         found = [(row, clean) for row in rows if (clean := _cleaned(texts, row)) != row]

@@ -23,6 +23,7 @@ from ctxrank.indexer.store.store import Store
 if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
     from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
+    from ctxrank.indexer.store.team_log import TeamState
 
 # A configuration file of another program's, below the root.
 SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
@@ -73,6 +74,7 @@ _KNOWN_KEYS = (
     "types",
     "block_files",
     "context_limits",
+    "team",
 )
 _ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -95,6 +97,7 @@ class Config(NamedTuple):
     types: "Mapping[str, PackageType]" = NO_TYPES
     block_files: bool = True  # whether blocks show indexed files that are no package's
     context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
+    team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none
     notes: tuple[str, ...] = ()
 
     @property
@@ -118,6 +121,11 @@ def load_config(store: Store) -> Config:
     config = _with_orchestrator(config, skills_config, skills_path)
     project = _own_values(_cached(store, project_path, store.location.folder))
     config = _merged(config, project, project_path)
+    if "team" in project:
+        note = (
+            f"{project_path}: 'team' is refused: which log a store shares with is the user's to say, not a project's."
+        )
+        config = config._replace(notes=(*config.notes, note))
     covering = _covering(user_mode, config.redaction_mode)
     if covering != config.redaction_mode:
         note = f"redaction_mode stays '{covering.value}': a project cannot weaken the user's."
@@ -137,7 +145,24 @@ def load_config(store: Store) -> Config:
     if secrets:
         config = _with_blocked(config, secrets)
     store.user_rules = config.redaction_mode.rules
-    return config
+    dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
+    return _with_team(config, store, dsn) if dsn else config
+
+
+def team_dsn(store: Store) -> str:
+    """How the user says that a team's log is connected to; '' where they do not. A project is not asked."""
+    user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    user = _own_values(_cached(store, os.path.join(user_home, "ctxrank", "config.yaml")))
+    return os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
+
+
+def _with_team(config: Config, store: Store, dsn: str) -> Config:
+    """The configuration of a machine that shares a log, if this store has joined it."""
+    from ctxrank.indexer.store.team_log import read_state  # noqa: PLC0415  only a machine with a team needs it
+
+    state = read_state(store.primary)
+    store.team_log = dsn if state is not None else ""
+    return config._replace(team_log=state)
 
 
 def _blocked_secrets(store: Store) -> "tuple[BlockedSecret, ...]":
@@ -197,8 +222,8 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "ttl":
             ages = {**config.ttl_us, **_ages(value, source)}
             config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
-        elif key == "redaction":
-            continue  # the two files' rules are read together, when all else is known
+        elif key in ("redaction", "team"):
+            continue  # which log is the user's to say; the two files' rules are read together, when all else is known
         elif key == "ranking":
             config = config._replace(ranking={**config.ranking, **checked_ranking(value, source)})
         elif key == "hooks":
@@ -358,6 +383,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     value, sha256 = read_config_file(path, within=within)
     if path.endswith(".yaml"):
         _check_rules(value, path)
+        _check_team(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
@@ -382,6 +408,18 @@ def _check_rules(value: object, path: str) -> None:
         from ctxrank.indexer.redaction.user_rules import parse_user_rules  # noqa: PLC0415  start-up: rules only
 
         parse_user_rules(value["redaction"], path)
+
+
+def _check_team(value: object, path: str) -> None:
+    """Refuse a password before the file is cached: what is cached is in the store."""
+    if not is_dict(value) or "team" not in value:
+        return
+    dsn = value["team"]
+    if not isinstance(dsn, str) or "password" in dsn or "@" in dsn.partition("://")[2].partition(":")[2]:
+        raise UsageError(
+            f"{path}: team is not a connection string without a password.",
+            "Such as 'host=log.example user=anna dbname=team'; the password belongs into ~/.pgpass.",
+        )
 
 
 def checked_ranking(value: object, source: str) -> dict[str, float]:

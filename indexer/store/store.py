@@ -135,6 +135,10 @@ class Store:
         self._consumer: IndexConsumer | None = None
         # Where a store that is closed stays open for the next call: StorePool.
         self.give_back: Callable[[Store], None] | None = None
+        # How the log of its team is connected to, once the configuration was read; '' for a store without a team.
+        self.team_log = ""
+        # What is told when a store of a team is closed: the process that exchanges with the log may have to be started.
+        self.before_close: Callable[[Store], None] | None = None
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
@@ -178,6 +182,8 @@ class Store:
 
     def close(self) -> None:
         """Close both connections, or give them back to the pool that they are of."""
+        if self.team_log and self.before_close is not None:
+            self.before_close(self)
         if self.give_back is not None:
             self.give_back(self)
         else:

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 from linked_builders import copy_fixture
 
-from ctxrank.indexer.opening import create_store
-from ctxrank.indexer.store.location import Location
+from ctxrank.indexer.exceptions import LockedError
+from ctxrank.indexer.opening import create_store, open_store
+from ctxrank.indexer.store.location import TEAM_LOCK, Location
+from ctxrank.indexer.store.one_process import only_one
+from ctxrank.indexer.store.team_log import TeamState, write_state
 
 # Each of these costs more than a tenth of a bare interpreter's start; click three of them, with what it imports.
 _FORBIDDEN = (
@@ -114,3 +117,22 @@ def test_what_declarations_say_needs_neither_an_action_nor_click_nor_a_database(
     modules = _imported(tmp_path, *arguments)
     assert not modules & {"apsw", "ctxrank.cli.actions", "ctxrank.indexer.store.store"}
     assert arguments == ("--help",) or "click" not in modules
+
+
+def test_a_store_without_a_team_loads_and_asks_nothing_of_one(shop: Path) -> None:
+    for arguments in (("search", "database"), ("status",), ("package", "list")):
+        assert not [name for name in _imported(shop, *arguments) if "team" in name.split(".")[-1] or ".team." in name]
+
+
+def test_a_command_of_a_store_with_a_team_connects_to_nothing(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXRANK_TEAM", "host=127.0.0.1 port=1")
+    with open_store(start=str(shop)) as store:
+        folder = store.location.folder
+        with store.write() as change:
+            write_state(change, TeamState("shop", asked_at=1))
+    # Held, so that no process is started in the background, which has a folder to be gone from.
+    with only_one(str(Path(folder) / TEAM_LOCK), "4711", LockedError):
+        for arguments in (("search", "database"), ("assemble", "--session", "shop-2026-10", "--agent", "developer")):
+            modules = _imported(shop, *arguments)
+            assert "ctxrank.cli.team.wake" in modules
+            assert not modules & {"psycopg", "cryptography", "socket", "ssl", "subprocess", "json", "threading"}

@@ -61,7 +61,7 @@ def purge(
         else:
             forgot = _forget(store, document, session, path, text, backups=backups, dry_run=dry_run)
         is_done = forgot.is_erased or forgot.is_dry_run
-        return Reply(
+        reply = Reply(
             lambda: {
                 "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out), "forgotten": forgot.is_erased,
                 "dry_run": forgot.is_dry_run,
@@ -70,6 +70,25 @@ def purge(
             exit_code=0 if is_done else LockedError.exit_code,
             notes=forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store)),
         )  # fmt: skip
+        if forgot.is_dry_run or origin is not None or load_config(store).team_log is None:
+            return reply
+        return _told_to_team(call, store, forgot, reply)
+
+
+def _told_to_team(call: Call, store: Store, forgot: PurgeReport, reply: Reply) -> Reply:
+    """The reply of a store that shares a log: 7 until every machine has confirmed."""
+    from ctxrank.cli.team.actions import purge_notes  # noqa: PLC0415  only a store with a team has one
+
+    unconfirmed, machines, notes = purge_notes(call, store)
+    return reply._replace(
+        payload=lambda: {
+            "removed": dict(forgot.removed), "kept_out": list(forgot.kept_out),
+            "forgotten": forgot.is_erased and unconfirmed == 0, "dry_run": False,
+            "team": {"machines": machines or None, "unconfirmed": unconfirmed if unconfirmed >= 0 else None},
+        },
+        exit_code=reply.exit_code if unconfirmed == 0 else LockedError.exit_code,
+        notes=(*reply.notes, *notes),
+    )  # fmt: skip
 
 
 def _what_is_in_the_way(store: Store) -> str:

@@ -10,11 +10,16 @@ from ctxrank.cli.call import Call, Reply, shown
 from ctxrank.indexer.care.compaction import optimize as compact
 from ctxrank.indexer.care.status import Status, read_status
 from ctxrank.indexer.exceptions import CtxrankError, UsageError
+from ctxrank.indexer.light_typing import TYPE_CHECKING
 from ctxrank.indexer.opening import create_named_store, create_store
+from ctxrank.indexer.store.config import load_config
 from ctxrank.indexer.store.known_stores import remember
 from ctxrank.indexer.store.location import FOLDER, PRIMARY_FILE
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.trust import identity_of, is_known
+
+if TYPE_CHECKING:  # most stores have no team
+    from ctxrank.indexer.store.team_log import TeamState
 
 
 def init(call: Call, folder: str | None) -> Reply:
@@ -61,14 +66,35 @@ def status(call: Call) -> Reply:
     """Read how the store and its index are."""
     with call.open() as store:
         found = read_status(store)
+        team = load_config(store).team_log
     failures = last_failures()
     return Reply(
-        lambda: {**found._asdict(), **({"hook_failures": failures} if failures else {})},
-        (*_status_lines(found), *(f"hook      {shown(failure)}" for failure in failures)),
+        lambda: {
+            **found._asdict(),
+            **({"hook_failures": failures} if failures else {}),
+            **({"team": _team_json(team)} if team is not None else {}),
+        },
+        (
+            *_status_lines(found),
+            *((f"team      {_team_sentence(team)}",) if team is not None else ()),
+            *(f"hook      {shown(failure)}" for failure in failures),
+        ),
         outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
         engine="heuristic" if found.index_trouble else "fts5",
         text_notes=found.notes,
     )
+
+
+def _team_json(state: "TeamState") -> dict[str, object]:
+    from ctxrank.cli.team.label import as_json  # noqa: PLC0415  only a store with a team has one
+
+    return as_json(state)
+
+
+def _team_sentence(state: "TeamState") -> str:
+    from ctxrank.cli.team.label import sentence  # noqa: PLC0415  as above
+
+    return sentence(state)
 
 
 def optimize(call: Call) -> Reply:

@@ -238,7 +238,8 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
             missing_skills=material.missing_skills,
             configured_skills=material.configured_skills,
             estimated=_estimated(material),
-            state=block.state_line(session, group),
+            state=block.state_line(session, group)
+            + block.team_line(None if config.team_log is None else config.team_log.applied),
         ),
         material,
         level=selection.level,

@@ -52,6 +52,11 @@ def state_line(session: Session, group: Group | None) -> str:
     return f"{' '.join(said)}\n" if said else ""
 
 
+def team_line(change: int | None) -> str:
+    """Up to which change of the team's log the store is; '' for one without a team. No clock: blocks are compared."""
+    return "" if change is None else f"Team memory at change {change}.\n"
+
+
 def zone_line(usage: Usage) -> str:
     """The indicator of a zone other than Normal; '' in Normal."""
     percent = f"{usage.shown_percent:.1f}%"

@@ -1,5 +1,6 @@
 """Redacting again: what was stored before a rule was there is found nowhere afterwards, and nothing else changes."""
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from ctxrank.cli.main import COMMANDS, run
 from ctxrank.indexer.care.status import read_status
 from ctxrank.indexer.errors.solutions import NewKnownError, save_error
 from ctxrank.indexer.exceptions import LockedError, UsageError
+from ctxrank.indexer.exchange.export import export_lines
+from ctxrank.indexer.exchange.import_jsonl import import_jsonl
 from ctxrank.indexer.files.scan import index_artifacts
 from ctxrank.indexer.privacy import redact_again as redact_again_module
 from ctxrank.indexer.privacy.erase import is_erasing_due
@@ -327,3 +330,15 @@ def test_a_name_is_refused_that_the_users_rules_see_as_a_secret(store: Store) ->
     db = ["--db", store.location.primary]
     failed = CliRunner().invoke(whole_cli(COMMANDS), ["session", "create", f"run-{SECRET}", *db]).exception
     assert isinstance(failed, UsageError) and "mine" in failed.message and SECRET not in failed.message
+
+
+def test_what_another_store_made_is_redacted_in_its_own_tables_too(store: Store, tmp_path: Path) -> None:
+    """Its rows have ids below zero."""
+    with make_store(tmp_path / "other") as other:
+        save_reasoning(other, NewReasoning("S", "G", "developer", "approach", f"Use {SECRET}."), create_session=True)
+        lines = "".join(export_lines(other))
+    import_jsonl(store, io.BytesIO(lines.encode()))
+    assert store.primary.execute("SELECT content FROM reasoning").get == f"Use {SECRET}."
+    assert redact_again(store, MODE).is_erased
+    assert SECRET not in str(store.primary.execute("SELECT content FROM reasoning").get)
+    assert not bytes_left(store, SECRET)
