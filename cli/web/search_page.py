@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ctxrank.cli.web.answers import Commands, Given, Json, fields, items, number, rows, text
 from ctxrank.cli.web.rendering import plural
 from ctxrank.indexer.light_typing import NamedTuple
+from ctxrank.indexer.records.related import MOST as MOST_SHOWN
 from ctxrank.ranking.retrieval.query import Filter, Query, is_pasted, parse_query
 from ctxrank.ranking.retrieval.snippets import is_code
 
@@ -79,7 +80,10 @@ def who_got(ask: Commands, id_: str) -> str:
     if not agents:
         return "Given to nobody yet."
     consumed = f", consumed by {len(consumers)}" if consumers else ""
-    in_receipts = f" In {plural(len(held), 'block')}{'' if len(held) == len(receipts) else f' of {len(receipts)}'}."
+    least = "at least " if len(receipts) >= MOST_SHOWN else ""
+    in_receipts = (
+        f" In {least}{plural(len(held), 'block')}{'' if len(held) == len(receipts) else f' of {len(receipts)}'}."
+    )
     return f"Given to {plural(len(agents), 'agent')}{consumed}.{in_receipts if receipts else ''}"
 
 

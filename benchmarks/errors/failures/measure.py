@@ -23,7 +23,8 @@ from ctxrank.ranking.errors.match import match_errors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("A", "B", "C")
-HALVES = ("seen", "unseen", "later", "fresh")
+HALVES = ("seen", "unseen", "later")
+FRESH = "fresh"  # nothing was mended with it
 
 
 class Failure(NamedTuple):
@@ -111,7 +112,7 @@ def _told(ours: Ours, failure: Failure) -> Told:
 def main() -> None:
     """Ask and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("half", choices=HALVES)
+    parser.add_argument("half", choices=(*HALVES, FRESH))
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args()
     failures = load(options.half)
