@@ -3,7 +3,7 @@
 import contextlib
 import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from inspect import Parameter, signature
 from pathlib import Path
 from types import ModuleType
@@ -106,10 +106,14 @@ def _ordinary(path: tuple[str, ...]) -> Iterator[list[str]]:
     yield ["--db", "x.db", "--json", *path, *needed, "--", *places]
 
 
+def _without_a_team(_: object, act: Callable[[], object]) -> object:
+    return act()
+
+
 @each_row("path", DECLARED)
 def test_ordinary_calls_are_read_without_click_and_as_click_reads_them(path: tuple[str, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:  # what --durable asks of a store is no matter of reading words
-        patch.setattr("ctxrank.cli.team.actions.durably", lambda call, act: act())
+        patch.setattr("ctxrank.cli.team.actions.durably", _without_a_team)
         _are_read_alike(path)
 
 
