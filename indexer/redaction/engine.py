@@ -343,6 +343,11 @@ def find_rule(rule: Rule, text: str, lower: str, places: list[int]) -> Iterator[
     """What the rule sees as secrets; nothing that it rejected is looked at again from its middle."""
     if rule.context and not any(word in lower for word in rule.context):
         return  # and nothing is compiled
+    if rule.opening:
+        opening = compiled(rule.opening)
+        places = [place for place in places if opening.match(text, place)]
+        if not places:
+            return
     pattern = compiled(rule.pattern)
     head = pattern.groupindex.get("head", 0)
     entropies: dict[str, float] = {}  # a text of many tokens has the same ones, as a rule

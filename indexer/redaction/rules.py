@@ -20,7 +20,8 @@ class Rule(NamedTuple):
 
     `anchors` are lower case. The pattern is tried where one of them occurs, or `back` characters before it; it may
     look behind. The label takes the place of the match, but for the group `head`. A match counts if one of the words
-    of `context` occurs in the `CONTEXT_REACH` characters before it, and if its entropy is not below the least.
+    of `context` occurs in the `CONTEXT_REACH` characters before it, and if its entropy is not below the least. A long
+    pattern is compiled only where its short `opening` matches at an anchor: prose has the word and nothing behind it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Rule(NamedTuple):
     back: int = 0
     least_entropy: float = 0.0
     context: tuple[str, ...] = ()
+    opening: str = ""
 
 
 CONTEXT_REACH = 400
@@ -76,11 +78,14 @@ def _pem(name: str, kind: str, label: str) -> tuple[Rule, Rule]:
 _MIXED = r"(?=[^\s\"'`,;&]{0,60}?\d)"  # a key has a digit near its start, a word has none
 
 
-def _ours(name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = (), back: int = 0) -> Rule:
+def _ours(
+    name: str, anchors: tuple[str, ...], pattern: str, context: tuple[str, ...] = (), back: int = 0, opening: str = ""
+) -> Rule:
     """A rule of our own; its label says its name."""
-    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", back, context=context)
+    return Rule(name, anchors, pattern, f"[REDACTED:{name}]", back, context=context, opening=opening)
 
 
+_AUTHORIZATION = rf"(?i)authorization{_SEPARATOR}"
 # Secrets that a header, a command or a file shows by where they stand.
 _PLACES: tuple[Rule, ...] = (
     _ours(
@@ -88,6 +93,7 @@ _PLACES: tuple[Rule, ...] = (
         ("authorization",),
         rf"(?i)(?P<head>(?<![a-z])authorization{_SEPARATOR}(?:[a-z][\w-]{{1,20}}+[ \t]{{1,8}})?+)"
         rf"(?=[a-z0-9._~+/=@-]{{12}}){_MIXED}{_NOT_A_SECRET}{_NOT_CODE}[a-z0-9._~+/=@-]++",
+        opening=_AUTHORIZATION,
     ),
     _ours(
         "curl-auth-header",
@@ -134,6 +140,7 @@ _PLACES: tuple[Rule, ...] = (
         ("machine ",),
         r"(?P<head>machine[ \t]{1,4}(?:[\w-]{1,60}+(?:\.[\w-]{1,60}+){1,6}+|localhost)\s{1,8}login[ \t]{1,4}\S{1,100}"
         rf"\s{{1,8}}password[ \t]{{1,4}}){_NOT_A_SECRET}[^\s\"'\\]{{4,}}+",
+        opening=r"machine[ \t]{1,4}\S{1,500}\s{1,8}login",
     ),
     _ours(
         "pgpass",
@@ -184,6 +191,7 @@ _PLACES: tuple[Rule, ...] = (
         rf"(?:password[ ]{{1,3}})?(?:\\{{0,3}}(?P<quote>['\"]))?){_NOT_A_SECRET}"
         r"(?(quote)|(?=[^\s;]{0,60}?\d))[^\s'\"\\;]{4,}+",
         ("user", "grant", "role"),
+        opening=r"(?i)identified[ ]{1,3}(?:with|by|as)",
     ),
     _ours(
         "sql-password",
@@ -246,6 +254,7 @@ RULES: tuple[Rule, ...] = (
         rf"(?i)(?P<head>authorization{_SEPARATOR}(?:bearer|basic|token)[ \t]{{1,8}})"
         rf"(?=[a-z0-9._~+/=-]{{10}}){_NOT_A_SECRET}{_NOT_CODE}[a-z0-9._~+/=-]++",
         "REDACTED",
+        opening=_AUTHORIZATION,
     ),
     Rule(
         "database-url",
