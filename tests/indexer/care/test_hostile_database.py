@@ -106,7 +106,7 @@ def test_a_file_of_holes_is_refused_at_once(tmp_path: Path) -> None:
     began = time.process_time()
     with pytest.raises(DamagedError, match="not an SQLite database"):
         read_predecessor(str(path), busy_ms=0)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 3
 
 
 @pytest.mark.slow

@@ -70,4 +70,4 @@ def test_hostile_text_costs_time_in_proportion(path: str, unit: str) -> None:
     text = unit * (40_000 // len(unit)) + str(random.Random(1).random())
     started = time.process_time()
     defined_names(text, path)
-    assert time.process_time() - started < 0.5
+    assert time.process_time() - started < 2

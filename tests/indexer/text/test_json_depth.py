@@ -36,4 +36,4 @@ def test_what_is_deep_or_wide_is_told_soon() -> None:
     for text, wanted in texts.items():
         began = time.process_time()
         assert is_deep(text) == wanted, text[:20]
-        assert time.process_time() - began < 0.5
+        assert time.process_time() - began < 2
