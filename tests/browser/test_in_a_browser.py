@@ -152,6 +152,20 @@ def test_everything_goes_by_keyboard(shop: Visit) -> None:
     page.wait_for_url("**/blocks")
 
 
+def test_enter_opens_the_chosen_hit_in_the_very_frame_that_closes_the_keys(shop: Visit) -> None:
+    page = shop.go(_QUERY)
+    page.evaluate(
+        """() => {
+          const keys = document.getElementById("keys");
+          keys.showModal();
+          keys.close();
+          const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true });
+          keys.querySelector("button").dispatchEvent(enter);
+        }"""
+    )
+    page.wait_for_url(lambda url: "/finding?" in url)
+
+
 def test_a_facet_becomes_a_chip_and_a_chip_goes(shop: Visit) -> None:
     page = shop.go(_QUERY)
     page.locator(".facets a", has_text="shop-2026-10").click()

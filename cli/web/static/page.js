@@ -122,8 +122,10 @@ document.addEventListener("keydown", (event) => {
   else if (event.key === "c") copyId();
   else if (event.key === "g") isGoing = true;
   else if (event.key === "?") keys.showModal();
-  else if (event.key === "Enter" && !event.target.closest("a, button, summary")) {
-    main.querySelector("[data-chosen] h2 a")?.click();
+  else if (event.key === "Enter") {
+    // a closed dialog keeps the focus on its button until the next frame
+    const control = event.target.closest("a, button, summary");
+    if (!control || keys.contains(control)) main.querySelector("[data-chosen] h2 a")?.click();
   }
 });
 
