@@ -20,12 +20,17 @@ class Sharing:
     def __init__(self, node: Node, project: str, folder: Path, names: Sequence[str]) -> None:
         self.node = node
         self.project = project
+        self.database = "postgres"
         self.stores: dict[str, Store] = {}
-        prepare(node.dsn(), project, [self.role(name) for name in names])
         for name in names:
-            self.stores[name] = make_store(folder / name)
-            with self.log(name) as log:
-                sync.join(self.stores[name], log)
+            self.add(name, folder)
+
+    def add(self, name: str, folder: Path) -> None:
+        """Admit a machine, with a new store, and let it join."""
+        prepare(self.dsn_of("postgres"), self.project, [self.role(name)])
+        self.stores[name] = make_store(folder / name)
+        with self.log(name) as log:
+            sync.join(self.stores[name], log)
 
     def role(self, name: str) -> str:
         """The role of a machine."""
@@ -33,7 +38,11 @@ class Sharing:
 
     def dsn(self, name: str) -> str:
         """How a machine connects."""
-        return self.node.dsn(self.role(name))
+        return self.dsn_of(self.role(name))
+
+    def dsn_of(self, role: str) -> str:
+        """How a role connects to the log's database."""
+        return f"{self.node.dsn(role)} dbname={self.database}"
 
     @contextlib.contextmanager
     def log(self, name: str) -> Generator[TeamLog, None, None]:
