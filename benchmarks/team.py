@@ -1,6 +1,7 @@
 """A team's log under load: so many machines, each a process with a store of its own, that write, read and follow.
 
     benchmarks/team.py "host=127.0.0.1 user=postgres" --stores 20 --seconds 60
+    benchmarks/team.py "host=127.0.0.1 user=postgres" --begin STORE   # a new machine, from a snapshot
 
 Each machine writes a note every --write seconds and assembles a block every --read seconds (at times drawn for each),
 and follows the log as `team follow` does. In the end all of them have to hold the same documents and find the same ten
@@ -35,6 +36,7 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.team import sync
 from ctxrank.indexer.team.log import connect
 from ctxrank.indexer.team.schema import prepare
+from ctxrank.indexer.team.snapshot import bring_snapshot, write_snapshot
 from ctxrank.indexer.team.sync import Synced
 from ctxrank.ranking.context.assembly.assemble import assemble
 from ctxrank.ranking.context.assembly.request import AssembleRequest
@@ -184,6 +186,51 @@ def run(dsn: str, stores: int, seconds: float, write_s: float, read_s: float) ->
     }  # fmt: skip
 
 
+def begin(dsn: str, folder: str) -> dict[str, Any]:
+    """A store gives all it has to a log; a new machine begins with a snapshot of it.
+
+    The store becomes a member of the log: give a copy.
+    """
+    project = f"bench {os.getpid()} {time.time_ns()}"
+    roles = ["ctxrank_bench_0", "ctxrank_bench_1"]
+    prepare(dsn, project, roles)
+    facts: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="ctxrank-team-", dir=Path(folder).parent) as home:
+        snapshot, new = str(Path(home) / "snapshot"), Path(home) / "new"
+        with create_store(folder) as store, connect(make_conninfo(dsn, user=roles[0]), project) as log:
+            facts["documents"] = store.primary.execute("SELECT count(*) FROM documents").get
+            with _timed(facts, "push"):
+                sync.join(store, log)
+                while sync.synchronize(store, log).pushed:
+                    pass
+            with _timed(facts, "write_snapshot"):
+                facts["lines"], _ = write_snapshot(log, snapshot)
+            facts["snapshot_bytes"] = os.path.getsize(snapshot)
+        new.mkdir()
+        with (
+            create_store(str(new)) as store, connect(make_conninfo(dsn, user=roles[1]), project) as log,
+            _timed(facts, "begin"),
+        ):  # fmt: skip
+            sync.join(store, log)
+            taken = bring_snapshot(store, log, snapshot, None)
+            while sync.synchronize(store, log).pulled:
+                pass
+        facts |= {"taken": taken.taken, "refused": taken.refused}
+        with create_store(str(new)) as store, _timed(facts, "first_search"):
+            search(store, SearchRequest("zebra walrus", limit=10))
+            facts["documents_there"] = store.primary.execute("SELECT count(*) FROM documents").get
+    facts["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return facts
+
+
+@contextlib.contextmanager
+def _timed(facts: dict[str, Any], name: str) -> Generator[None, None, None]:
+    wall, cpu = time.monotonic(), time.process_time()
+    yield
+    facts[f"{name}_s"] = round(time.monotonic() - wall, 1)
+    facts[f"{name}_cpu_s"] = round(time.process_time() - cpu, 1)
+
+
 def _traffic(database: Any, project: str) -> int:
     """The bytes of the project's lines: each is pushed once, and pulled by every other machine."""
     query = """
@@ -224,12 +271,19 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--write", type=float, default=2.0, help="seconds between two notes of a machine")
     parser.add_argument("--read", type=float, default=1.0, help="seconds between two assemblies of a machine")
+    parser.add_argument(
+        "--begin", metavar="STORE", help="let a new machine begin with what this store has (give a copy)"
+    )
     parser.add_argument("--machine", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.machine:
         machine(*json.loads(given.machine))
         return
-    for name, value in run(given.dsn, given.stores, given.seconds, given.write, given.read).items():
+    if given.begin:
+        facts = begin(given.dsn, given.begin)
+    else:
+        facts = run(given.dsn, given.stores, given.seconds, given.write, given.read)
+    for name, value in facts.items():
         print(f"{name:<32} {value}")
 
 

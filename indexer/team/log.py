@@ -126,16 +126,15 @@ class TeamLog:
     def lines(self, project_id: int, after: int, without: str) -> list[LogLine]:
         """The next lines of other stores, in the order of their numbers; no more than a portion."""
         query = """
-            SELECT r.n, r.kind, r.key, r.origin::text, r.line, k.secret
-              FROM (SELECT p.n, sum(octet_length(p.line)) OVER (ORDER BY p.n) AS reached
-                      FROM (SELECT n, line FROM ctxrank.records
+            SELECT r.n, r.kind, r.key, r.origin::text, r.line, (
+                SELECT k.secret FROM ctxrank.record_keys AS k
+                 WHERE (k.project, k.kind, k.key, k.origin) = (%(project)s, r.kind, r.key, r.origin))
+              FROM (SELECT p.*, sum(octet_length(p.line)) OVER (ORDER BY p.n) AS reached
+                      FROM (SELECT n, kind, key, origin, line FROM ctxrank.records
                              WHERE project = %(project)s AND n > %(after)s AND origin <> %(without)s
-                             ORDER BY n LIMIT %(rows)s) AS p) AS portion
-              JOIN ctxrank.records AS r ON r.project = %(project)s AND r.n = portion.n
-              LEFT JOIN ctxrank.record_keys AS k
-                ON (k.project, k.kind, k.key, k.origin) = (r.project, r.kind, r.key, r.origin)
-             WHERE portion.reached - octet_length(r.line) < %(bytes)s ORDER BY r.n
-        """
+                             ORDER BY n LIMIT %(rows)s) AS p) AS r
+             WHERE r.reached - octet_length(r.line) < %(bytes)s ORDER BY r.n
+        """  # the key as a subquery: a join would read all keys for a portion while the table has no statistics
         values: Mapping[str, object] = {
             "project": project_id, "after": after, "without": without, "rows": PULL_ROWS, "bytes": PULL_BYTES
         }  # fmt: skip
@@ -152,8 +151,10 @@ class TeamLog:
     def keys(self, project_id: int, after: int, until: int) -> Iterator[tuple[int, Register, bytes, bytes | None]]:
         """Number, register, digest and key of all lines in a range, in order: what a snapshot is checked against."""
         query = """
-            SELECT r.n, r.kind, r.key, r.origin::text, r.digest, k.secret
-              FROM ctxrank.records AS r LEFT JOIN ctxrank.record_keys AS k USING (project, kind, key, origin)
+            SELECT r.n, r.kind, r.key, r.origin::text, r.digest, (
+                SELECT k.secret FROM ctxrank.record_keys AS k
+                 WHERE (k.project, k.kind, k.key, k.origin) = (r.project, r.kind, r.key, r.origin))
+              FROM ctxrank.records AS r
              WHERE r.project = %s AND r.n > %s AND r.n <= %s ORDER BY r.n
         """
         with postgres_errors(), self._connection.transaction(), self._connection.cursor("keys", binary=True) as cursor:

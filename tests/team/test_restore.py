@@ -16,7 +16,10 @@ from ctxrank.indexer.privacy.purge import forget_path
 pytestmark = [pytest.mark.slow, pytest.mark.team]
 
 KEYS = "ctxrank.record_keys*"
-BACKUPS = {"whole": [[]], "keys apart": [[f"--exclude-table-data={KEYS}"], ["--data-only", f"--table={KEYS}"]]}
+BACKUPS: dict[str, list[list[str]]] = {
+    "whole": [[]],
+    "keys apart": [[f"--exclude-table-data={KEYS}"], ["--data-only", f"--table={KEYS}"]],
+}
 
 
 @pytest.fixture
