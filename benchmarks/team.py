@@ -86,6 +86,9 @@ def machine(folder: str, dsn: str, project: str, seed: int, seconds: float, writ
     thread = threading.Thread(target=follow)
     thread.start()
     ready.wait()
+    print("ready", flush=True)
+    started_s = _cpu_s()
+    sys.stdin.readline()  # all begin together: starting so many processes is none of the log's work
     written, read_ms = 0, list[float]()
     with create_store(folder) as store:
         until = time.monotonic() + seconds
@@ -103,7 +106,7 @@ def machine(folder: str, dsn: str, project: str, seed: int, seconds: float, writ
                 reads += drawn.uniform(0.5, 1.5) * read_s
             else:
                 time.sleep(min(0.02, max(min(writes, reads) - now, 0)))
-    used = resource.getrusage(resource.RUSAGE_SELF)
+    used_s = _cpu_s() - started_s
     print("done", flush=True)
     sys.stdin.read()
     following["follower"].stop()
@@ -111,10 +114,15 @@ def machine(folder: str, dsn: str, project: str, seed: int, seconds: float, writ
     with create_store(folder) as store:
         facts = {
             "written": written, "lags": following["lags"].seconds, "read_ms": read_ms,
-            "cpu_s": used.ru_utime + used.ru_stime, "change": sync.state_of(store).applied,
+            "cpu_s": used_s, "change": sync.state_of(store).applied,
             "documents": store.primary.execute("SELECT count(*) FROM documents").get, "digest": _digest(store),
         }  # fmt: skip
     print(json.dumps(facts), flush=True)
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
 
 
 def _digest(store: Store) -> str:
@@ -165,6 +173,12 @@ def run(dsn: str, stores: int, seconds: float, write_s: float, read_s: float) ->
             commands.append([sys.executable, __file__, "--machine", json.dumps(values)])
         before = _traffic(database, project)
         with _machines(commands) as processes:
+            for process in processes:
+                assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            for process in processes:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
             for process in processes:
                 assert process.stdout is not None and process.stdout.readline() == "done\n"
             worked_until = time.monotonic()
