@@ -181,7 +181,7 @@ def _send(cluster: Cluster, actions: list[bytes]) -> int:
             raise ClusterError(f"POST /_bulk: {answer.status} {error_type(answer.body)}")
         put_off: list[bytes] = []
         for action, item in zip(actions, items, strict=True):
-            (result,) = item.values() if is_dict(item) else ({},)
+            result: object = next(iter(item.values()), None) if is_dict(item) else None
             status = int(str(result.get("status", 0))) if is_dict(result) else 0
             if status in BUSY:
                 put_off.append(action)

@@ -54,7 +54,7 @@ def _serving(reply: Reply) -> Generator[str, None, None]:
 def test_a_busy_cluster_is_asked_again_each_time_after_twice_as_long(status: int) -> None:
     statuses: Iterator[int] = iter([status, status, status, 200])
     slept: list[float] = []
-    with _serving(lambda *_: (next(statuses), {"ok": 1})) as url:
+    with _serving(lambda _method, _path, _body: (next(statuses), {"ok": 1})) as url:
         cluster = Cluster([url], sleep=slept.append)
         assert cluster.required("GET", "/") == {"ok": 1}
         cluster.close()
@@ -65,7 +65,7 @@ def test_a_busy_cluster_is_asked_again_each_time_after_twice_as_long(status: int
 
 def test_patience_ends() -> None:
     slept: list[float] = []
-    with _serving(lambda *_: (429, {})) as url:
+    with _serving(lambda _method, _path, _body: (429, {})) as url:
         cluster = Cluster([url], sleep=slept.append, patience_s=1)
         with pytest.raises(ClusterError, match=r"the cluster is busy \(429\)"):
             cluster.ask("GET", "/")
@@ -74,9 +74,9 @@ def test_patience_ends() -> None:
 
 
 def test_a_node_that_is_away_is_passed_over_and_counted() -> None:
-    with _serving(lambda *_: (200, {})) as away:
+    with _serving(lambda _method, _path, _body: (200, {})) as away:
         pass
-    with _serving(lambda *_: (200, {"ok": 1})) as url:
+    with _serving(lambda _method, _path, _body: (200, {"ok": 1})) as url:
         cluster = Cluster([away, url], sleep=lambda _: None)
         assert cluster.required("GET", "/") == {"ok": 1}
         cluster.close()
@@ -93,7 +93,7 @@ def test_a_login_is_sent_to_https_alone() -> None:
 
 def test_a_refusal_names_the_kind_of_error_and_nothing_of_the_document() -> None:
     error = {"error": {"type": "mapper_parsing_exception", "reason": "quotes a document"}}
-    with _serving(lambda *_: (400, error)) as url:
+    with _serving(lambda _method, _path, _body: (400, error)) as url:
         cluster = Cluster([url])
         with pytest.raises(ClusterError) as raised:
             cluster.required("GET", "/x?y=1")
