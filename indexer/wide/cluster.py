@@ -16,7 +16,6 @@ from ctxrank.indexer.engine import EngineError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict
 
 BUSY = (429, 503)
-_TIMEOUT_S = 60
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
 
@@ -49,9 +48,14 @@ class Cluster:
         login: Login | None = None,
         authority: str | None = None,
         patience_s: float = 60,
+        timeout_s: float = 60,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`authority` is the file with the certificate that signed the nodes' own; without one the system's count."""
+        """`authority` is the file with the certificate that signed the nodes' own; without one the system's count.
+
+        `timeout_s` is how long one node may take for one answer, `patience_s` how long a cluster may be too busy, or
+        away. Raises ClusterError for a password that would be sent in the clear.
+        """
         self.waits = 0  # how often it was too busy
         self.waited_s = 0.0
         self.lost = 0  # how often a node did not answer
@@ -61,7 +65,8 @@ class Cluster:
             raise ClusterError("a password is sent to https alone")
         self._tls = ssl.create_default_context(cafile=authority) if self._is_encrypted else None
         self._headers = {"Authorization": _basic(login)} if login else {}
-        self._patience_s = patience_s
+        self.patience_s = patience_s  # how long one request may be put off altogether
+        self._timeout_s = timeout_s
         self._sleep = sleep
         self._connection: HTTPConnection | None = None
 
@@ -100,11 +105,6 @@ class Cluster:
         self.waited_s += seconds
         self._sleep(seconds)
 
-    @property
-    def patience_s(self) -> float:
-        """How long one request may be put off altogether."""
-        return self._patience_s
-
     def _once(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Answer | None:
         """Ask each node in turn; None where none answers."""
         for _ in range(len(self._urls) + 1):  # the first may be a connection that was closed since
@@ -113,7 +113,9 @@ class Cluster:
                 connection.request(method, path, body, headers)
                 response = connection.getresponse()
                 value: object = json.loads(response.read() or b"{}")
-            except (OSError, HTTPException, ValueError):
+            except (OSError, HTTPException, ValueError) as error:
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise ClusterError(f"the certificate of {self._urls[0].hostname} is not trusted") from error
                 self.lost += 1
                 self.close()
                 self._urls.append(self._urls.pop(0))
@@ -125,8 +127,8 @@ class Cluster:
     def _connect(self) -> HTTPConnection:
         url = self._urls[0]
         if self._tls is not None:
-            return HTTPSConnection(url.hostname or "", url.port, timeout=_TIMEOUT_S, context=self._tls)
-        return HTTPConnection(url.hostname or "", url.port, timeout=_TIMEOUT_S)
+            return HTTPSConnection(url.hostname or "", url.port, timeout=self._timeout_s, context=self._tls)
+        return HTTPConnection(url.hostname or "", url.port, timeout=self._timeout_s)
 
 
 class Waiting:
@@ -151,6 +153,13 @@ def error_type(body: dict[object, object]) -> str:
     """What kind of error an answer names: its reason may quote a document."""
     error = body.get("error")
     return str(error.get("type", "")) if is_dict(error) else ""
+
+
+def value_at(body: object, *keys: str) -> object:
+    """What an answer has below these keys; None where it has not."""
+    for key in keys:
+        body = body.get(key) if is_dict(body) else None
+    return body
 
 
 def _basic(login: Login) -> str:

@@ -1,56 +1,28 @@
 """The updater of a store's index in a cluster: it sends the change log until nothing is missing.
 
-    sent = send_changes(store, cluster, engine.tokens)
+    sent = send_changes(store.primary, cluster, engine.tokens)
     sent.changed, sent.unchanged, sent.waits
 
 A document's key is the store's uuid and its number, its version the number of its last change, kept by us: what is sent
-twice, or late, changes nothing. How far the index is stands in the index itself, so that both go together.
+twice, or late, changes nothing. How far the index is stands in the index itself, so that both go together; and apart
+from it, how far a search sees, because what was sent is seen when a run ends.
 """
 
-import json
-from collections import Counter
 from collections.abc import Callable, Iterable
 
 import apsw
 
-from ctxrank.indexer.fulltext.forward import BODY_MAX, IDENTIFIERS_MAX, PATH_MAX, TITLE_MAX
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
-from ctxrank.indexer.store.change_log import ChangeBatch, LoggedDocument, history_id, read_changes
-from ctxrank.indexer.store.connection import require_value, snapshot
-from ctxrank.indexer.text.definitions import names_in
-from ctxrank.indexer.wide.cluster import BUSY, Cluster, ClusterError, Waiting, error_type
-
-Tokens = Callable[[str], list[str]]
+from ctxrank.indexer.store.change_log import ChangeBatch, history_id, read_changes
+from ctxrank.indexer.store.connection import read_map, require_value, snapshot
+from ctxrank.indexer.store.facets import id_list
+from ctxrank.indexer.wide.cluster import BUSY, Cluster, ClusterError, Waiting, error_type, value_at
+from ctxrank.indexer.wide.documents import FORMAT, Tokens, definition, line, source_of
 
 _BATCH_DOCUMENTS = 1000
 _BULK_BYTES = 5_000_000
-# A longer word is cut in two by the cluster's tokenizer, and its count is lost.
-_LONGEST_TERM = 200
-# Frequencies are whole numbers there, so they are twice the ranking's weights, and k1 is twice ours.
-_TITLE, _BODY, _PATH, _IDENTIFIERS = 5, 2, 3, 2
-_COLUMNS = ("title", "body", "path", "identifiers")
-_LABELS = ("session", "group", "agent", "type", "priority", "kind")
-_SETTINGS = {
-    # A deleted document's version is kept so long: an older change that comes later than that would bring it back.
-    "index.gc_deletes": "12h",
-    "similarity": {"ours": {"type": "BM25", "k1": 3.0, "b": 0.6}},
-    "analysis": {
-        "filter": {"counted": {"type": "delimited_term_freq"}},
-        "analyzer": {
-            "counts": {"type": "custom", "tokenizer": "whitespace", "filter": ["counted"]},
-            "tokens": {"type": "custom", "tokenizer": "whitespace"},
-        },
-    },
-}
-_PROPERTIES = {
-    "terms": {"type": "text", "analyzer": "counts", "index_options": "freqs", "similarity": "ours"},
-    **{column: {"type": "text", "analyzer": "tokens", "norms": False} for column in _COLUMNS},
-    **{label: {"type": "keyword"} for label in _LABELS},
-    "document": {"type": "long"},
-    "owner": {"type": "long"},
-    "length": {"type": "integer"},
-    "is_current": {"type": "boolean"},
-}
+# Told after each batch how many changes were sent since the last time.
+Advance = Callable[[int], object]
 
 
 class Sent(NamedTuple):
@@ -61,11 +33,14 @@ class Sent(NamedTuple):
     waits: int  # how often it was too busy
 
 
-class _State(NamedTuple):
-    """How far an index is."""
+class IndexState(NamedTuple):
+    """How far an index is: what was sent, and what a search sees of it, each with the history it is of."""
 
-    applied_seq: int
-    history_id: int
+    applied_seq: int = 0
+    history_id: int = 0
+    visible_seq: int = 0
+    visible_history_id: int = 0
+    format: int = FORMAT
 
 
 def index_name(primary: apsw.Connection) -> str:
@@ -73,8 +48,30 @@ def index_name(primary: apsw.Connection) -> str:
     return "ctxrank-" + require_value(primary, "SELECT uuid FROM store", (), str).lower()
 
 
+def read_state(cluster: Cluster, name: str) -> IndexState | None:
+    """How far the index is; None where there is none. Raises ClusterError, also for an index that is not ours."""
+    answer = cluster.ask("GET", f"/{name}/_mapping")
+    if answer.status == 404:
+        return None
+    meta = value_at(answer.body, name, "mappings", "_meta")
+    if not is_dict(meta):
+        raise ClusterError(f"{name}: {error_type(answer.body) or 'an index of that name is not ours'}")
+    return IndexState(*(int(str(meta.get(field, 0))) for field in IndexState._fields))
+
+
+def is_of_this_history(primary: apsw.Connection, state: IndexState) -> bool:
+    """Whether an index was made by this program from this very store, and not from a copy that went another way."""
+    return state.format == FORMAT and state.visible_history_id == history_id(primary, "main", state.visible_seq)
+
+
 def send_changes(
-    primary: apsw.Connection, cluster: Cluster, tokens: Tokens, *, shards: int = 1, replicas: int = 0
+    primary: apsw.Connection,
+    cluster: Cluster,
+    tokens: Tokens,
+    *,
+    shards: int = 1,
+    replicas: int = 0,
+    advance: Advance | None = None,
 ) -> Sent:
     """Send what the cluster's index is missing, into a new one where there is none or it is of another history.
 
@@ -83,32 +80,53 @@ def send_changes(
     name = index_name(primary)
     waits = cluster.waits
     changed = unchanged = 0
-    state = _state(cluster, name)
-    with snapshot(primary):
-        is_other = state is not None and state.history_id != history_id(primary, "main", state.applied_seq)
-    if is_other:
-        cluster.required("DELETE", f"/{name}")
-        state = None
+    state = read_state(cluster, name)
+    if state is not None:
+        with snapshot(primary):
+            is_other = state.history_id != history_id(primary, "main", state.applied_seq) or state.format != FORMAT
+        if is_other:
+            drop_index(cluster, name)
+            state = None
     if state is None:
-        settings = {**_SETTINGS, "number_of_shards": shards, "number_of_replicas": replicas}
-        mappings = {"dynamic": "strict", "properties": _PROPERTIES, "_meta": _State(0, 0)._asdict()}
-        cluster.required("PUT", f"/{name}", {"settings": settings, "mappings": mappings})
-        state = _State(0, 0)
+        state = IndexState()
+        cluster.required("PUT", f"/{name}", definition(shards, replicas, state._asdict()))
     is_last = False
     while not is_last:
         with snapshot(primary):
             batch = read_changes(primary, "main", after=state.applied_seq, most=_BATCH_DOCUMENTS)
             history = history_id(primary, "main", batch.end)
-        for actions in _bulks(name, batch, tokens):
-            done = _send(cluster, actions)
-            changed += done
-            unchanged += len(actions) - done
+            kinds = _kinds_of_parents(primary, batch)
+        sent = send_batch(cluster, name, batch, kinds, tokens)
+        changed += sent.changed
+        unchanged += sent.unchanged
         is_last = batch.is_last
-        if batch.end > state.applied_seq:
-            state = _State(batch.end, history)
-            cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
+        if batch.end > state.applied_seq and not is_last:
+            state = state._replace(applied_seq=batch.end, history_id=history)
+            _keep(cluster, name, state)
+        if advance is not None:
+            advance(sent.changed + sent.unchanged)
     cluster.required("POST", f"/{name}/_refresh")
+    if (batch.end, history) != (state.visible_seq, state.visible_history_id):
+        _keep(cluster, name, IndexState(batch.end, history, batch.end, history))
     return Sent(changed, unchanged, cluster.waits - waits)
+
+
+def send_batch(cluster: Cluster, name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Sent:
+    """Send some changes; `kinds` are those of the parents of passages, by their ids. Raises ClusterError."""
+    changed = unchanged = 0
+    waits = cluster.waits
+    for actions in _bulks(name, batch, kinds, tokens):
+        done = _send(cluster, actions)
+        changed += done
+        unchanged += len(actions) - done
+    return Sent(changed, unchanged, cluster.waits - waits)
+
+
+def drop_index(cluster: Cluster, name: str) -> None:
+    """Remove the index of a store with all that is in it. Raises ClusterError."""
+    answer = cluster.ask("DELETE", f"/{name}")
+    if answer.status >= 300 and answer.status != 404:
+        raise ClusterError(f"DELETE {name}: {answer.status} {error_type(answer.body)}")
 
 
 def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
@@ -125,10 +143,8 @@ def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
         cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
         cluster.required("POST", f"/{name}/_forcemerge?max_num_segments=1")
         cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
-        found: object = cluster.required("GET", f"/{name}/_stats/docs")
-        for key in ("_all", "total", "docs", "deleted"):
-            found = found.get(key) if is_dict(found) else None
-        if found == 0:
+        stats = cluster.required("GET", f"/{name}/_stats/docs")
+        if value_at(stats, "_all", "total", "docs", "deleted") == 0:
             break
         waiting.wait("deleted documents are still kept")
     # What was merged is read until the next refresh, and its files go with the next commit.
@@ -136,32 +152,32 @@ def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
     cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
 
 
-def _state(cluster: Cluster, name: str) -> _State | None:
-    """How far the index is; None where there is none. Raises ClusterError for an index that is not ours."""
-    answer = cluster.ask("GET", f"/{name}/_mapping")
-    if answer.status == 404:
-        return None
-    meta: object = answer.body
-    for key in (name, "mappings", "_meta"):
-        meta = meta.get(key) if is_dict(meta) else None
-    if not is_dict(meta):
-        raise ClusterError(f"{name}: {error_type(answer.body) or 'an index of that name is not ours'}")
-    return _State(int(str(meta["applied_seq"])), int(str(meta["history_id"])))
+def _keep(cluster: Cluster, name: str, state: IndexState) -> None:
+    cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
 
 
-def _bulks(name: str, batch: ChangeBatch, tokens: Tokens) -> Iterable[list[bytes]]:
+def _kinds_of_parents(primary: apsw.Connection, batch: ChangeBatch) -> dict[int, str]:
+    """The kinds of the documents that the passages of a batch belong to, by their ids."""
+    owners = {document.owner_id for document in batch.documents if document.owner_id is not None}
+    query = "SELECT id, kind FROM documents WHERE id IN (SELECT value FROM json_each(?))"
+    return read_map(primary, query, (id_list(sorted(owners)),), int, str)
+
+
+def _bulks(name: str, batch: ChangeBatch, kinds: dict[int, str], tokens: Tokens) -> Iterable[list[bytes]]:
     """The actions of a batch, in requests of a bounded size."""
     uuid = name.partition("-")[2]
     actions: list[bytes] = []
     size = 0
     for document in batch.documents:
-        action = _line({"index": _target(name, uuid, document.id, document.seq)}) + _line(_source(document, tokens))
+        hit_kind = kinds.get(document.owner_id or 0, document.kind)
+        target = _target(name, uuid, document.id, document.seq)
+        action = line({"index": target}) + line(source_of(document, hit_kind, tokens))
         if actions and size + len(action) > _BULK_BYTES:
             yield actions
             actions, size = [], 0
         actions.append(action)
         size += len(action)
-    actions += [_line({"delete": _target(name, uuid, gone.id, gone.seq)}) for gone in batch.deletions]
+    actions += [line({"delete": _target(name, uuid, gone.id, gone.seq)}) for gone in batch.deletions]
     if actions:
         yield actions
 
@@ -193,31 +209,3 @@ def _send(cluster: Cluster, actions: list[bytes]) -> int:
             return changed
         actions = put_off
         waiting.wait("the cluster puts documents off")
-
-
-def _source(document: LoggedDocument, tokens: Tokens) -> dict[str, object]:
-    """A document as the cluster holds it: our tokens, with our frequencies."""
-    parts, _ = names_in(document.identifiers)
-    columns = {
-        "title": tokens(document.title), "body": tokens(document.body), "path": tokens(document.path),
-        "identifiers": tokens(parts),
-    }  # fmt: skip
-    counted: Counter[str] = Counter()
-    for column, weight, most in (
-        ("title", _TITLE, TITLE_MAX), ("body", _BODY, BODY_MAX), ("path", _PATH, PATH_MAX),
-        ("identifiers", _IDENTIFIERS, IDENTIFIERS_MAX),
-    ):  # fmt: skip
-        for term, count in Counter(columns[column]).items():
-            counted[term] += weight * min(count, most)
-    return {
-        "terms": " ".join(f"{term}|{count}" for term, count in counted.items() if len(term) <= _LONGEST_TERM),
-        **{column: " ".join(found) for column, found in columns.items()},
-        "session": str(document.session_id), "group": str(document.group_id), "agent": document.agent,
-        "type": document.type, "priority": document.priority, "kind": document.kind,
-        "document": document.id, "owner": document.owner_id or document.id,
-        "length": sum(map(len, columns.values())), "is_current": document.superseded_by is None,
-    }  # fmt: skip
-
-
-def _line(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
