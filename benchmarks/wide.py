@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.join(_HERE, "scale"))
 import machine
 from scale_store import questions, write_store
 
+from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.opening import engine_of, open_project_store
 from ctxrank.indexer.store.config import Config
 from ctxrank.indexer.store.store import Store
@@ -183,15 +184,17 @@ def _costs(
 
 def _send(store: Store, cluster: Cluster, settings: WideSettings) -> int:
     tokens = engine_of(store).tokens
-    return send_changes(
-        store.primary, cluster, tokens, shards=settings.shards, replicas=settings.replicas
-    ).changed
+    return send_changes(store.primary, cluster, tokens, shards=settings.shards, replicas=settings.replicas).changed
 
 
 def _cpu_ms(cluster: Cluster) -> int:
     """What all nodes have used since they were started."""
     nodes = value_at(cluster.required("GET", "/_nodes/stats/process"), "nodes")
-    used = [value_at(node, "process", "cpu", "total_in_millis") for node in nodes.values()] if isinstance(nodes, dict) else []
+    used = (
+        [value_at(node, "process", "cpu", "total_in_millis") for node in nodes.values()]
+        if is_dict(nodes)
+        else []
+    )
     return sum(int(str(one)) for one in used)
 
 

@@ -183,6 +183,11 @@ class Store:
             self._consumer = self._consumer_of(self)
         return self._consumer
 
+    @property
+    def keeps_index(self) -> bool:
+        """Whether the embedded index is kept: not where a cluster answers and FTS5 is switched off."""
+        return self.wide is None or self.wide.keeps_local
+
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Let the index catch up with the change log; returns how many changes are still missing.
 
@@ -190,7 +195,7 @@ class Store:
         index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
         at it. Raises CtxrankError where the primary database cannot be read.
         """
-        return self.consumer.catch_up(bound_ms, wait_ms)
+        return self.consumer.catch_up(bound_ms, wait_ms) if self.keeps_index else 0
 
     def close(self) -> None:
         """Close both connections, or give them back to the pool that they are of."""

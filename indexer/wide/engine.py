@@ -316,7 +316,10 @@ class WideEngine:
             "list[tuple[int, str, str, str, str]]",
             self._primary.execute(sql, (most_chars, id_list(by_document))).fetchall(),
         )
-        return {by_document[id_]: (self._lengths[by_document[id_]], *texts) for id_, *texts in rows}
+        return {
+            by_document[id_]: (self._lengths[by_document[id_]], title, body, path, identifiers)
+            for id_, title, body, path, identifiers in rows
+        }
 
     def signals(self, document_ids: Iterable[int]) -> list[RankingSignals]:
         """Of these documents those that are still there and not newer than the index, in no particular order."""

@@ -152,6 +152,13 @@ def forget_deleted(primary: apsw.Connection, cluster: Cluster) -> None:
     cluster.required("POST", f"/{name}/_flush?force=true&wait_if_ongoing=true")
 
 
+def index_size(cluster: Cluster, name: str) -> tuple[int, int]:
+    """How many documents a search sees, and how many bytes one copy of them takes. Raises ClusterError."""
+    stats = cluster.required("GET", f"/{name}/_stats/docs,store")
+    documents = value_at(stats, "_all", "primaries", "docs", "count")
+    return int(str(documents or 0)), int(str(value_at(stats, "_all", "primaries", "store", "size_in_bytes") or 0))
+
+
 def _keep(cluster: Cluster, name: str, state: IndexState) -> None:
     cluster.required("PUT", f"/{name}/_mapping", {"_meta": state._asdict()})
 

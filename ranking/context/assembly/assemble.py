@@ -50,6 +50,7 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 
 if TYPE_CHECKING:  # most stores have packages alone
+    from ctxrank.indexer.store.wide_settings import WideSettings
     from ctxrank.ranking.context.assembly.files import FoundFiles
 
 __all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "assemble_without_session", "make_assembly"]
