@@ -50,7 +50,7 @@ test-web-smoke: browser-ready ## the same, two minutes at most: what CI runs
 
 # A machine without a JDK 21 or Maven skips it, and says so. The jars are fetched once.
 test-wide: $(STAMP) ## run the wide index against a real OpenSearch node on loopback
-	$(BIN)/python -m pytest -q -rs -m wide tests/wide
+	$(BIN)/python -m pytest -q -rs -m wide tests/wide tests/ranking/retrieval/test_engines.py
 
 web-pictures: browser-ready ## make the pictures of docs/web anew
 	$(BIN)/python tests/browser/pictures.py docs/web

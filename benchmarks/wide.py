@@ -190,11 +190,7 @@ def _send(store: Store, cluster: Cluster, settings: WideSettings) -> int:
 def _cpu_ms(cluster: Cluster) -> int:
     """What all nodes have used since they were started."""
     nodes = value_at(cluster.required("GET", "/_nodes/stats/process"), "nodes")
-    used = (
-        [value_at(node, "process", "cpu", "total_in_millis") for node in nodes.values()]
-        if is_dict(nodes)
-        else []
-    )
+    used = [value_at(node, "process", "cpu", "total_in_millis") for node in nodes.values()] if is_dict(nodes) else []
     return sum(int(str(one)) for one in used)
 
 

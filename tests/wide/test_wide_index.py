@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from builders import make_store, save
-from cluster_nodes import ClusterNode, NoNodesError, jars, java, running
+from cluster_nodes import ClusterNode
 
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 from ctxrank.indexer.store import documents
@@ -20,30 +20,12 @@ from ctxrank.indexer.wide.updater import Sent, forget_deleted, index_name, send_
 
 pytestmark = [pytest.mark.wide, pytest.mark.slow]
 
-_CACHE = Path(__file__).resolve().parents[2] / ".venv" / "opensearch"
 _RARE = "zq7x1k9w3v5b"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def here() -> None:
-    """Skip in words where no node can be started; one that should start and does not is a failure."""
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    try:
-        java()
-        jars(_CACHE)
-    except NoNodesError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
-def node(here: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterNode]:
-    with running(_CACHE, tmp_path_factory.mktemp("one")) as nodes:
-        yield nodes[0]
-
-
 @pytest.fixture
-def cluster(node: ClusterNode) -> Iterator[Cluster]:
-    with closing(Cluster([node.url])) as connected:
+def cluster(wide_node: ClusterNode) -> Iterator[Cluster]:
+    with closing(Cluster([wide_node.url])) as connected:
         yield connected
 
 
@@ -62,7 +44,9 @@ def _hits(cluster: Cluster, store: Store, query: object) -> list[str]:
     body = {"query": query, "size": 50, "track_total_hits": True}
     answer: Any = cluster.required("POST", f"/{index_name(store.primary)}/_search", body)
     assert answer["_shards"]["failed"] == 0
-    return [hit["_source"]["path"] for hit in answer["hits"]["hits"]]
+    ids = [int(hit["_id"].rpartition(":")[2]) for hit in answer["hits"]["hits"]]
+    paths = dict(store.primary.execute("SELECT id, path FROM documents").fetchall())
+    return [str(paths[id_]) for id_ in ids]
 
 
 def _count(cluster: Cluster, store: Store) -> object:
@@ -75,11 +59,11 @@ def test_words_phrases_prefixes_and_scopes_are_found(cluster: Cluster, store: St
     sent = _send(store, cluster)
     assert sent.unchanged == 0
     assert sent.changed == _count(cluster, store)
-    assert _hits(cluster, store, {"term": {"terms": "lock"}}) == ["beta md", "alpha md"]
-    assert _hits(cluster, store, {"match_phrase": {"body": "databas is lock"}}) == ["alpha md"]
-    assert _hits(cluster, store, {"prefix": {"body": "wri"}}) == ["alpha md"]
-    scoped = {"bool": {"must": {"term": {"terms": "lock"}}, "filter": {"term": {"priority": "high"}}}}
-    assert _hits(cluster, store, scoped) == ["alpha md"]
+    assert _hits(cluster, store, {"term": {"text": "lock"}}) == ["beta.md", "alpha.md"]
+    assert _hits(cluster, store, {"match_phrase": {"body": "databas is lock"}}) == ["alpha.md"]
+    assert _hits(cluster, store, {"prefix": {"body": "wri"}}) == ["alpha.md"]
+    scoped = {"bool": {"must": {"term": {"text": "lock"}}, "filter": {"term": {"priority": "high"}}}}
+    assert _hits(cluster, store, scoped) == ["alpha.md"]
 
 
 def test_what_is_sent_twice_or_late_changes_nothing(cluster: Cluster, store: Store) -> None:
@@ -103,13 +87,13 @@ def test_another_history_begins_a_new_index(cluster: Cluster, store: Store) -> N
     assert _send(store, cluster) == first
 
 
-def test_what_is_forgotten_leaves_no_bytes(node: ClusterNode, cluster: Cluster, store: Store) -> None:
+def test_what_is_forgotten_leaves_no_bytes(wide_node: ClusterNode, cluster: Cluster, store: Store) -> None:
     kept = "w4k8m2p6t0y1"
     save(store, "kept.md", f"The word {kept} stays.\n")
     save(store, "gone.md", f"The word {_RARE} goes.\n")
     _send(store, cluster)
-    assert node.files_with(kept)
-    assert node.files_with(_RARE)
+    assert wide_node.files_with(kept)
+    assert wide_node.files_with(_RARE)
     (gone,) = [
         int(row[0]) for row in store.primary.execute("SELECT id FROM documents WHERE body LIKE ?", (f"%{_RARE}%",))
     ]
@@ -118,7 +102,7 @@ def test_what_is_forgotten_leaves_no_bytes(node: ClusterNode, cluster: Cluster, 
         documents.remove(change, gone)
     _send(store, cluster)
     assert _hits(cluster, store, {"term": {"body": _RARE}}) == []
-    assert node.files_with(_RARE)
+    assert wide_node.files_with(_RARE)
     forget_deleted(store.primary, cluster)
-    assert node.files_with(_RARE) == []
-    assert _hits(cluster, store, {"term": {"body": kept}}) == ["kept md"]
+    assert wide_node.files_with(_RARE) == []
+    assert _hits(cluster, store, {"term": {"body": kept}}) == ["kept.md"]
