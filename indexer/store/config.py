@@ -422,6 +422,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     if path.endswith(".yaml"):
         _check_rules(value, path)
         _check_team(value, path)
+        _check_wide(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
@@ -458,6 +459,14 @@ def _check_team(value: object, path: str) -> None:
             f"{path}: team is not a connection string without a password.",
             "Such as 'host=log.example user=anna dbname=team'; the password belongs into ~/.pgpass.",
         )
+
+
+def _check_wide(value: object, path: str) -> None:
+    """The same of a cluster: refuse what is no section of addresses, or has a password in it."""
+    if is_dict(value) and "wide" in value:
+        from ctxrank.indexer.store.wide_settings import checked_wide  # noqa: PLC0415  start-up: few files have it
+
+        checked_wide(value["wide"], path)
 
 
 def checked_ranking(value: object, source: str) -> dict[str, float]:

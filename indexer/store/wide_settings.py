@@ -61,11 +61,12 @@ def wide_settings(value: object, source: str, *, keeps_local: bool) -> WideSetti
     """
     environment = os.environ.get(ENVIRONMENT)
     if environment:
-        return _checked({"urls": [url.strip() for url in environment.split(",")]}, ENVIRONMENT, keeps_local=keeps_local)
-    return None if value is None else _checked(value, source, keeps_local=keeps_local)
+        value, source = {"urls": [url.strip() for url in environment.split(",")]}, ENVIRONMENT
+    return None if value is None else checked_wide(value, source)._replace(keeps_local=keeps_local)
 
 
-def _checked(value: object, source: str, *, keeps_local: bool) -> WideSettings:
+def checked_wide(value: object, source: str) -> WideSettings:
+    """A section as settings. Raises UsageError; the message quotes no value that may be a password."""
     if not is_dict(value) or not set(value) <= set(_KEYS):
         raise UsageError(f"{source}: wide is not a section with {', '.join(_KEYS)}.", _HINT)
     urls = value.get("urls")
@@ -74,7 +75,7 @@ def _checked(value: object, source: str, *, keeps_local: bool) -> WideSettings:
     for url in urls if is_list(urls) else []:
         parts = urlsplit(str(url))
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
-            raise UsageError(f"{source}: '{parts.hostname or url}' is no address of a node.", _HINT)
+            raise UsageError(f"{source}: one of wide's urls is no address of a node.", _HINT)
         if parts.password is not None:
             raise UsageError(
                 f"{source}: a password is in the address of {parts.hostname}.",
@@ -89,7 +90,7 @@ def _checked(value: object, source: str, *, keeps_local: bool) -> WideSettings:
     return WideSettings(
         urls=tuple(found), user=user, password_file=_path(value, "password_file", source),
         authority=_path(value, "authority", source), shards=_count(value, "shards", 1, source),
-        replicas=_count(value, "replicas", 0, source), keeps_local=keeps_local,
+        replicas=_count(value, "replicas", 0, source),
     )  # fmt: skip
 
 

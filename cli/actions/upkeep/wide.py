@@ -26,6 +26,8 @@ from ctxrank.indexer.wide.updater import (
 
 # `status` waits no longer than this for a cluster that is away.
 _STATUS_PATIENCE_S, _STATUS_TIMEOUT_S = 0.5, 3.0
+# A cluster that has answered once is waited for when nodes are lost or too busy; one that never did is away.
+_FIRST_PATIENCE_S, _PATIENCE_S = 0.5, 120.0
 
 
 class WideStatus(NamedTuple):
@@ -128,7 +130,7 @@ def _settings(store: Store) -> WideSettings:
 def _connected(settings: WideSettings) -> Generator[Cluster, None, None]:
     """The cluster, whose errors become ours. Raises CtxrankError."""
     try:
-        with contextlib.closing(connect(settings)) as cluster:
+        with contextlib.closing(connect(settings, patience_s=_FIRST_PATIENCE_S)) as cluster:
             yield cluster
     except ClusterError as error:
         raise CtxrankError(
@@ -138,6 +140,7 @@ def _connected(settings: WideSettings) -> Generator[Cluster, None, None]:
 
 def _send(call: Call, store: Store, settings: WideSettings, cluster: Cluster) -> Sent:
     state = read_state(cluster, index_name(store.primary))
+    cluster.patience_s = _PATIENCE_S
     missing = changes_after(store.primary, 0 if state is None else state.applied_seq)
     sent = 0
     with progress_bar("sending", call) as advance:
