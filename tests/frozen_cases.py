@@ -540,8 +540,8 @@ WIDE = Family(
         *both("wide status", "wide sync", "wide forget"),
         Case("wide sync --rebuild", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
         Case("wide status", env={"CTXRANK_WIDE": "https://ctxrank@127.0.0.1:1"}),
-        Case("search database", env={"CTXRANK_WIDE": "http://127.0.0.1:1", "CTXRANK_ENGINE": "opensearch"}),
-        Case("search database", files={".ctxrank/config.yaml": "wide: {urls: ['http://127.0.0.1:1']}\n"}),
+        Case("search database -n 1", env={"CTXRANK_WIDE": "http://127.0.0.1:1", "CTXRANK_ENGINE": "opensearch"}),
+        Case("search database -n 1", files={".ctxrank/config.yaml": "wide: {urls: ['http://127.0.0.1:1']}\n"}),
         Case("status", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
     ],
 )

@@ -7,10 +7,10 @@ _SENT = {"index": "string", "changed": "integer", "unchanged": "integer", "waits
 _SYNC = Command(
     "sync",
     "ctxrank.cli.actions.upkeep.wide:sync",
-    """Send what the cluster's index is missing of this store; the first time makes the index.
+    """Send the cluster what its index is missing of this store.
 
     CTXRANK_WIDE, or wide: in your own config.yaml, says where the cluster is. A search sends a few changes itself.
-    A run that is ended goes on where it stopped.
+    The first run makes the index; one that is ended goes on where it stopped.
 
     Example: ctxrank wide sync
     """,
@@ -29,9 +29,10 @@ _STATUS = Command(
 _FORGET = Command(
     "forget",
     "ctxrank.cli.actions.upkeep.wide:forget",
-    """Send deletions, and write the index anew without what was deleted, so that no node's file has its bytes.
+    """Rid the files of the cluster of what was deleted.
 
-    After 'ctxrank purge'. It takes as long as merging the whole index. Snapshots of the cluster are out of reach.
+    After 'ctxrank purge': sends deletions, then merges the whole index, which may take long. Snapshots of the
+    cluster are out of reach.
 
     Example: ctxrank wide forget
     """,
