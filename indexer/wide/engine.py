@@ -111,7 +111,7 @@ class WideEngine:
         """
         self._connected().patience_s = max(bound_ms / 1000, _LEAST_PATIENCE_S)
         try:
-            state = read_state(self._connected(), self._index)
+            state = read_state(self._connected(), self._index, is_local=True)
             if state is None:
                 return self._away("the cluster has no index of this store: 'ctxrank wide sync' makes it", bound_ms)
             if not is_of_this_history(self._primary, state):

@@ -48,9 +48,12 @@ def index_name(primary: apsw.Connection) -> str:
     return "ctxrank-" + require_value(primary, "SELECT uuid FROM store", (), str).lower()
 
 
-def read_state(cluster: Cluster, name: str) -> IndexState | None:
-    """How far the index is; None where there is none. Raises ClusterError, also for an index that is not ours."""
-    answer = cluster.ask("GET", f"/{name}/_mapping")
+def read_state(cluster: Cluster, name: str, *, is_local: bool = False) -> IndexState | None:
+    """How far the index is; None where there is none. Raises ClusterError, also for an index that is not ours.
+
+    The node that is asked may say it by itself (`is_local`), a moment late, while the cluster elects a manager.
+    """
+    answer = cluster.ask("GET", f"/{name}/_mapping{'?local=true' if is_local else ''}")
     if answer.status == 404:
         return None
     meta = value_at(answer.body, name, "mappings", "_meta")
