@@ -37,12 +37,9 @@ class Dictionary:
         self._ids: dict[tuple[str, str], int] = {}
         self.keys: list[str] = []  # by their ids, as `counts` has them
 
-    def expect(self, terms: Iterable[str], fields: Iterable[str]) -> None:
-        """Count these terms of these fields in one question. Raises ClusterError."""
-        fields = tuple(fields)
-        unknown = [
-            key for key in dict.fromkeys((field, term) for term in terms for field in fields) if key not in self._df
-        ]
+    def expect(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Count these terms, each with its field before it, in one question. Raises ClusterError."""
+        unknown = [key for key in dict.fromkeys(keys) if key not in self._df]
         for start in range(0, len(unknown), _COUNTED_AT_ONCE):
             part = unknown[start : start + _COUNTED_AT_ONCE]
             filters = {str(at): _query_of(key) for at, key in enumerate(part)}
@@ -53,12 +50,12 @@ class Dictionary:
 
     def look_up(self, term: str, field: str) -> IndexTerm | None:
         """A term of a field that some document holds. Raises ClusterError."""
-        self.expect((term,), (field,))
+        self.expect([(field, term)])
         return self._term(field, term)
 
     def look_up_any(self, terms: Collection[str], field: str) -> list[IndexTerm]:
         """Those of these terms that some document holds, by text. Raises ClusterError."""
-        self.expect(terms, (field,))
+        self.expect([(field, term) for term in terms])
         return [found for term in sorted(set(terms)) if (found := self._term(field, term))]
 
     def beginning_so(self, beginning: str, also: Collection[str], most: int, field: str) -> list[IndexTerm]:

@@ -94,7 +94,7 @@ class WideEngine:
         self._cluster: Cluster | None = None
         self._applied_seq = 0  # of the snapshot
         self._dictionary = Dictionary(self._ask)
-        self._lengths: dict[int, int] = {}  # of the rows that were read in the snapshot
+        self._read: dict[int, Row] = {}  # the rows that were read in the snapshot
 
     def close(self) -> None:
         """Hang up."""
@@ -144,7 +144,7 @@ class WideEngine:
     def snapshot(self) -> Generator[Statistics, None, None]:
         """Pin the primary database; what the cluster shows changes only when a run of the updater ends."""
         self._dictionary = Dictionary(self._ask)
-        self._lengths = {}
+        self._read = {}
         asked: Query = {
             "size": 0, "track_total_hits": True, "aggs": {"length": {"sum": {"field": "length"}}},
         }  # fmt: skip
@@ -190,8 +190,8 @@ class WideEngine:
 
     def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
         """Count what will be looked up, in one question."""
-        self._dictionary.expect(terms, (TEXT, PATH))
-        self._dictionary.expect(names, (DEFINITION, HEADING))
+        keys = [(field, term) for term in terms for field in (TEXT, PATH)]
+        self._dictionary.expect(keys + [(field, name) for name in names for field in (DEFINITION, HEADING)])
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""
@@ -264,7 +264,10 @@ class WideEngine:
 
     def rows_of(self, rowids: Iterable[int]) -> list[Row]:
         """These rows, as far as they are there."""
-        return self._paged(values_query("row", list(rowids)), None)
+        wanted = list(rowids)
+        unread = [rowid for rowid in wanted if rowid not in self._read]
+        self._paged(values_query("row", unread), None)
+        return [self._read[rowid] for rowid in wanted if rowid in self._read]
 
     def passages_of(self, parent_ids: Iterable[int]) -> list[Row]:
         """The rows of all passages of these documents, by parent and by their order in it."""
@@ -273,8 +276,7 @@ class WideEngine:
              WHERE d.owner_id IN (SELECT value FROM json_each(?)) ORDER BY d.owner_id, d.start_line, d.id
         """
         rowids = read_column(self._primary, sql, (id_list(parent_ids),), int)
-        found = {row[0]: row for row in self.rows_of(rowids)}
-        return [found[rowid] for rowid in rowids if rowid in found]
+        return self.rows_of(rowids)
 
     def frequencies(
         self, rows: Iterable[Row], term_ids: Collection[int], weights: FieldWeights
@@ -303,11 +305,7 @@ class WideEngine:
 
     def texts(self, rowids: Iterable[int], most_chars: int) -> dict[int, RowText]:
         """The texts of rows by their numbers, of each body the beginning."""
-        wanted = list(rowids)
-        unread = [rowid for rowid in wanted if rowid not in self._lengths]
-        if unread:
-            self.rows_of(unread)
-        by_document = {document_id_of(rowid): rowid for rowid in wanted if rowid in self._lengths}
+        by_document = {document_id_of(row[0]): row for row in self.rows_of(rowids)}
         sql = """
             SELECT d.id, d.title, substr(d.body, 1, ?), d.path, d.identifiers FROM documents AS d
              WHERE d.id IN (SELECT value FROM json_each(?))
@@ -317,7 +315,7 @@ class WideEngine:
             self._primary.execute(sql, (most_chars, id_list(by_document))).fetchall(),
         )
         return {
-            by_document[id_]: (self._lengths[by_document[id_]], title, body, path, identifiers)
+            by_document[id_][0]: (by_document[id_][2], title, body, path, identifiers)
             for id_, title, body, path, identifiers in rows
         }
 
@@ -410,7 +408,7 @@ class WideEngine:
             elif is_dict(hit) and is_list(sort := hit.get("sort")):
                 rows.append((int(str(sort[-1])), 0, 0, None))
         if rows and rows[0][1]:
-            self._lengths.update((row[0], row[2]) for row in rows)
+            self._read.update((row[0], row) for row in rows)
         return rows
 
     def _ask(self, path: str, body: Query) -> dict[object, object]:

@@ -45,7 +45,7 @@ def _hits(cluster: Cluster, store: Store, query: object) -> list[str]:
     answer: Any = cluster.required("POST", f"/{index_name(store.primary)}/_search", body)
     assert answer["_shards"]["failed"] == 0
     ids = [int(hit["_id"].rpartition(":")[2]) for hit in answer["hits"]["hits"]]
-    paths = dict(store.primary.execute("SELECT id, path FROM documents").fetchall())
+    paths = {row[0]: row[1] for row in store.primary.execute("SELECT id, path FROM documents")}
     return [str(paths[id_]) for id_ in ids]
 
 

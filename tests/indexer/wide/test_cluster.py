@@ -1,6 +1,10 @@
 """The connection to a cluster and what the updater makes of its answers, without a cluster: a server that says no."""
 
+import base64
+import datetime
+import ipaddress
 import json
+import ssl
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -9,6 +13,10 @@ from pathlib import Path
 
 import pytest
 from builders import make_store, run_child, save
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from ctxrank.indexer.fulltext.fts5_engine import fts5_of
 from ctxrank.indexer.wide.cluster import Cluster, ClusterError, Login
@@ -18,13 +26,17 @@ Reply = Callable[[str, str, bytes], tuple[int, object]]
 
 
 @contextmanager
-def _serving(reply: Reply) -> Generator[str, None, None]:
-    """A server on loopback that answers so."""
+def _serving(
+    reply: Reply, certificate: Path | None = None, logins: list[str] | None = None
+) -> Generator[str, None, None]:
+    """A server on loopback that answers so; with a certificate and its key in a folder, over TLS."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def _answer(self) -> None:
+            if logins is not None:
+                logins.append(self.headers.get("Authorization", ""))
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             status, value = reply(self.command, self.path, body)
             encoded = json.dumps(value).encode()
@@ -40,10 +52,14 @@ def _serving(reply: Reply) -> Generator[str, None, None]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate / "authority.pem", certificate / "key.pem")
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
+        yield f"{'http' if certificate is None else 'https'}://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
@@ -89,6 +105,41 @@ def test_a_login_is_sent_to_https_alone() -> None:
     login = Login("reader", "x")
     with pytest.raises(ClusterError, match="https alone"):
         Cluster(["https://127.0.0.1:1", "http://127.0.0.1:2"], login=login)
+
+
+def test_a_login_goes_to_a_node_whose_certificate_a_named_authority_signed(tmp_path: Path) -> None:
+    authority = _certificate(tmp_path)
+    seen: list[str] = []
+
+    def reply(_method: str, _path: str, _body: bytes) -> tuple[int, object]:
+        return 200, {"ok": 1}
+
+    with _serving(reply, tmp_path, seen) as url:
+        cluster = Cluster([url], login=Login("reader", "x"), authority=str(authority))
+        assert cluster.required("GET", "/") == {"ok": 1}
+        cluster.close()
+        stranger = Cluster([url], login=Login("reader", "x"), patience_s=0)
+        with pytest.raises(ClusterError, match=r"the certificate of 127\.0\.0\.1 is not trusted"):
+            stranger.ask("GET", "/")
+    assert seen == ["Basic " + base64.b64encode(b"reader:x").decode()]
+
+
+def _certificate(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 that signed itself, and beside it its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )  # fmt: skip
+    form, no_password = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (folder / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, no_password))
+    (folder / "authority.pem").write_bytes(signed.public_bytes(serialization.Encoding.PEM))
+    return folder / "authority.pem"
 
 
 def test_a_refusal_names_the_kind_of_error_and_nothing_of_the_document() -> None:
