@@ -250,7 +250,7 @@ class WideEngine:
         ranked = clause_query(query.clause, self.tokens)
         if query.also:
             ranked = {"bool": {"must": ranked, "should": names_query(query.also)}}
-        body = {
+        body: Query = {
             "query": {"bool": {"must": ranked, **self._conditions(query)}}, "size": most, "track_total_hits": False,
             "sort": [{"_score": "desc"}, {"row": "asc"}],
         }  # fmt: skip

@@ -45,12 +45,11 @@ def scope_filters(scope: Scope) -> list[Query]:
     """What a row must be, but for what only the primary database knows of its parent: time, path, what is left out."""
     filters: list[Query] = []
     if scope.kinds:
-        kinds = dict.fromkeys(scope.kinds)
-        if any(kind in kinds for kind in WITH_PASSAGES):
-            kinds["passage"] = None
-            if "passage" not in scope.kinds:
-                filters.append({"terms": {"hit_kind": list(scope.kinds)}})
-        filters.append({"terms": {"kind": list(kinds)}})
+        kinds = list(scope.kinds)
+        if "passage" not in kinds and any(kind in kinds for kind in WITH_PASSAGES):
+            filters.append({"terms": {"hit_kind": list(kinds)}})
+            kinds.append("passage")
+        filters.append({"terms": {"kind": kinds}})
     for field, values in (
         ("session", scope.session_ids), ("group", scope.group_ids), ("agent", scope.agents), ("type", scope.types),
         ("priority", scope.priorities),

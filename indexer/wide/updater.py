@@ -93,8 +93,7 @@ def send_changes(
     if state is None:
         state = IndexState()
         cluster.required("PUT", f"/{name}", definition(shards, replicas, state._asdict()))
-    is_last = False
-    while not is_last:
+    while True:
         with snapshot(primary):
             batch = read_changes(primary, "main", after=state.applied_seq, most=_BATCH_DOCUMENTS)
             history = history_id(primary, "main", batch.end)
@@ -102,12 +101,12 @@ def send_changes(
         sent = send_batch(cluster, name, batch, kinds, tokens)
         changed += sent.changed
         unchanged += sent.unchanged
-        is_last = batch.is_last
-        if batch.end > state.applied_seq and not is_last:
-            state = state._replace(applied_seq=batch.end, history_id=history)
-            _keep(cluster, name, state)
         if advance is not None:
             advance(sent.changed + sent.unchanged)
+        if batch.is_last:
+            break
+        state = state._replace(applied_seq=batch.end, history_id=history)
+        _keep(cluster, name, state)
     cluster.required("POST", f"/{name}/_refresh")
     if (batch.end, history) != (state.visible_seq, state.visible_history_id):
         _keep(cluster, name, IndexState(batch.end, history, batch.end, history))
