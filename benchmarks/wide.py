@@ -14,14 +14,14 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(_HERE, "scale"))
 
 import machine
-from scale_store import questions, write_store
+from scale_store import Asked, questions, write_store
 
 from ctxrank.indexer.light_typing import is_dict
 from ctxrank.indexer.opening import engine_of, open_project_store
@@ -31,6 +31,8 @@ from ctxrank.indexer.store.wide_settings import WideSettings
 from ctxrank.indexer.wide.cluster import Cluster, value_at
 from ctxrank.indexer.wide.engine import connect
 from ctxrank.indexer.wide.updater import drop_index, index_name, send_changes
+from ctxrank.ranking.context.assembly.assemble import assemble
+from ctxrank.ranking.context.assembly.request import AssembleRequest
 from ctxrank.ranking.evaluation.collection import read_collections
 from ctxrank.ranking.evaluation.evaluate import GAIN_DEPTH, Indexed, indexed, ndcg, ranked_ids
 from ctxrank.ranking.retrieval.hits import SearchRequest
@@ -39,7 +41,7 @@ from ctxrank.ranking.retrieval.search import search
 _WARM_UP = 20
 
 
-class _Asked(NamedTuple):
+class _Answers(NamedTuple):
     """One query's first hits, by engine, and how good each was."""
 
     local: list[str]
@@ -83,7 +85,7 @@ def main() -> None:
 
 def _collection(folder: str, settings: WideSettings, most: int | None) -> dict[str, object]:
     """Both engines on one collection, query by query."""
-    asked: list[_Asked] = []
+    asked: list[_Answers] = []
     cluster = connect(settings)
     config = Config()
     for collection in read_collections(folder):
@@ -104,13 +106,13 @@ def _collection(folder: str, settings: WideSettings, most: int | None) -> dict[s
     }
 
 
-def _ask(one: Indexed, query: Any, config: Config, settings: WideSettings) -> _Asked:
+def _ask(one: Indexed, query: Any, config: Config, settings: WideSettings) -> _Answers:
     one.store.wide = None
     local = ranked_ids(one, query, config)
     one.store.wide = settings
     wide = ranked_ids(one, query, config)
     one.store.wide = None
-    return _Asked(local[:GAIN_DEPTH], wide[:GAIN_DEPTH], ndcg(local, query.grades), ndcg(wide, query.grades))
+    return _Answers(local[:GAIN_DEPTH], wide[:GAIN_DEPTH], ndcg(local, query.grades), ndcg(wide, query.grades))
 
 
 def _overlap(one: Sequence[str], other: Sequence[str]) -> float:
@@ -150,36 +152,55 @@ def _large_store(folder: str, documents: int, count: int, settings: WideSettings
             asked = questions(folder, count)
             return {
                 "sending": sending, "bytes_a_document": held,
-                "everywhere": _costs(store, cluster, settings, [SearchRequest(one.words) for one in asked]),
-                "in_a_session": _costs(
-                    store, cluster, settings, [SearchRequest(one.words, session=one.session) for one in asked]
-                ),
+                "everywhere": _costs(store, cluster, settings, asked, _everywhere),
+                "in_a_session": _costs(store, cluster, settings, asked, _in_a_session),
+                "blocks": _costs(store, cluster, settings, asked, _in_a_block),
             }  # fmt: skip
         finally:
             drop_index(cluster, name)
 
 
+def _everywhere(store: Store, asked: Asked) -> list[str]:
+    return [hit.id for hit in search(store, SearchRequest(asked.words), Config()).hits]
+
+
+def _in_a_session(store: Store, asked: Asked) -> list[str]:
+    return [hit.id for hit in search(store, SearchRequest(asked.words, session=asked.session), Config()).hits]
+
+
+def _in_a_block(store: Store, asked: Asked) -> list[str]:
+    """The packages of a block whose task is the question, of any group; nothing of it is recorded."""
+    request = AssembleRequest(
+        asked.session, asked.agent, task=asked.words, reach="session", limit=GAIN_DEPTH, is_marking=False
+    )
+    return [str(package.id) for package in assemble(store, request).packages]
+
+
 def _costs(
-    store: Store, cluster: Cluster, settings: WideSettings, requests: Sequence[SearchRequest]
+    store: Store,
+    cluster: Cluster,
+    settings: WideSettings,
+    asked: Sequence[Asked],
+    answer: Callable[[Store, Asked], list[str]],
 ) -> dict[str, object]:
-    """CPU of a query in either engine, and how alike the answers are."""
+    """CPU of an answer in either engine, and how alike the answers are."""
     answers: dict[str, list[list[str]]] = {}
     costs: dict[str, object] = {}
     for engine, wide in (("embedded", None), ("wide", settings)):
         store.wide = wide
-        for request in requests[:_WARM_UP]:
-            search(store, request, Config())
+        for one in asked[:_WARM_UP]:
+            answer(store, one)
         cpu, nodes_cpu = time.process_time(), _cpu_ms(cluster)
-        answers[engine] = [[hit.id for hit in search(store, request, Config()).hits] for request in requests]
-        costs[f"{engine}_cpu_ms"] = round((time.process_time() - cpu) * 1000 / max(len(requests), 1), 2)
+        answers[engine] = [answer(store, one) for one in asked]
+        costs[f"{engine}_cpu_ms"] = round((time.process_time() - cpu) * 1000 / len(asked), 2)
         if wide is not None:
             assert engine_of(store).name == "opensearch"
-            costs["cluster_cpu_ms"] = round((_cpu_ms(cluster) - nodes_cpu) / max(len(requests), 1), 2)
+            costs["cluster_cpu_ms"] = round((_cpu_ms(cluster) - nodes_cpu) / len(asked), 2)
     store.wide = None
     pairs = list(zip(answers["embedded"], answers["wide"], strict=True))
     costs["overlap_at_10"] = _mean([_overlap(one, other) for one, other in pairs])
     costs["same_first"] = _mean([float(one[:1] == other[:1]) for one, other in pairs])
-    return {"queries": len(requests), **costs}
+    return {"questions": len(asked), **costs}
 
 
 def _send(store: Store, cluster: Cluster, settings: WideSettings) -> int:

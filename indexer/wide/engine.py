@@ -122,7 +122,7 @@ class WideEngine:
                 state, missing = read_state(self._connected(), self._index) or state, 0
         except ClusterError as error:
             return self._away(str(error), bound_ms)
-        if missing > _MAX_MISSING_SHARE * max(count_documents(self._primary), 1):
+        if missing and missing > _MAX_MISSING_SHARE * count_documents(self._primary):
             return self._away(f"the cluster is {missing} changes behind: 'ctxrank wide sync' sends them", bound_ms)
         self._applied_seq = state.visible_seq
         return Readiness(IndexHealth.OK, missing)
