@@ -15,8 +15,8 @@ Query = dict[str, object]
 MOST_VALUES = 65_536
 # Words that a cut one may be completed to, as part of a phrase.
 _MOST_COMPLETED = 1000
-# What a word in a path is worth over one in a text, and a defined name over a word, where the cluster ranks: at .5 a path full
-# of common words took the places of better rows (11 of 100 first tens among 300,000 documents; none at .1).
+# Where the cluster ranks: what a word in a path is worth over one in a text, and a defined name over a word. Of 300,000
+# documents the best 150 rows held 88 % of our first tens at a half, and all of them at a tenth.
 _IN_PATH, _AS_NAME = 0.1, 2.0
 NOTHING: Query = {"match_none": {}}
 
