@@ -16,7 +16,7 @@ DEV_STAMP := $(VENV)/installed-dev-$(MODULES)
 WHEEL_STAMP := $(WHEEL_VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow test-team test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
+.PHONY: help demo test slow test-team test-wide test-wide-nodes test-web test-web-smoke web-pictures browser-ready coverage mutants check static format format-check lint types contract bench figures torture fuzz wheel docs release clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -34,7 +34,7 @@ test: $(STAMP) ## run the tests, but for those that take long; WORKERS=4
 	$(PYTEST) -m "not slow"
 
 slow: $(STAMP) ## run the tests that take long
-	$(PYTEST) -m "slow and not browser and not team"
+	$(PYTEST) -m "slow and not browser and not team and not wide and not wide_nodes"
 
 # Where there is no PostgreSQL and none can be installed, these are skipped, and say so.
 test-team: $(STAMP) ## run a team's log: real PostgreSQL nodes, two of them for a lost primary, eight machines for a minute
@@ -48,6 +48,13 @@ test-web: browser-ready ## run the page in a real browser: every page, both them
 test-web-smoke: browser-ready ## the same, two minutes at most: what CI runs
 	$(BIN)/python -m pytest -q -rs -m "browser and smoke" tests/browser
 
+# A machine without a JDK 21 or Maven skips it, and says so. The jars are fetched once.
+test-wide: $(STAMP) ## run the wide index against a real OpenSearch node on loopback
+	$(BIN)/python -m pytest -q -rs -m wide tests/wide tests/ranking/retrieval/test_engines.py
+
+test-wide-nodes: $(STAMP) ## kill one of three OpenSearch nodes while 100,000 documents are sent and searched; minutes
+	$(BIN)/python -m pytest -q -rs -s -m wide_nodes tests/wide
+
 web-pictures: browser-ready ## make the pictures of docs/web anew
 	$(BIN)/python tests/browser/pictures.py docs/web
 
@@ -56,7 +63,7 @@ browser-ready: $(STAMP)
 	@sh tests/browser/chromium.sh >/dev/null
 
 coverage: $(STAMP) ## run all tests and say which lines none of them runs (takes twice as long)
-	$(PYTEST) -m "not browser and not team" --cov --cov-report=term
+	$(PYTEST) -m "not browser and not team and not wide and not wide_nodes" --cov --cov-report=term
 
 mutants: $(STAMP) ## make small mistakes in a copy, one at a time, and see that the tests notice; AREA=errors for one area
 	$(BIN)/python tests/mutants.py $(if $(AREA),--area $(AREA))

@@ -118,7 +118,7 @@ class AnyOf:
         self.forms = forms
 
 
-ENGINE = ("fts5", "heuristic")
+ENGINE = ("fts5", "heuristic", "opensearch")
 IMPORTED = {
     "schema": "integer", "complete": "boolean", "is_noop": "boolean",
     "counts": {"*": {"new": "integer", "updated": "integer", "unchanged": "integer"}},
@@ -127,6 +127,11 @@ IMPORTED = {
 }  # fmt: skip
 # How up to date a store is with the log of its team.
 TEAM = {"project": "string", "as_of": "time?", "change": "integer", "behind": "integer", "trouble": "string?"}
+# How far the index of a store in a cluster is.
+WIDE = {
+    "nodes": "string", "index": "string", "used": "boolean", "documents": "integer", "behind": "integer",
+    "bytes": "integer", "trouble": "string?",
+}  # fmt: skip
 EXPLANATION = {"value": "number", "meaning": "string", "parts": [{"value": "number", "meaning": "string"}]}
 
 DONE = {0: "done"}

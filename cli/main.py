@@ -45,6 +45,7 @@ COMMANDS = {
     "serve": ("ctxrank.cli.commands.serve", "Serve MCP, hooks and commands from one process."),
     "web": ("ctxrank.cli.commands.serve", "Open the local page in a browser."),
     "team": ("ctxrank.cli.commands.team", "Share one memory with other machines."),
+    "wide": ("ctxrank.cli.commands.wide", "Search a large store in an OpenSearch cluster."),
     "status": ("ctxrank.cli.commands.upkeep", "Show the state of the store and its index."),
     "doctor": ("ctxrank.cli.commands.upkeep", "Check the store, and repair it."),
     "optimize": ("ctxrank.cli.commands.upkeep", "Make the store's files small and fast."),

@@ -94,6 +94,8 @@ class Readiness(NamedTuple):
 
     health: IndexHealth
     stale: int
+    stand_in: "Engine | None" = None  # what is to be asked in the engine's place
+    reason: str = ""  # why
 
     @property
     def is_usable(self) -> bool:
@@ -180,6 +182,7 @@ class RowQuery(NamedTuple):
     scope: Scope = Scope()
     required: tuple[Clause, ...] = ()
     excluded: tuple[Clause, ...] = ()
+    also: tuple[Clause, ...] = ()  # names, which add to the rank of rows that define them, for an engine that ranks
 
 
 # One document or passage as the index holds it: its number (`store.facets.index_rowid`), the document that a hit is
@@ -281,6 +284,11 @@ if TYPE_CHECKING:
             ...
 
         @property
+        def row_limit(self) -> int | None:
+            """How many rows it gives out for a query, the best by its own order; None: any number."""
+            ...
+
+        @property
         def fingerprint(self) -> str:
             """Everything except the change log that the index is a function of: for receipts."""
             ...
@@ -327,6 +335,11 @@ if TYPE_CHECKING:
         def unstemmed(self, surface: str) -> str:
             """A word without case and accents, but with its ending: as terms begin."""
             ...
+
+        def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
+            """That these terms of texts and paths, and these whole names, will be looked up: for an engine to which
+            each question is a journey.
+            """
 
         def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
             """A term of a field by its text; of the fields of names a whole name as it is, or in lower case."""

@@ -100,7 +100,11 @@ def create_scratch_store(folder: str) -> Store:
 
 
 def engine_of(store: Store) -> "Engine":
-    """The engine that answers for a store."""
+    """The engine that answers for a store, once its configuration was read."""
+    if store.wide is not None:
+        from ctxrank.indexer.wide.engine import engine_for  # noqa: PLC0415  only where a cluster is asked
+
+        return engine_for(store, store.wide)
     return cast("Engine", store.consumer)
 
 

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from builders import copy_store
@@ -13,6 +14,9 @@ from hypothesis import settings
 from load import load
 
 from ctxrank.indexer.store.location import Location
+
+if TYPE_CHECKING:
+    from cluster_nodes import ClusterNode
 
 _homes = itertools.count()
 
@@ -74,6 +78,25 @@ def loaded_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(loaded_once: Path, tmp_path: Path) -> Location:
     """The fixture store in `tmp_path`, closed: a copy, which takes a fortieth of the time of loading."""
     return copy_store(loaded_once, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def wide_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ClusterNode"]:
+    """An OpenSearch node; skipped in words where none can be started, while one that should start and does not fails.
+
+    What starts it is imported here, because few runs do.
+    """
+    from cluster_nodes import NoNodesError, jars, java, running
+
+    cache = Path(__file__).resolve().parents[1] / ".venv" / "opensearch"
+    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        java()
+        jars(cache)
+    except NoNodesError as error:
+        pytest.skip(str(error))
+    with running(cache, tmp_path_factory.mktemp("node")) as nodes:
+        yield nodes[0]
 
 
 @pytest.fixture

@@ -533,6 +533,19 @@ INDEX = Family(
     ],
 )
 
+# Of no cluster, and of one that is away: tests/wide has a node to ask.
+WIDE = Family(
+    "shop",
+    [
+        *both("wide status", "wide sync", "wide forget"),
+        Case("wide sync --rebuild", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
+        Case("wide status", env={"CTXRANK_WIDE": "https://ctxrank@127.0.0.1:1"}),
+        Case("search database -n 1", env={"CTXRANK_WIDE": "http://127.0.0.1:1", "CTXRANK_ENGINE": "opensearch"}),
+        Case("search database -n 1", files={".ctxrank/config.yaml": "wide: {urls: ['http://127.0.0.1:1']}\n"}),
+        Case("status", env={"CTXRANK_WIDE": "http://127.0.0.1:1"}),
+    ],
+)
+
 # Of a store that shares no log: tests/team has a log to ask.
 TEAM = Family(
     "shop",

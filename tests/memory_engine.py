@@ -106,6 +106,7 @@ class MemoryEngine:
     """The documents of one store, in memory."""
 
     name = "memory"
+    row_limit: int | None = None
     fingerprint = "memory"
 
     def __init__(self, store: Store) -> None:
@@ -178,6 +179,9 @@ class MemoryEngine:
     def unstemmed(self, surface: str) -> str:
         """A word without case and accents."""
         return " ".join(token for _, _, token in _cut(self._unicode, surface))
+
+    def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
+        """All are at hand."""
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""

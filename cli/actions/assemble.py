@@ -49,7 +49,8 @@ def assemble(
         return _fallback(call, request, error, form)
     notes: list[str] = []
     if result.outcome == "degraded":
-        notes.append(f"degraded: {result.reason}; packages are ranked by heuristics.")
+        by = "heuristics" if result.engine == "heuristic" else "the index that is here"
+        notes.append(f"degraded: {result.reason}; packages are ranked by {by}.")
     if result.stale:
         notes.append(f"stale: {result.stale} changes are not in the index yet.")
     return Reply(

@@ -26,6 +26,7 @@ def context(
     request = ContextRequest(task, budget, depth, hops, form, with_identity=not no_identity, with_search=not no_search)
     with call.open_for_links() as store:
         draft = make_context(store, request)
+        engine = "fts5" if store.wide is None else "opensearch"
         recording = Recording(None, None, "") if no_receipt else record_context(store, draft)
     notes = [recording.note] if recording.note else []
     notes += [*draft.material.notes, *draft.part.warnings]
@@ -33,7 +34,7 @@ def context(
     return Reply(
         lambda: _as_json(draft, budget, recording),
         text=draft.part.text,
-        engine="" if no_search else "fts5",
+        engine="" if no_search else engine,
         notes=tuple(notes),
         form=call.form(format_),
     )

@@ -204,7 +204,8 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 def _text_notes(result: "SearchResult") -> Iterator[str]:
     """What the JSON says by its fields."""
     if result.reason:
-        yield f"degraded: {result.reason}; these hits are by heuristics."
+        by = "by heuristics" if result.engine == "heuristic" else "of the index that is here"
+        yield f"degraded: {result.reason}; these hits are {by}."
     if result.stale:
         yield f"stale: {result.stale} changes are not in the index yet."
     for typed, used in result.corrections:

@@ -1,6 +1,6 @@
 """`ctxrank init`, `trust`, `status`, `doctor`, `optimize` and `prune`: a store, how it is, and what is old."""
 
-from ctxrank.cli.declare import ENGINE, TEAM, Command, OneOf, Path, Real, Whole, argument, by_name, option
+from ctxrank.cli.declare import ENGINE, TEAM, WIDE, Command, OneOf, Path, Real, Whole, argument, by_name, option
 
 _FINDING_FIELDS = {
     "id": "string", "result": ("ok", "warn", "fail"), "evidence": "string", "next_step": "string?",
@@ -66,6 +66,7 @@ _STATUS = Command(
         "origins": {"*": "integer"},
         "hook_failures?": ["string"],
         "team?": TEAM,
+        "wide?": WIDE,
         "notes": ["string"],
     },
 )

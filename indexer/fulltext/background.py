@@ -48,7 +48,7 @@ def background_indexer(store: Store) -> Generator[BackgroundIndexer | None, None
 
     None where one cannot be started: then the caller updates the index itself.
     """
-    process = _start(store) if cores() > 1 and sys.executable else None
+    process = _start(store) if store.keeps_index and cores() > 1 and sys.executable else None
     if process is None or process.stdin is None:
         yield None
         return

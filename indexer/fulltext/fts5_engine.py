@@ -79,6 +79,7 @@ class Fts5Engine:
     """The index of one store, opened when it is first asked for: an `Engine`, and the store's `IndexConsumer`."""
 
     name = "fts5"
+    row_limit: int | None = None
     fingerprint = FINGERPRINT
 
     def __init__(self, store: Store) -> None:
@@ -208,6 +209,9 @@ class Fts5Engine:
         from ctxrank.indexer.fulltext.dictionary import unstemmed  # noqa: PLC0415  few queries need it
 
         return unstemmed(self.index(), surface)
+
+    def expect(self, terms: Collection[str], names: Collection[str] = ()) -> None:
+        """Each is as quickly looked up by itself."""
 
     def look_up(self, term: str, field: str = TEXT) -> IndexTerm | None:
         """A term of a field by its text."""

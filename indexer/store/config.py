@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.agents import PackageType, Role, Team
     from ctxrank.indexer.redaction.purged_secrets import BlockedSecret
     from ctxrank.indexer.store.team_log import TeamState
+    from ctxrank.indexer.store.wide_settings import WideSettings
 
 # A configuration file of another program's, below the root.
 SKILLS_CONFIG_PATH = "bazinga/skills_config.json"
@@ -58,6 +59,7 @@ NO_TYPES: "Mapping[str, PackageType]" = {}
 AS_KNOWN: Mapping[str, int] = {}  # the contexts of models as the program knows them
 UNTUNED: Mapping[str, float] = {}  # the ranking as it was measured to be best
 UNSET: Mapping[str, object] = {}
+FTS5, OPENSEARCH = "fts5", "opensearch"
 # A file that was written less than this ago may change again without a change of its mtime.
 _MTIME_RESOLUTION_NS = 2 * 10**9
 _KNOWN_KEYS = (
@@ -75,6 +77,8 @@ _KNOWN_KEYS = (
     "block_files",
     "context_limits",
     "team",
+    "engine",
+    "wide",
 )
 _ORCHESTRATORS_KEYS = ("redaction_mode", "token_safety_margin", "retrieval_limits", "enable_context_assembler")
 
@@ -98,7 +102,14 @@ class Config(NamedTuple):
     block_files: bool = True  # whether blocks show indexed files that are no package's
     context_limits: Mapping[str, int] = AS_KNOWN  # tokens by the name of a model in lower case
     team_log: "TeamState | None" = None  # how far the store is with the log of its team; None: it has none
+    engine: str = FTS5  # which index answers
+    wide: "WideSettings | None" = None  # where a cluster is; None: the user names none
     notes: tuple[str, ...] = ()
+
+    @property
+    def has_index(self) -> bool:
+        """Whether an index is asked at all: FTS5 may be switched off, which leaves a cluster to answer."""
+        return self.fts5 or (self.wide is not None and self.engine == OPENSEARCH)
 
     @property
     def team(self) -> "Team":
@@ -145,6 +156,8 @@ def load_config(store: Store) -> Config:
     if secrets:
         config = _with_blocked(config, secrets)
     store.user_rules = config.redaction_mode.rules
+    if config.engine == OPENSEARCH or "wide" in user or "wide" in project or "CTXRANK_WIDE" in os.environ:
+        config = _with_wide(config, store, user.get("wide"), user_path, project_path if "wide" in project else "")
     dsn = os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
     return _with_team(config, store, dsn) if dsn else config
 
@@ -154,6 +167,22 @@ def team_dsn(store: Store) -> str:
     user_home = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     user = _own_values(_cached(store, os.path.join(user_home, "ctxrank", "config.yaml")))
     return os.environ.get("CTXRANK_TEAM") or str(user.get("team") or "")
+
+
+def _with_wide(config: Config, store: Store, value: object, source: str, refused: str) -> Config:
+    """The configuration of a user who names a cluster, and whether this store is searched there. Raises UsageError."""
+    from ctxrank.indexer.store.wide_settings import wide_settings  # noqa: PLC0415  only a machine with a cluster
+
+    wide = wide_settings(value, source, keeps_local=config.fts5)
+    notes = list(config.notes)
+    if refused:
+        notes.append(f"{refused}: 'wide' is refused: which cluster a store is sent to is the user's to say.")
+    if wide is None and config.engine == OPENSEARCH:
+        notes.append(
+            "engine is opensearch, but no cluster is named: set CTXRANK_WIDE, or wide: in your own config.yaml."
+        )
+    store.wide = wide if config.engine == OPENSEARCH else None
+    return config._replace(wide=wide, notes=tuple(notes))
 
 
 def _with_team(config: Config, store: Store, dsn: str) -> Config:
@@ -222,8 +251,10 @@ def _merged(config: Config, values: Mapping[str, object], source: str) -> Config
         elif key == "ttl":
             ages = {**config.ttl_us, **_ages(value, source)}
             config = config._replace(ttl_us={kind: age for kind, age in ages.items() if age is not None})
-        elif key in ("redaction", "team"):
-            continue  # which log is the user's to say; the two files' rules are read together, when all else is known
+        elif key == "engine":
+            config = config._replace(engine=_engine(value, source))
+        elif key in ("redaction", "team", "wide"):
+            continue  # which log and which cluster are the user's to say; rules are read when all else is known
         elif key == "ranking":
             config = config._replace(ranking={**config.ranking, **checked_ranking(value, source)})
         elif key == "hooks":
@@ -272,6 +303,7 @@ def _own_values(document: object) -> Mapping[str, object]:
 def _environment() -> Mapping[str, object]:
     names = {
         "CTXRANK_FTS5": "fts5",
+        "CTXRANK_ENGINE": "engine",
         "CTXRANK_REDACTION_MODE": "redaction_mode",
         "CTXRANK_TOKEN_SAFETY_MARGIN": "token_safety_margin",
     }
@@ -287,6 +319,12 @@ def _flag(value: object, key: str, source: str) -> bool:
     if text in ("off", "false", "no", "0"):
         return False
     raise UsageError(f"{source}: {key} is '{value}'.", "Give on or off.")
+
+
+def _engine(value: object, source: str) -> str:
+    if value not in (FTS5, OPENSEARCH):
+        raise UsageError(f"{source}: engine is '{value}'.", f"Engines are {FTS5}, {OPENSEARCH}.")
+    return str(value)
 
 
 def _mode(value: object, source: str) -> RedactionMode:
@@ -384,6 +422,7 @@ def _cached(store: Store, path: str, within: str | None = None) -> object:
     if path.endswith(".yaml"):
         _check_rules(value, path)
         _check_team(value, path)
+        _check_wide(value, path)
     if time.time_ns() - info.st_mtime_ns < _MTIME_RESOLUTION_NS:
         return value
     # The cache is a convenience: a read-only or a locked store answers without it, and no caller waits for it.
@@ -420,6 +459,14 @@ def _check_team(value: object, path: str) -> None:
             f"{path}: team is not a connection string without a password.",
             "Such as 'host=log.example user=anna dbname=team'; the password belongs into ~/.pgpass.",
         )
+
+
+def _check_wide(value: object, path: str) -> None:
+    """The same of a cluster: refuse what is no section of addresses, or has a password in it."""
+    if is_dict(value) and "wide" in value:
+        from ctxrank.indexer.store.wide_settings import checked_wide  # noqa: PLC0415  start-up: few files have it
+
+        checked_wide(value["wide"], path)
 
 
 def checked_ranking(value: object, source: str) -> dict[str, float]:

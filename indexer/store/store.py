@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ctxrank.indexer.redaction.user_rules import UserRules
     from ctxrank.indexer.store.blocklist import Blocklist
     from ctxrank.indexer.store.trust import Identity
+    from ctxrank.indexer.store.wide_settings import WideSettings
 
     Parameters = ParamSpec("Parameters")
     Result = TypeVar("Result")
@@ -118,6 +119,14 @@ class IndexConsumer(Protocol):
         """Close what is open; the next call opens it again."""
 
 
+class OtherEngine(Protocol):
+    """What a store knows of an engine that has no file here."""
+
+    def close(self) -> None:
+        """Hang up; the next question connects again."""
+        ...
+
+
 class Store:
     """An open store. `primary` is the writing connection; the index is opened when first asked for."""
 
@@ -139,6 +148,9 @@ class Store:
         self.team_log = ""
         # What is told when a store of a team is closed: the process that exchanges with the log may have to be started.
         self.before_close: Callable[[Store], None] | None = None
+        # The cluster that searches ask instead of the index, once the configuration was read; and what asks it.
+        self.wide: WideSettings | None = None
+        self.other_engine: OtherEngine | None = None
         # The configuration's own rules, once it was read: what names are checked by while a change is open.
         self.user_rules: UserRules | None = None
 
@@ -171,6 +183,11 @@ class Store:
             self._consumer = self._consumer_of(self)
         return self._consumer
 
+    @property
+    def keeps_index(self) -> bool:
+        """Whether the embedded index is kept: not where a cluster answers and FTS5 is switched off."""
+        return self.wide is None or self.wide.keeps_local
+
     def catch_up(self, bound_ms: int | None = None, wait_ms: int = 0) -> int:
         """Let the index catch up with the change log; returns how many changes are still missing.
 
@@ -178,7 +195,7 @@ class Store:
         index's lock `wait_ms` at most: what is not applied now is applied by a later call, or by the process that is
         at it. Raises CtxrankError where the primary database cannot be read.
         """
-        return self.consumer.catch_up(bound_ms, wait_ms)
+        return self.consumer.catch_up(bound_ms, wait_ms) if self.keeps_index else 0
 
     def close(self) -> None:
         """Close both connections, or give them back to the pool that they are of."""
@@ -193,6 +210,8 @@ class Store:
         """Close both connections, of whichever pool they are."""
         if self._consumer is not None:
             self._consumer.close()
+        if self.other_engine is not None:
+            self.other_engine.close()
         self.primary.close()
 
     def __enter__(self) -> "Self":

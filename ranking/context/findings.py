@@ -76,8 +76,10 @@ def relevant_findings(
     `is_wanted` leaves out what may not be shown, before the limit counts.
     """
     engine = engine_of(store)
-    if not prompt.strip() or not (engine.make_ready(_CATCH_UP_MS) if config.fts5 else SWITCHED_OFF).is_usable:
+    readiness = engine.make_ready(_CATCH_UP_MS) if prompt.strip() and config.has_index else SWITCHED_OFF
+    if not readiness.is_usable:
         return []
+    engine = readiness.stand_in or engine
     try:
         with engine.snapshot() as statistics:
             return _above_floor(engine, statistics, prompt, config, limit, is_wanted)

@@ -38,8 +38,10 @@ def relevant_errors(
     if not documents or not task.strip():
         return []
     engine = engine_of(store)
-    if not (engine.make_ready(_CATCH_UP_MS) if is_enabled else SWITCHED_OFF).is_usable:
+    readiness = engine.make_ready(_CATCH_UP_MS) if is_enabled else SWITCHED_OFF
+    if not readiness.is_usable:
         return []
+    engine = readiness.stand_in or engine
     try:
         found = _matching(engine, task, documents, limit)
     except INDEX_READ_ERRORS:  # the packages' own search, before this, has said what is wrong and begun to heal it

@@ -186,18 +186,26 @@ def make_plan(
         counted.times += weight
         return counted
 
-    for token in content_tokens:
+    parts_of = [_parts(token, engine) for token in content_tokens]
+    names = query_names(query)
+    engine.expect(
+        [token.key.term for tokens in (content_tokens, *parts_of) for token in tokens if not token.key.is_prefix],
+        [*names, *map(str.lower, names)],
+    )
+    for token, own_parts in zip(content_tokens, parts_of, strict=True):
         whole = count(token, 1.0)
         form = token.surface.lower()
         whole.forms[form] = whole.forms.get(form, 0.0) + 1.0
-        parts = [count(part, PART_WEIGHT) for part in _parts(token, engine)]
+        parts = [count(part, PART_WEIGHT) for part in own_parts]
         if not any(counted.by_field for counted in (whole, *parts)):
             unknown[token.surface] = None
     engine.check_unknown(tuple(unknown))
     terms = [_term(key, counted, statistics) for key, counted in query_terms.items() if counted.by_field]
     terms.sort(key=lambda term: (-term.value, term.text, term.column))
     del terms[MAX_TERMS:]
-    terms += _names(query, len(tokens), {stem: term.idf for term in terms for stem in term.stems}, engine, statistics)
+    terms += _names(
+        query, names, len(tokens), {stem: term.idf for term in terms for stem in term.stems}, engine, statistics
+    )
     expansions = _expansions(query, content_tokens, query_terms, engine) if expands else []
     stand_ins = _stand_ins(expansions, terms, engine, statistics)
     terms += stand_ins
@@ -274,6 +282,8 @@ def _joined(tokens: list[_Token], engine: Engine) -> dict[int, list[IndexTerm]]:
     if len(stems) != len(together):
         return {}
     found: dict[int, list[IndexTerm]] = {}
+    if pairs:
+        engine.expect(stems)
     for place, token in enumerate(pairs):
         own = dict.fromkeys(stems[place * len(_LINKERS) : (place + 1) * len(_LINKERS)])
         if terms := [term for stem in own if (term := engine.look_up(stem))]:
@@ -337,7 +347,8 @@ def row_query(plan: Plan, scope: Scope) -> RowQuery:
     covered = {stem for term in plan.terms if not (term.field or term.column) for stem in term.stems}
     terms = [term for term in plan.terms if not term.field or covered.isdisjoint(term.stems)]
     clause = AnyOf(plan.required or tuple(map(clause_of, terms)))
-    return RowQuery(clause, scope, plan.required, plan.excluded)
+    names = tuple(clause_of(term) for term in plan.terms if term.field in (DEFINITION, HEADING))
+    return RowQuery(clause, scope, plan.required, plan.excluded, names)
 
 
 def clause_of(term: QueryTerm) -> TermClause:
@@ -366,7 +377,12 @@ def _term(key: _TermKey, counted: _QueryCount, statistics: Statistics) -> QueryT
 
 
 def _names(
-    query: Query, tokens: int, idfs: Mapping[str, float], engine: Engine, statistics: Statistics
+    query: Query,
+    names: Mapping[str, float],
+    tokens: int,
+    idfs: Mapping[str, float],
+    engine: Engine,
+    statistics: Statistics,
 ) -> list[QueryTerm]:
     """The names that a query of so many tokens asks for and a text defines.
 
@@ -375,7 +391,7 @@ def _names(
     """
     terms: list[QueryTerm] = []
     is_alone = len(query.terms) == 1 and _is_path_of_names(query.terms[0].text)
-    for name, times in query_names(query).items():
+    for name, times in names.items():
         for field, weight in ((DEFINITION, DEFINITION_WEIGHT), (HEADING, HEADING_WEIGHT)):
             found = engine.look_up(name, field) or engine.look_up(name.lower(), field)
             if found is not None:

@@ -108,10 +108,11 @@ def _answer(
         from ctxrank.ranking.retrieval.degraded.listing import list_documents  # noqa: PLC0415  only then
 
         return list_documents(store, request, query, filters, config.redaction_mode)
-    readiness = engine.make_ready(CATCH_UP_MS) if config.fts5 else SWITCHED_OFF
+    readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
     for attempt in range(2):
         if not readiness.is_usable:
             break
+        engine = readiness.stand_in or engine
         try:
             return _search_index(store, engine, request, query, filters, readiness, config)
         except INDEX_READ_ERRORS as error:
@@ -180,8 +181,10 @@ def _search_index(
 
             facets = facets_of(store.primary, sorted(groups, key=lambda id_: -groups[id_].score), now_us())
     outcome = "stale" if readiness.stale else "matched" if hits else "no_match"
+    if readiness.reason:
+        outcome = "degraded"
     return SearchResult(
-        query=shown_query(query), outcome=outcome, engine=engine.name, reason="", stale=readiness.stale,
+        query=shown_query(query), outcome=outcome, engine=engine.name, reason=readiness.reason, stale=readiness.stale,
         total=len(groups) + found.pruned_count, is_capped=not found.is_complete,
         is_exact=is_top_k_exact(found, limits, last_score), hits=tuple(hits), suggestions=tuple(suggestions),
         notes=filters.notes, corrections=plan.corrections, unknown=plan.unknown, facets=facets,

@@ -27,7 +27,7 @@ CALLS = (
     "bazinga no-such-command", "export", "prune --older-than 900d --dry-run", "purge", "why package:1 --json",
     "receipt list", "hook --help", "install claude-code --dry-run", "uninstall codex --json",
     "team status", "team init x --json", "context TASK-042", "check", "trace src/app.py", "suggest-links",
-    "trust .", "status", "status --json", "doctor", "doctor --json", "rebuild", "optimize",
+    "wide status", "trust .", "status", "status --json", "doctor", "doctor --json", "rebuild", "optimize",
     "completion bash", "completion zsh --json", "schema", "schema search", "--help", "search --help", "--version", "",
     "no-such-command", "--json no-such-command", "--db /no/such/store search x", "--json --db /no/such/store search x",
 )  # fmt: skip

@@ -70,9 +70,18 @@ def purge(
             exit_code=0 if is_done else LockedError.exit_code,
             notes=forgot.notes if is_done else (*forgot.notes, _what_is_in_the_way(store)),
         )  # fmt: skip
-        if forgot.is_dry_run or origin is not None or load_config(store).team_log is None:
+        config = load_config(store)
+        if store.wide is not None and not forgot.is_dry_run:
+            reply = _still_in_cluster(reply, store.wide.hosts)
+        if forgot.is_dry_run or origin is not None or config.team_log is None:
             return reply
         return _told_to_team(call, store, forgot, reply)
+
+
+def _still_in_cluster(reply: Reply, hosts: str) -> Reply:
+    """The reply of a store whose index is in a cluster: 7 until that has forgotten, too."""
+    note = f"not yet purged: the cluster at {hosts} still has it; 'ctxrank wide forget' takes it out of its files."
+    return reply._replace(exit_code=LockedError.exit_code, notes=(*reply.notes, note))
 
 
 def _told_to_team(call: Call, store: Store, forgot: PurgeReport, reply: Reply) -> Reply:

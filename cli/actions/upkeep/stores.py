@@ -19,6 +19,8 @@ from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.store.trust import identity_of, is_known
 
 if TYPE_CHECKING:  # most stores have no team
+    from ctxrank.cli.actions.upkeep.wide import WideStatus
+    from ctxrank.indexer.store.config import Config
     from ctxrank.indexer.store.team_log import TeamState
 
 
@@ -66,21 +68,25 @@ def status(call: Call) -> Reply:
     """Read how the store and its index are."""
     with call.open() as store:
         found = read_status(store)
-        team = load_config(store).team_log
+        config = load_config(store)
+        team, wide = config.team_log, _wide_status(store, config)
     failures = last_failures()
+    is_wide = wide is not None and wide.is_used and not wide.trouble
     return Reply(
         lambda: {
             **found._asdict(),
             **({"hook_failures": failures} if failures else {}),
             **({"team": _team_json(team)} if team is not None else {}),
+            **({"wide": _wide_json(wide)} if wide is not None else {}),
         },
         (
-            *_status_lines(found),
+            *_status_lines(found, "the cluster answers" if is_wide else "heuristics answer"),
             *((f"team      {_team_sentence(team)}",) if team is not None else ()),
+            *((f"wide      {_wide_sentence(wide)}",) if wide is not None else ()),
             *(f"hook      {shown(failure)}" for failure in failures),
         ),
-        outcome="degraded" if found.index_trouble else "stale" if found.stale else "matched",
-        engine="heuristic" if found.index_trouble else "fts5",
+        outcome="degraded" if found.index_trouble and not is_wide else "stale" if found.stale else "matched",
+        engine="opensearch" if is_wide else "heuristic" if found.index_trouble else "fts5",
         text_notes=found.notes,
     )
 
@@ -95,6 +101,27 @@ def _team_sentence(state: "TeamState") -> str:
     from ctxrank.cli.team.label import sentence  # noqa: PLC0415  as above
 
     return sentence(state)
+
+
+def _wide_status(store: Store, config: "Config") -> "WideStatus | None":
+    """How far the cluster's index is; None where the user names no cluster."""
+    if config.wide is None:
+        return None
+    from ctxrank.cli.actions.upkeep.wide import wide_status  # noqa: PLC0415  only a machine with a cluster
+
+    return wide_status(store, config.wide, is_used=store.wide is not None)
+
+
+def _wide_json(found: "WideStatus") -> dict[str, object]:
+    from ctxrank.cli.actions.upkeep.wide import as_json  # noqa: PLC0415  as above
+
+    return as_json(found)
+
+
+def _wide_sentence(found: "WideStatus") -> str:
+    from ctxrank.cli.actions.upkeep.wide import sentence  # noqa: PLC0415  as above
+
+    return sentence(found)
 
 
 def optimize(call: Call) -> Reply:
@@ -130,7 +157,7 @@ def _counted(kind: str, count: int) -> str:
     return f"{count:,} {one if count == 1 else _PLURALS.get(kind, f'{one}s')}"
 
 
-def _status_lines(status: Status) -> Iterator[str]:
+def _status_lines(status: Status, instead: str) -> Iterator[str]:
     yield f"store     {shown(status.store)}"
     yield f"root      {shown(status.root)}"
     held = ", ".join(_counted(kind, count) for kind, count in status.documents.items())
@@ -141,7 +168,7 @@ def _status_lines(status: Status) -> Iterator[str]:
     if status.artifacts:
         yield f"files     {', '.join(f'{count:,} {state}' for state, count in status.artifacts.items())}"
     if status.index_trouble:
-        yield f"index     cannot answer: {status.index_trouble}; heuristics answer instead"
+        yield f"index     cannot answer: {status.index_trouble}; {instead} instead"
     else:
         yield f"index     {'up to date' if not status.stale else f'{status.stale} changes behind'}"
     if status.counters:

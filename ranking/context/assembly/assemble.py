@@ -7,7 +7,7 @@ With a task text and an index the score is the blend; else it is the heuristic a
 """
 
 from ctxrank.indexer.clock import DAY_US, now_us
-from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, IndexHealth, Readiness
+from ctxrank.indexer.engine import ENGINE_ERRORS, INDEX_READ_ERRORS, SWITCHED_OFF, Engine, IndexHealth, Readiness
 from ctxrank.indexer.exceptions import NotFoundError
 from ctxrank.indexer.light_typing import TYPE_CHECKING, NamedTuple
 from ctxrank.indexer.opening import engine_of
@@ -23,7 +23,7 @@ from ctxrank.indexer.records.sessions import (
     project_in_force,
 )
 from ctxrank.indexer.redaction.ruleset import RedactionMode
-from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, Config, load_config
+from ctxrank.indexer.store.config import DEFAULT_RETRIEVAL_LIMIT, OPENSEARCH, Config, load_config
 from ctxrank.indexer.store.ids import PACKAGE, public_id
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import ESTIMATE, model_factor, model_limit
@@ -50,6 +50,7 @@ from ctxrank.ranking.formulas.tuning import tuned
 from ctxrank.ranking.retrieval.cleaning import cleaned_name, cleaned_task
 
 if TYPE_CHECKING:  # most stores have packages alone
+    from ctxrank.indexer.store.wide_settings import WideSettings
     from ctxrank.ranking.context.assembly.files import FoundFiles
 
 __all__ = ["LOCK_WAIT_MS", "Draft", "assemble", "assemble_without_session", "make_assembly"]
@@ -255,7 +256,7 @@ def _assemble(store: Store, request: AssembleRequest, config: Config, empty: Ass
         notes.append(f"Indexed files are left out: {files.left_out}.")
     if request.with_skills and not result.skills:
         notes.append(_why_no_skills(result))
-    outcome, engine, reason = _outcome(result, readiness)
+    outcome, engine, reason = _outcome(result, readiness, spawn.store.wide)
     result = result._replace(
         outcome=outcome,
         engine="heuristic" if any(one.words is None for one in chosen) else engine,
@@ -318,12 +319,13 @@ def _select(
     with_files = _wants_files(spawn)
     if spawn.request.task.strip() and (eligible or with_files):
         engine = engine_of(spawn.store)
-        readiness = engine.make_ready(CATCH_UP_MS) if spawn.config.fts5 else SWITCHED_OFF
+        readiness = engine.make_ready(CATCH_UP_MS) if spawn.config.has_index else SWITCHED_OFF
         for attempt in range(2):
             if not readiness.is_usable:
                 break
+            engine = readiness.stand_in or engine
             try:
-                return readiness, *_select_by_task(spawn, eligible, limit, with_files=with_files)
+                return readiness, *_select_by_task(spawn, engine, eligible, limit, with_files=with_files)
             except INDEX_READ_ERRORS as error:
                 if attempt and not isinstance(error, ENGINE_ERRORS):
                     raise  # a fresh index raises it as well: it is not the index
@@ -348,9 +350,8 @@ def _wants_files(spawn: Spawn) -> bool:
 
 
 def _select_by_task(
-    spawn: Spawn, eligible: list[EligiblePackage], limit: int, *, with_files: bool
+    spawn: Spawn, engine: Engine, eligible: list[EligiblePackage], limit: int, *, with_files: bool
 ) -> "tuple[ZoneSelection, FoundFiles | None]":
-    engine = engine_of(spawn.store)
     sessions = sorted({package.session_id for package in eligible})
     documents = frozenset(package.document_id for package in eligible)
     with engine.snapshot() as statistics:
@@ -398,11 +399,14 @@ def _files_left_out(files: "FoundFiles | None") -> list[Omitted]:
     return [] if files is None or not files.left_out else [Omitted("files", files.left_out, 0)]
 
 
-def _outcome(result: Assembly, readiness: Readiness) -> tuple[str, str, str]:
+def _outcome(result: Assembly, readiness: Readiness, wide: "WideSettings | None") -> tuple[str, str, str]:
     """(outcome, engine, reason)."""
     if not readiness.is_usable:
         return "degraded", "heuristic", readiness.health.value
+    engine = "fts5" if wide is None or readiness.stand_in else OPENSEARCH
+    if readiness.reason:
+        return "degraded", engine, readiness.reason
     if readiness.stale:
-        return "stale", "fts5", ""
+        return "stale", engine, ""
     is_empty = not (result.packages or result.files or result.reasoning or result.errors or result.strategies)
-    return "no_match" if is_empty else "matched", "fts5", ""
+    return "no_match" if is_empty else "matched", engine, ""

@@ -115,7 +115,7 @@ def _errors(spawn: Spawn) -> tuple[list[IncludedError], CurrentFailure | None]:
 
     ids = relevant_errors(
         spawn.store, request.task, project=spawn.project, lang=request.lang, now=spawn.now, limit=memory.MAX_PATTERNS,
-        is_enabled=spawn.config.fts5,
+        is_enabled=spawn.config.has_index,
     )  # fmt: skip
     return memory.confirmed_errors(primary, ids, mode), None
 

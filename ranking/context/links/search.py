@@ -56,10 +56,11 @@ def find_more(
     if not allowed:
         return Found(())
     engine = engine_of(store)
-    readiness = engine.make_ready(CATCH_UP_MS) if config.fts5 else SWITCHED_OFF
+    readiness = engine.make_ready(CATCH_UP_MS) if config.has_index else SWITCHED_OFF
     for attempt in range(2):
         if not readiness.is_usable:
             break
+        engine = readiness.stand_in or engine
         try:
             best = _best(store, engine, allowed, " ".join(f"{task.title} {text}".split()[:MAX_QUERY_WORDS]), most)
         except INDEX_READ_ERRORS as error:

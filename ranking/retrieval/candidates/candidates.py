@@ -104,7 +104,11 @@ def find_candidates(
     query = row_query(plan, scope)
     remaining_upper_bound: float | None = 0.0
     pruned_count = 0
-    if scope.is_narrow:
+    if engine.row_limit is not None:
+        rows = engine.best_rows(query, plan.tuning.weights, engine.row_limit)
+        remaining_upper_bound = 0.0 if len(rows) < engine.row_limit else None
+        scores = scored(rows)
+    elif scope.is_narrow:
         rows, remaining_upper_bound = _scoped_rows(engine, plan, query, essential_share)
         scores = scored(rows)
     elif plan.required:

@@ -1,6 +1,10 @@
-"""The engine interface: a second engine that shares no code with FTS5 answers the same with the same scores."""
+"""The engine interface: another engine answers the same with the same scores.
 
-from collections.abc import Iterator
+One is made of dicts and shares no code with FTS5; one is a real OpenSearch node, which `make test-wide` starts.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,6 +23,9 @@ from ctxrank.indexer.store import documents
 from ctxrank.indexer.store.change_log import read_changes
 from ctxrank.indexer.store.documents import Document
 from ctxrank.indexer.store.store import Store
+from ctxrank.indexer.store.wide_settings import WideSettings
+from ctxrank.indexer.wide.engine import connect, engine_for
+from ctxrank.indexer.wide.updater import send_changes
 from ctxrank.ranking import SearchRequest, SearchResult, search
 from ctxrank.ranking.formulas.explanation import Explanation
 from ctxrank.ranking.retrieval.candidates import candidates
@@ -54,6 +61,27 @@ _REQUESTS = (
 )
 
 
+# Makes the other engine of a store.
+Second = Callable[[Store], Engine]
+
+
+@pytest.fixture(
+    scope="module", params=["memory", pytest.param("opensearch", marks=[pytest.mark.wide, pytest.mark.slow])]
+)
+def second(request: pytest.FixtureRequest) -> Second:
+    if request.param == "memory":
+        return MemoryEngine
+    settings = WideSettings((request.getfixturevalue("wide_node").url,), keeps_local=False)
+
+    def on_a_node(store: Store) -> Engine:
+        engine = engine_for(store, settings)
+        with closing(connect(settings)) as cluster:
+            send_changes(store.primary, cluster, engine.tokens)
+        return engine
+
+    return on_a_node
+
+
 def _asked(store: Store, request: SearchRequest, engine: Engine | None = None) -> SearchResult:
     return search(store, request._replace(as_of=_NOW, is_explained=True), engine=engine)
 
@@ -75,12 +103,12 @@ def _is_same(one: SearchResult, other: SearchResult) -> bool:
     )
 
 
-def test_two_engines_give_the_same_answers_of_the_fixture_store(tmp_path: Path) -> None:
+def test_two_engines_give_the_same_answers_of_the_fixture_store(tmp_path: Path, second: Second) -> None:
     with load(str(tmp_path)) as store:
-        memory = MemoryEngine(store)
-        answers = [(request, _asked(store, request), _asked(store, request, memory)) for request in _REQUESTS]
+        other = second(store)
+        answers = [(request, _asked(store, request), _asked(store, request, other)) for request in _REQUESTS]
     assert {answer.engine for _, answer, _ in answers} == {"fts5"}
-    assert {answer.engine for _, _, answer in answers} == {"memory"}
+    assert {answer.engine for _, _, answer in answers} == {other.name}
     assert [request for request, one, other in answers if not _is_same(one, other)] == []
     assert sum(bool(one.hits) for _, one, _ in answers) > len(answers) * 3 / 4
 
@@ -117,21 +145,22 @@ _QUERIES = st.lists(
 @given(_DOCUMENTS, st.lists(_QUERIES, min_size=8, max_size=8), st.integers(0, 12))
 def test_two_engines_give_the_same_answers_of_any_store(
     tmp_path_factory: pytest.TempPathFactory,
+    second: Second,
     texts: list[tuple[str, str, str, bool, str]],
     queries: list[str],
     removed: int,
 ) -> None:
     with make_store(tmp_path_factory.mktemp("any")) as store:
         _put(store, texts)
-        memory = MemoryEngine(store)
-        _asked(store, SearchRequest("lock"), memory)  # it has seen what is removed now
+        other = second(store)
+        _asked(store, SearchRequest("lock"), other)  # it has seen what is removed now
         with store.write() as change:
             documents.remove_owned(change, min(removed, len(texts)))
             documents.remove(change, min(removed, len(texts)))
         for query in queries:
             for by_passage in (False, True):
                 request = SearchRequest(query, is_by_passage=by_passage)
-                assert _is_same(_asked(store, request), _asked(store, request, memory)), request
+                assert _is_same(_asked(store, request), _asked(store, request, other)), request
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +206,7 @@ def test_an_engine_that_keeps_no_bounds_ranks_what_is_too_much_and_claims_no_pro
     assert len(result.hits) == 4 and result.is_capped and not result.is_exact
 
 
-def test_a_batch_that_is_sent_twice_changes_nothing(tmp_path: Path) -> None:
+def test_a_batch_that_is_sent_twice_changes_nothing(tmp_path: Path, second: Second) -> None:
     with make_store(tmp_path) as store:
         _put(store, [("", word, "", False, "") for word in ("zebra heron", "ibex heron", "walrus")])
         early = read_changes(store.primary, "main", after=0, most=100)
@@ -185,15 +214,15 @@ def test_a_batch_that_is_sent_twice_changes_nothing(tmp_path: Path) -> None:
             documents.remove(change, 2)
             documents.touch(change, 1, superseded_by=3)
         late = read_changes(store.primary, "main", after=0, most=100)
-        engine, memory = fts5_of(store), MemoryEngine(store)
+        engine, other = fts5_of(store), second(store)
         for batch in (early, late):
             engine.apply(batch)
-            memory.apply(batch)
+            other.apply(batch)
         before, answer = index_contents(store), _asked(store, SearchRequest("heron"))
         for batch in (early, late, early):
             engine.apply(batch)
-            memory.apply(batch)
+            other.apply(batch)
         assert index_contents(store) == before and has_no_ghosts(store)
         assert _is_same(_asked(store, SearchRequest("heron")), answer)
-        assert _is_same(_asked(store, SearchRequest("heron"), memory), answer)
-        assert not _asked(store, SearchRequest("ibex"), memory).hits
+        assert _is_same(_asked(store, SearchRequest("heron"), other), answer)
+        assert not _asked(store, SearchRequest("ibex"), other).hits

@@ -1,0 +1,124 @@
+"""A document as the cluster holds it: our own tokens, with our own frequencies, and what a filter asks.
+
+    text         words of title, body and parts of compound words, each with its weighted frequency: `lock|4`
+    names        what the text defines: `#open_store` in code, `%Locking` in a heading
+    title …      the tokens of each column in their order, for phrases and for words of one column
+    kind …       what a scope can ask; `hit_kind` is that of the document that a hit is shown as
+
+`_source` has what a score is made of, and nothing else: the number of the row, its parent, its length in tokens, and
+`counts`, its terms with their counts, marked by field and packed as in the forward list of the embedded index:
+
+    " lock|1 databas|17 /queue|128 #open_store|15408 "
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from ctxrank.indexer.engine import DEFINITION, HEADING, PATH
+from ctxrank.indexer.fulltext.forward import (
+    BODY_MAX,
+    IDENTIFIERS_MAX,
+    PATH_MAX,
+    TITLE_MAX,
+    pack_counts,
+)
+from ctxrank.indexer.fulltext.index_file import MARKS
+from ctxrank.indexer.store.change_log import LoggedDocument
+from ctxrank.indexer.store.facets import index_rowid
+from ctxrank.indexer.text.definitions import forms_of, names_in
+
+Tokens = Callable[[str], list[str]]
+
+COLUMNS = ("title", "body", "path", "identifiers")
+SOURCE = ("row", "owner", "length", "counts")
+# Grows with the layout: an index of another one is made again.
+FORMAT = 1
+# A longer word is cut in two by the cluster's tokenizer.
+_LONGEST_TERM = 200
+# Frequencies are whole numbers there, so they are twice the ranking's weights, and k1 is twice ours.
+_TITLE, _BODY, _IDENTIFIERS = 5, 2, 2
+_SETTINGS: Mapping[str, object] = {
+    # A deleted document's version is kept so long: an older change that comes later than that would bring it back.
+    "index.gc_deletes": "12h",
+    # Nothing new is seen before a run of the updater ends, so a search sees one state of the store.
+    "index.refresh_interval": "-1",
+    "similarity": {"ours": {"type": "BM25", "k1": 3.0, "b": 0.6}},
+    "analysis": {
+        "filter": {"counted": {"type": "delimited_term_freq"}},
+        "analyzer": {
+            "counts": {"type": "custom", "tokenizer": "whitespace", "filter": ["counted"]},
+            "tokens": {"type": "custom", "tokenizer": "whitespace"},
+        },
+    },
+}
+_PROPERTIES: Mapping[str, object] = {
+    "text": {
+        "type": "text", "analyzer": "counts", "search_analyzer": "tokens", "index_options": "freqs",
+        "similarity": "ours",
+    },
+    "names": {"type": "text", "analyzer": "tokens", "index_options": "docs", "norms": False},
+    **{column: {"type": "text", "analyzer": "tokens", "norms": False} for column in COLUMNS},
+    **{label: {"type": "keyword"} for label in ("kind", "hit_kind", "agent", "type", "priority")},
+    **{number: {"type": "long"} for number in ("row", "owner", "session", "group")},
+    "length": {"type": "integer"},
+    "is_current": {"type": "boolean"},
+    "counts": {"type": "object", "enabled": False},
+}  # fmt: skip
+
+
+def definition(shards: int, replicas: int, meta: Mapping[str, object]) -> dict[str, object]:
+    """What a new index is made of."""
+    return {
+        "settings": {**_SETTINGS, "number_of_shards": shards, "number_of_replicas": replicas},
+        "mappings": {
+            "dynamic": "strict", "_source": {"includes": list(SOURCE)}, "properties": _PROPERTIES, "_meta": meta,
+        },
+    }  # fmt: skip
+
+
+def cut(term: str) -> str:
+    """A term as the cluster holds it."""
+    return term[:_LONGEST_TERM]
+
+
+def source_of(document: LoggedDocument, hit_kind: str, tokens: Tokens) -> dict[str, object]:
+    """What is sent of a document; `hit_kind` is the kind of its parent, or its own."""
+    parts, names = names_in(document.identifiers)
+    title, body, path = tokens(document.title), tokens(document.body), tokens(document.path)
+    part_tokens = tokens(parts)
+    identifiers = tokens(document.identifiers) if names.code or names.headings else part_tokens
+    in_title, in_body, in_parts = Counter(title), Counter(body), Counter(part_tokens)
+    weighted: list[str] = []
+    counts: list[str] = []
+    for term in {**in_title, **in_body, **in_parts}:
+        of_title, of_body = min(in_title[term], TITLE_MAX), min(in_body[term], BODY_MAX)
+        of_parts = min(in_parts[term], IDENTIFIERS_MAX)
+        held = cut(term)
+        weighted.append(f"{held}|{_TITLE * of_title + _BODY * of_body + _IDENTIFIERS * of_parts}")
+        counts.append(f"{held}|{pack_counts(of_title, of_body, 0, of_parts)}")
+    counts += [
+        f"{MARKS[PATH]}{cut(term)}|{pack_counts(0, 0, min(count, PATH_MAX), 0)}"
+        for term, count in Counter(path).items()
+    ]
+    marked = [
+        cut(MARKS[field] + name)
+        for field, found in ((DEFINITION, names.code), (HEADING, names.headings))
+        for name in sorted(forms_of(found))
+    ]
+    counts += [f"{name}|{pack_counts(0, 0, 0, IDENTIFIERS_MAX)}" for name in marked]
+    columns = {"title": title, "body": body, "path": path, "identifiers": identifiers}
+    return {
+        "text": " ".join(weighted), "names": " ".join(marked),
+        **{column: " ".join(map(cut, found)) for column, found in columns.items() if found},
+        "kind": document.kind, "hit_kind": hit_kind, "agent": document.agent, "type": document.type,
+        "priority": document.priority, "session": document.session_id, "group": document.group_id,
+        "row": index_rowid(document.session_id, document.id), "owner": document.owner_id or document.id,
+        "length": len(title) + len(body) + len(path) + len(part_tokens),
+        "is_current": document.superseded_by is None, "counts": f" {' '.join(counts)} ",
+    }  # fmt: skip
+
+
+def line(value: object) -> bytes:
+    """A value as one line of a bulk request."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
