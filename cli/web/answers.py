@@ -28,9 +28,10 @@ class Commands:
     def __call__(self, command: str, /, stdin: str = "", **given: object) -> Answer:
         """The answer of a command to its parameters. Raises what the command raises: CtxrankError."""
         begun = time.perf_counter()
-        asked: Asked = ask(self._call, command, given, stdin.encode("utf-8", "replace"))
+        heard: list[str] = []  # what a terminal would be told on its stderr
+        asked: Asked = ask(self._call._replace(heard=heard), command, given, stdin.encode("utf-8", "replace"))
         took = (time.perf_counter() - begun) * 1000
-        return Answer(asked.payload, tuple(dict.fromkeys(asked.notes)), asked.outcome, took)
+        return Answer(asked.payload, tuple(dict.fromkeys((*heard, *asked.notes))), asked.outcome, took)
 
 
 def rows(value: object) -> list[Json]:
