@@ -13,8 +13,7 @@ _ABOVE = ("group", "as_of")  # they stand above the receipt
 
 def values(ask: Commands, given: Given) -> Json:
     """The receipt of this number, its items with their titles."""
-    id_ = given.whole("id")
-    receipt = fields(ask("receipt show", receipt_id=-1 if id_ is None else id_).fields["receipt"])
+    receipt = fields(ask("receipt show", receipt_id=given.whole("id") or 0).fields["receipt"])
     entries, inputs = rows(receipt["entries"]), fields(receipt["inputs"])
     held = {one["id"] for one in entries if one["included"]}
     for one in entries:

@@ -27,7 +27,8 @@ ADDRESSES = (
     "/", _QUERY, "/finding?id=package:7&q=database+locked", "/finding?id=package:9&other=package:3",
     "/finding?id=error:1",
     f"/blocks?session=shop-2026-10&group=AUTH&agent=developer&task={TASK.replace(' ', '+')}&budget=1200",
-    "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/sessions?name=shop-2026-10", "/errors",
+    "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/receipt?id=3",
+    "/failure?name=shop-2026-10&id=failure:2", "/sessions?name=shop-2026-10", "/errors",
     "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status",
 )  # fmt: skip
 WIDE: ViewportSize = {"width": 1280, "height": 860}
@@ -184,6 +185,43 @@ def test_dragging_the_budget_changes_the_block(shop: Visit) -> None:
     expect(page.locator("#made .sum").first).to_contain_text("of 8,000 tokens")
     assert len(page.locator("#made pre.block").inner_text()) > len(few)
     assert "budget=8000" in page.url
+
+
+def test_a_budget_that_nobody_moved_is_not_sent(shop: Visit) -> None:
+    page = shop.go("/blocks?session=shop-2026-10&group=AUTH&agent=developer")
+    total = page.locator("#made .sum").first
+    field = page.get_by_role("spinbutton")
+    page.locator("select[name=agent]").select_option("tech_lead")
+    expect(total).to_contain_text("tech_lead\u2019s share")
+    assert "budget" not in page.url
+    field.fill("900")
+    expect(total).to_contain_text("of 900 tokens")
+    expect(page.locator("output")).to_have_text("900")
+    expect(page.get_by_role("slider")).to_have_value("900")
+    page.get_by_label("Task", exact=True).fill("refresh token")
+    page.get_by_role("link", name="The agent\u2019s share").click()
+    expect(total).to_contain_text("tech_lead\u2019s share")
+    expect(page.locator("output")).to_have_text("the agent\u2019s share")
+    expect(field).to_have_value("")
+    assert "budget" not in page.url and "task=refresh+token" in page.url
+
+
+def test_another_session_has_groups_of_its_own(shop: Visit) -> None:
+    page = shop.go("/blocks?session=shop-2026-10&group=AUTH&agent=developer")
+    page.locator("select[name=session]").select_option("shop-2026-11")
+    page.wait_for_url("**/blocks?session=shop-2026-11*")
+    assert "group=" not in page.url
+    assert page.locator("select[name=group] option", has_text="AUTH").count() == 0
+
+
+def test_an_answer_stands_under_its_button_on_a_narrow_page(browser: Browser, server: Server, cookies: Path) -> None:
+    with _window(browser, server, cookies, viewport=NARROW) as found:
+        page = found.go("/errors")
+        page.get_by_label("Paste what a command printed").fill("sqlite3.OperationalError: database is locked\n")
+        page.get_by_role("button", name="Recognise").click()
+        button = page.get_by_role("button", name="Recognise").bounding_box()
+        answer = page.get_by_role("heading", name="Known", exact=True).bounding_box()
+        assert button and answer and 0 < answer["y"] - button["y"] - button["height"] < 40
 
 
 def test_dragging_over_a_timeline_zooms(shop: Visit) -> None:

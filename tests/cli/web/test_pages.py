@@ -171,16 +171,16 @@ class TestBlocks:
     def test_a_budget_that_nobody_set_is_the_agent_s_share(self, page: Served) -> None:
         given = {"session": "shop-2026-10", "agent": "developer"}
         answer = page.browser.get("/blocks", params=given).text
-        assert "of 51,800 tokens (developer’s share)" in answer and 'placeholder="51800"' in answer
+        assert "of 51,800 tokens (developer" in answer and 'placeholder="51800"' in answer
         field = re.search(r'<input type="number"[^>]*name="budget"[^>]*>', answer)
         assert field and 'value=""' in field[0] and len(re.findall(r'name="budget"', answer)) == 1
         set_to = page.browser.get("/blocks", params={**given, "budget": "900"}).text
-        assert "of 900 tokens ·" in set_to and 'value="900"' in set_to and "’s share)" not in set_to
+        assert "of 900 tokens ·" in set_to and 'value="900"' in set_to and "tokens (" not in set_to
 
     def test_what_is_left_out_has_its_title_its_tokens_and_its_place(self, page: Served) -> None:
         found = _get(page, "/blocks", session="shop-2026-10", group="AUTH", agent="developer", budget=900)
         assert "4th; developer gets 3" in found.text and "of limit" not in found.text
-        assert "Retry with exponential backoff" in found.text or "Retries" in found.text
+        assert "Where should the browser keep a session?" in found.text  # it names package:1
         assert re.search(r"\+ [\d,]+ tokens", found.text) and "shortened" in found.text
 
     def test_a_task_that_is_not_there_says_so_as_the_terminal_does(self, page: Served) -> None:
@@ -226,7 +226,8 @@ class TestSessions:
         assert "Block 1: what developer got" in found.text and "Left out or shortened" in found.text
         assert "4th; developer gets 3" in found.text and "Why customers are logged out at random" in found.text
         assert "/blocks?session=shop-2026-10&group=AUTH&agent=developer&budget=900" in found.links
-        assert page.browser.get("/receipt?id=99").status_code == 404 == page.browser.get("/receipt").status_code
+        assert page.browser.get("/receipt?id=99").status_code == 404
+        assert page.browser.get("/receipt").status_code == 404
 
     def test_what_a_task_reached_is_a_block_of_the_past_too(self, page: Served, loaded: Location) -> None:
         assert run(["--db", loaded.primary, "-q", "context", "TASK-042", "--budget", "900"]) == 0
