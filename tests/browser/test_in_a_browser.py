@@ -194,6 +194,7 @@ def test_a_budget_that_nobody_moved_is_not_sent(shop: Visit) -> None:
     page.locator("select[name=agent]").select_option("tech_lead")
     expect(total).to_contain_text("tech_lead\u2019s share")
     assert "budget" not in page.url
+    expect(field).to_have_attribute("placeholder", "94300")
     field.fill("900")
     expect(total).to_contain_text("of 900 tokens")
     expect(page.locator("output")).to_have_text("900")

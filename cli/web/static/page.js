@@ -191,6 +191,8 @@ function zoom(figure) {
 
 function prepare(part) {
   for (const figure of part.querySelectorAll("[data-zoom]")) zoom(figure);
+  const share = part.querySelector("[data-share]"); // in force where no budget is given
+  if (share) document.getElementById("budget").placeholder = share.dataset.share;
 }
 
 for (const input of document.querySelectorAll("[data-live]")) live(input);
