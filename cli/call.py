@@ -40,6 +40,7 @@ class Call(NamedTuple):
     verbosity: int = 0
     is_colored: bool = True
     pool: "StorePool | None" = None  # of a process that answers many calls
+    heard: list[str] | None = None  # notes go here instead of stderr
 
     @classmethod
     def at_start(cls) -> "Call":
@@ -88,8 +89,10 @@ class Call(NamedTuple):
             ) from error
 
     def note(self, text: str) -> None:
-        """Talk to the person: on stderr, unless --quiet."""
-        if self.verbosity >= 0:
+        """Talk to the person: on stderr, unless --quiet; or to whoever hears the notes instead."""
+        if self.heard is not None:
+            self.heard.append(text)
+        elif self.verbosity >= 0:
             print(f"ctxrank: {shown(text)}", file=sys.stderr)
 
     def bold(self, text: str) -> str:

@@ -87,7 +87,7 @@ class LazyGroup(click.Group):
         except click.UsageError as error:
             from difflib import get_close_matches  # noqa: PLC0415  only for a typing error
 
-            near = get_close_matches(args[0], self.list_commands(ctx), n=2)
+            near = _OF_GROUPS.get(args[0]) or get_close_matches(args[0], self.list_commands(ctx), n=2)
             if not near:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {' or '.join(near)}?", ctx) from error
@@ -96,6 +96,13 @@ class LazyGroup(click.Group):
         """The table of commands, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, self.lazy[name][1]) for name in self.list_commands(ctx)])
+
+
+# What is often typed without the group that it is a command of.
+_OF_GROUPS = {
+    "list": ["'package list'", "'error list'"], "save": ["'package save'", "'error save'"],
+    "match": ["'error match'"], "create": ["'session create'"],
+}  # fmt: skip
 
 
 def _is_installed(module: str) -> bool:

@@ -211,9 +211,14 @@ def _text_notes(result: "SearchResult") -> Iterator[str]:
     for typed, used in result.corrections:
         yield f"also searched for: {', '.join(used)} (for '{one_line(typed)}')."
     if not result.hits:
-        yield f"nothing found for: {result.query or '(an empty query)'}"
+        if not result.query:
+            yield "nothing was asked. 'ctxrank search WORDS' finds what has any of the words, 'kind:error' all errors."
+            return
+        yield f"nothing found for: {result.query}"
         if result.suggestions:
             yield f"did you mean: {', '.join(result.suggestions)}?"
+        else:
+            yield "fewer words or filters find more, 'pre*' takes any ending; 'ctxrank index' takes in new files."
         return
     explained = {one.typed for one in result.corrections}
     if unknown := [f"'{one_line(word)}'" for word in result.unknown if word not in explained]:

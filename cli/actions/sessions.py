@@ -49,13 +49,13 @@ def list_sessions(call: Call, limit: int) -> Reply:
         found,
         lambda: {"sessions": [_session_json(session) for session in found]},
         (_session_line(call, session) for session in found),
-        "no sessions.",
+        "no sessions. 'ctxrank session create NAME' makes one.",
     )
 
 
 def _session_line(call: Call, session: Session) -> str:
-    ended = "" if session.ended_at is None else f" to {format_day(session.ended_at)}"
-    about = shown(f"{session.project} · {session.status} · {format_day(session.created_at)}{ended}")
+    ended = "" if session.ended_at is None else f", ended {format_day(session.ended_at)}"
+    about = shown(f"project {session.project} · {session.status} · began {format_day(session.created_at)}{ended}")
     return f"{call.bold(shown(session.name))} · {about}"
 
 

@@ -5,9 +5,12 @@ from collections.abc import Iterator, Mapping
 
 from ctxrank.cli.agents.ask import Asked, ask
 from ctxrank.cli.call import Call
+from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple, is_dict, is_list
 
 Json = dict[str, object]
+_TITLES_FOR_S = 10.0
+_MOST_TITLES = 1000
 
 
 class Answer(NamedTuple):
@@ -24,13 +27,36 @@ class Commands:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._titles: dict[str, tuple[float, str]] = {}
 
     def __call__(self, command: str, /, stdin: str = "", **given: object) -> Answer:
         """The answer of a command to its parameters. Raises what the command raises: CtxrankError."""
         begun = time.perf_counter()
-        asked: Asked = ask(self._call, command, given, stdin.encode("utf-8", "replace"))
+        heard: list[str] = []  # what a terminal would be told on its stderr
+        asked: Asked = ask(self._call._replace(heard=heard), command, given, stdin.encode("utf-8", "replace"))
         took = (time.perf_counter() - begun) * 1000
-        return Answer(asked.payload, tuple(dict.fromkeys(asked.notes)), asked.outcome, took)
+        return Answer(asked.payload, tuple(dict.fromkeys((*heard, *asked.notes))), asked.outcome, took)
+
+    def title(self, id_: str) -> str:
+        """What a document is called; '' for one that is not there. Kept for moments: a dragged budget asks often."""
+        now = time.monotonic()
+        at, found = self._titles.get(id_, (-_TITLES_FOR_S, ""))
+        if now - at >= _TITLES_FOR_S:
+            if len(self._titles) > _MOST_TITLES:
+                self._titles.clear()
+            found = self._read_title(id_)
+            self._titles[id_] = (now, found)
+        return found
+
+    def _read_title(self, id_: str) -> str:
+        if ":" not in id_:  # what a task reaches has a name of its own, and skills have none
+            return ""
+        is_strategy = id_.startswith("strategy:")  # whose title is its topic
+        try:
+            document = fields(self("show", document=id_, depth="full" if is_strategy else "meta").fields["document"])
+        except CtxrankError:
+            return ""
+        return text(document.get("body") if is_strategy else document["title"])
 
 
 def rows(value: object) -> list[Json]:

@@ -3,6 +3,7 @@
     GET  /                  search                       GET  /sessions     a session's timeline
     GET  /finding?id=…      a document                   GET  /errors       known errors; POST: a failure recognised
     GET  /blocks            the block of a spawn         GET  /links        what a task of .contextia/ reaches
+    GET  /receipt?id=…      a block as it was given      GET  /failure      a failure as it was seen
     GET  /status            the store and this server    POST /change       with --write alone: one change
 
 Each page is a function of what the address holds (`search_page.py` and its neighbours) that asks commands and gives
@@ -31,9 +32,11 @@ from ctxrank.cli.web import (
     blocks_page,
     changes,
     errors_page,
+    failure_page,
     finding_page,
     health_page,
     links_page,
+    receipt_page,
     search_page,
     sessions_page,
 )
@@ -71,13 +74,15 @@ class Answered(NamedTuple):
 PAGES = {
     "/": Page("Search", "search.html", "search_found.html", search_page.values),
     "/finding": Page("Search", "finding.html", "finding.html", finding_page.values),
+    "/receipt": Page("Blocks", "receipt.html", "receipt.html", receipt_page.values),
+    "/failure": Page("Sessions", "failure.html", "failure.html", failure_page.values),
     "/blocks": Page("Blocks", "blocks.html", "blocks_made.html", blocks_page.values),
     "/sessions": Page("Sessions", "sessions.html", "sessions_shown.html", sessions_page.values),
     "/errors": Page("Errors", "errors.html", "errors.html", errors_page.values),
     "/links": Page("Links", "links.html", "links_reached.html", links_page.values),
     "/status": Page("Health", "health.html", "health_doctor.html", health_page.values),
 }
-_NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path != "/finding"]
+_NAVIGATION = [(path, page.name) for path, page in PAGES.items() if path not in ("/finding", "/receipt", "/failure")]
 # With a form whose text is too long for an address.
 _POSTED = ("/errors",)
 
@@ -152,7 +157,8 @@ class _Pages:
             name = page.fragment if is_fragment else page.template
             response = self._rendered(name, page.name, {} if is_fragment else self._top(), values)
         except Exception as error:
-            return self._failed(self._explained(error), page=page.name, is_fragment=is_fragment)
+            query: Json | None = {"q": given.get("q", "")} if path == "/" else None
+            return self._failed(self._explained(error), page=page.name, is_fragment=is_fragment, given=query)
         took = (time.perf_counter() - begun) * 1000
         self._times.append(Answered(page.name, took))
         response.headers["server-timing"] = f"page;dur={took:.1f}"
@@ -166,10 +172,11 @@ class _Pages:
         return RedirectResponse(address("/finding", id=given("id")) if given("id") else "/sessions", 303)
 
     def _failed(
-        self, error: CtxrankError, status: int | None = None, *, page: str = "", is_fragment: bool = False
-    ) -> Response:
+        self, error: CtxrankError, status: int | None = None, *, page: str = "", is_fragment: bool = False,
+        given: Json | None = None,
+    ) -> Response:  # fmt: skip
         template = "failed.html" if is_fragment else "failed_page.html"
-        values: Json = {"error": error}
+        values: Json = {"error": error} | (given or {})
         response = self._rendered(template, page, {} if is_fragment else self._top(), values)
         response.status_code = status or _STATUS.get(error.kind, 500)
         return response

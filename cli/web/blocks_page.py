@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ctxrank.cli.web.answers import Answer, Commands, Given, Json, fields, number, numbers_by_name, rows, text, whole
+from ctxrank.cli.web.rendering import address, said
 from ctxrank.cli.web.search_page import Segment
 from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.light_typing import NamedTuple
@@ -40,12 +41,14 @@ def values(ask: Commands, given: Given) -> Json:
         "task_id": given("task_id"), "budget": given.whole("budget"),
     }  # fmt: skip
     shown: Json = {
-        "form": form, "sessions": sessions, "groups": groups, "agents": AGENTS, "blocks": [],
+        "form": form, "sessions": sessions, "groups": groups, "agents": AGENTS,
         "least": LEAST_BUDGET, "most": MOST_BUDGET,
     }  # fmt: skip
+    blocks: list[Json] = []
     if session:
-        shown["blocks"] = [_block(ask, form, one) for one in dict.fromkeys(filter(None, (agent, second)))]
-    return shown
+        blocks = [_block(ask, form, one) for one in dict.fromkeys(filter(None, (agent, second)))]
+    share = whole(fields(blocks[0]["budget"])["limit"]) if blocks and form["budget"] is None else ""
+    return shown | {"blocks": blocks, "share": share, "back": address("/blocks", **form)}
 
 
 def _block(ask: Commands, form: Json, agent: str) -> Json:
@@ -55,10 +58,12 @@ def _block(ask: Commands, form: Json, agent: str) -> Json:
     )  # fmt: skip
     answer, budget = made.fields, fields(made.fields["budget"])
     items = list(_items(answer))
-    held = {item.link for item in items}
+    held = {item.link: item.title for item in items}
     omitted = rows(answer["omitted"])
     for one in omitted:
         one["is_lowered"] = one["id"] in held
+        one["title"] = held.get(text(one["id"])) or ask.title(text(one["id"]))
+        one["reason"] = said(text(one["reason"]), agent)
     return {
         "agent": agent, "answer": answer, "notes": made.notes, "budget": budget, "items": items, "omitted": omitted,
         "segments": _segments(made), "took": made.milliseconds,

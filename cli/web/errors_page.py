@@ -3,6 +3,7 @@
 import re
 
 from ctxrank.cli.web.answers import Commands, Given, Json, fields, rows, text, whole
+from ctxrank.indexer.errors.parse.units import NO_ERROR
 from ctxrank.indexer.light_typing import NamedTuple
 
 _LISTED = 20
@@ -32,7 +33,13 @@ def values(ask: Commands, given: Given) -> Json:
         nearest = _AN_ERROR.search(text(found.get("reason")))
         if nearest and not found.get("matches"):
             shown["nearest"] = {"id": nearest[0], "error": _title(ask, nearest[0])}
-        shown |= {"found": found, "lines": output_lines(found), "units": rows(found.get("units"))}
+        units = rows(found.get("units"))
+        shown |= {
+            "found": found,
+            "lines": output_lines(found),
+            "units": units,
+            "is_error": any(one["why"] != NO_ERROR for one in units),
+        }
     return shown
 
 

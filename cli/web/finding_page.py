@@ -1,12 +1,21 @@
 """A finding: its text, its versions side by side, who took it, which blocks held it, and its score for a query."""
 
 import difflib
+from urllib.parse import parse_qsl
 
 from ctxrank.cli.web.answers import Commands, Given, Json, fields, rows, text, whole
+from ctxrank.cli.web.rendering import said
 from ctxrank.cli.web.search_page import segments
 from ctxrank.indexer.light_typing import NamedTuple
 
 _BLANK_LINES = 2  # between two passages: nothing is missing there
+_PLACES = {
+    "/blocks": "Blocks",
+    "/receipt": "Blocks",
+    "/errors": "Errors",
+    "/sessions": "Sessions",
+    "/failure": "Sessions",
+}
 _LOOKED_AT = 100  # hits of the query among which the finding is looked for
 
 
@@ -28,17 +37,26 @@ class Section(NamedTuple):
 
 def values(ask: Commands, given: Given) -> Json:
     """What the page shows of a document, for the query that led to it, beside another version."""
-    id_, query, other = given("id"), given("q"), given("other")
+    id_, other, back = given("id"), given("other"), given("back")
+    path, _, rest = back.partition("?")
+    place = _PLACES.get(path)  # where it was opened; of an address that is none of ours, nowhere
+    query = given("q") or (dict(parse_qsl(rest)).get("task", "") if place else "")
     found = ask("show", document=id_, is_related=True)
     document, related = fields(found.fields["document"]), fields(found.fields["related"])
+    receipts = rows(related["receipts"])
+    for one in receipts:
+        one["reason"] = said(text(one["reason"]), text(one["agent"]))
+    related["receipts"] = receipts
     shown: Json = {
-        "q": query, "document": document, "related": related, "sections": sections(document), "beside": None,
-        "hit": None, "segments": [], "error": None,
+        "q": query, "back": back if place else "", "came_from": place, "document": document, "related": related,
+        "sections": sections(document), "beside": None, "hit": None, "segments": [], "error": None,
     }  # fmt: skip
+    if place:
+        shown["page"] = place
     if query:
         hits = rows(ask("search", query=(query,), limit=_LOOKED_AT, explain=True).fields.get("hits"))
-        place, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
-        shown |= {"place": place, "hit": hit, "segments": segments(fields(hit.get("shares"))) if hit else []}
+        rank, hit = next(((at, hit) for at, hit in enumerate(hits, 1) if hit["id"] == document["id"]), (0, None))
+        shown |= {"place": rank, "hit": hit, "segments": segments(fields(hit.get("shares"))) if hit else []}
     if document["kind"] == "error":
         shown["error"] = ask("error show", error=id_).fields
     if other:

@@ -5,6 +5,7 @@ marks anything as safe, and a test sees to it.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import urlencode
 
@@ -12,7 +13,7 @@ import jinja2
 from jinja2.runtime import Undefined
 from markupsafe import Markup
 
-from ctxrank.indexer.clock import DAY_US, SECOND_US, now_us, parse_time
+from ctxrank.indexer.clock import DAY_US, SECOND_US, format_us, now_us, parse_time
 from ctxrank.indexer.exceptions import CtxrankError
 from ctxrank.indexer.light_typing import NamedTuple, is_list
 from ctxrank.indexer.text.lines import printable
@@ -22,6 +23,9 @@ _AGES = (
     (365 * DAY_US, "year"), (30 * DAY_US, "month"), (DAY_US, "day"), (3600 * SECOND_US, "hour"),
     (60 * SECOND_US, "minute"),
 )  # fmt: skip
+
+
+_RANK = re.compile(r"rank (\d+) of limit (\d+)")
 
 
 class Piece(NamedTuple):
@@ -39,9 +43,10 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     filters: dict[str, Callable[..., object]] = {
         "ago": ago, "share": share, "count": count, "pieces": pieces, "snippet_pieces": snippet_pieces,
-        "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
+        "clock": clock, "said": said, "ms": milliseconds, "size": size, "plural": plural, "percent": percent,
     }  # fmt: skip
     vars(made)["filters"] = {**made.filters, **filters}
+    vars(made)["globals"] = {**made.globals, "address": address}  # macros have no context
     return made
 
 
@@ -68,6 +73,25 @@ def ago(time: str) -> str:
         if age >= unit:
             return f"{plural(age // unit, name)} ago"
     return "just now"
+
+
+def clock(time: str) -> str:
+    """A moment as a person reads it: 2026-10-08 08:10:00 UTC."""
+    try:
+        return f"{format_us(parse_time(time, now=now_us()))[:19].replace('T', ' ')} UTC"
+    except CtxrankError:
+        return time
+
+
+def said(reason: str, agent: str) -> str:
+    """The reason of a receipt in words: 'rank 4 of limit 3' is '4th; developer gets 3'."""
+    return _RANK.sub(lambda found: f"{ordinal(int(found[1]))}; {agent} gets {found[2]}", reason)
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th, 11th."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{ending}"
 
 
 def plural(number: int, name: str) -> str:

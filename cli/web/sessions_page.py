@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from ctxrank.cli.web.answers import Commands, Given, Json, rows, text
+from ctxrank.cli.web.rendering import address, clock
 from ctxrank.indexer.clock import format_us, now_us, parse_time
 from ctxrank.indexer.light_typing import NamedTuple
 
@@ -21,7 +22,7 @@ KINDS = ("package", "reasoning", "skill", "failure", "fix", "delivery", "consump
 
 
 class Mark(NamedTuple):
-    """A record in the picture: where it is, what it is, and where a click leads."""
+    """A record in the picture: where it is, what it is, and the address that a click opens."""
 
     id: str
     kind: str
@@ -57,7 +58,7 @@ def values(ask: Commands, given: Given) -> Json:
     records = [(parse_time(text(one["at"]), now=now), one) for one in rows(found["records"])]
     of = {text(one["id"]): text(one["of"]) for _, one in records}
     for _, one in records:
-        one["link"] = _link(one, of)
+        one["link"] = _link(name, one, of)
     low, high = given.moment("from"), given.moment("to")
     records = [
         (at, one) for at, one in records if (low is None or at >= low * 1000) and (high is None or at <= high * 1000)
@@ -119,16 +120,20 @@ def _marks(records: list[tuple[int, Json]], places: list[float], lanes: list[str
 
 
 def _said(one: Json) -> str:
-    return " · ".join(filter(None, (text(one["kind"]), text(one["agent"]), text(one["title"]), text(one["at"]))))
+    return " · ".join(filter(None, (text(one["kind"]), text(one["agent"]), text(one["title"]), clock(text(one["at"])))))
 
 
-def _link(one: Json, of: dict[str, str]) -> str:
-    """The document that a mark opens, '' for none; a failure and its fix open the known error."""
-    if one["kind"] in ("package", "reasoning", "skill"):
-        return text(one["id"])
-    led_to = text(one["of"])
-    led_to = of.get(led_to, "") if one["kind"] == "fix" else led_to
-    return led_to if led_to.startswith(("package:", "error:")) else ""
+def _link(name: str, one: Json, of: dict[str, str]) -> str:
+    """The address that a mark opens: what it stands for; of a failure and its fix the known error, if there is one."""
+    id_, kind, led_to = text(one["id"]), one["kind"], text(one["of"])
+    if kind == "block":
+        return address("/receipt", id=id_.partition(":")[2])
+    failure = led_to if kind == "fix" else id_
+    led_to = of.get(led_to, "") if kind == "fix" else led_to
+    document = led_to if led_to.startswith(("package:", "error:")) else id_
+    if kind in ("failure", "fix") and document is not led_to:
+        return address("/failure", name=name, id=failure)
+    return address("/finding", id=document, back=address("/sessions", name=name))
 
 
 def _links(records: list[tuple[int, Json]], marks: list[Mark]) -> Iterator[Link]:

@@ -30,6 +30,8 @@ ADDRESSES = (
     "/blocks?session=shop-2026-10&agent=developer&second=qa_expert", "/sessions?name=shop-2026-10", "/errors",
     "/links?task=TASK-042&budget=900", "/links?task=TASK-043", "/status",
 )  # fmt: skip
+# What the records of a session open.
+RECORDS = ("/receipt?id=3", "/receipt?id=4", "/failure?name=shop-2026-10&id=failure:2")
 WIDE: ViewportSize = {"width": 1280, "height": 860}
 NARROW: ViewportSize = {"width": 400, "height": 860}
 _FIRST_PAINT_MS = 300
@@ -108,12 +110,24 @@ def test_every_page_is_sound(
     browser: Browser, server: Server, cookies: Path, theme: Theme, viewport: ViewportSize
 ) -> None:
     """No console message, no request elsewhere, nothing scrolls sideways, and axe has no serious finding."""
-    axe = _axe()
     with _window(browser, server, cookies, theme=theme, viewport=viewport) as found:
-        for address in ADDRESSES:
-            page = found.go(address)
-            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
-            assert _serious(page, axe) == [], address
+        _are_sound(found, ADDRESSES)
+
+
+@pytest.mark.parametrize(("theme", "viewport"), [("light", WIDE), ("dark", NARROW)], ids=["wide", "narrow"])
+def test_what_records_open_is_sound(
+    browser: Browser, server: Server, cookies: Path, theme: Theme, viewport: ViewportSize
+) -> None:
+    with _window(browser, server, cookies, theme=theme, viewport=viewport) as found:
+        _are_sound(found, RECORDS)
+
+
+def _are_sound(found: Visit, addresses: tuple[str, ...]) -> None:
+    axe = _axe()
+    for address in addresses:
+        page = found.go(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+        assert _serious(page, axe) == [], address
 
 
 @pytest.mark.smoke
@@ -184,6 +198,46 @@ def test_dragging_the_budget_changes_the_block(shop: Visit) -> None:
     expect(page.locator("#made .sum").first).to_contain_text("of 8,000 tokens")
     assert len(page.locator("#made pre.block").inner_text()) > len(few)
     assert "budget=8000" in page.url
+
+
+def test_a_budget_that_nobody_moved_is_not_sent(shop: Visit) -> None:
+    page = shop.go("/blocks?session=shop-2026-10&group=AUTH&agent=developer")
+    total = page.locator("#made .sum").first
+    field = page.get_by_role("spinbutton")
+    page.locator("select[name=agent]").select_option("tech_lead")
+    expect(total).to_contain_text("tech_lead\u2019s share")
+    assert "budget" not in page.url
+    expect(field).to_have_attribute("placeholder", "94300")
+    field.fill("900")
+    expect(total).to_contain_text("of 900 tokens")
+    expect(page.locator("output")).to_have_text("900")
+    expect(page.get_by_role("slider")).to_have_value("900")
+    page.get_by_label("Task", exact=True).fill("refresh token")
+    page.get_by_role("link", name="The agent\u2019s share").click()
+    expect(total).to_contain_text("tech_lead\u2019s share")
+    expect(page.locator("output")).to_have_text("the agent\u2019s share")
+    expect(field).to_have_value("")
+    assert "budget" not in page.url and "task=refresh+token" in page.url
+
+
+def test_another_session_has_groups_of_its_own(shop: Visit) -> None:
+    page = shop.go("/blocks?session=shop-2026-10&group=AUTH&agent=developer")
+    groups = page.locator("select[name=group] option")
+    before = groups.all_inner_texts()
+    page.locator("select[name=session]").select_option("shop-2026-11")
+    page.wait_for_url("**/blocks?session=shop-2026-11*")
+    assert "group=" not in page.url
+    assert groups.all_inner_texts() != before
+
+
+def test_an_answer_stands_under_its_button_on_a_narrow_page(browser: Browser, server: Server, cookies: Path) -> None:
+    with _window(browser, server, cookies, viewport=NARROW) as found:
+        page = found.go("/errors")
+        page.get_by_label("Paste what a command printed").fill("sqlite3.OperationalError: database is locked\n")
+        page.get_by_role("button", name="Recognise").click()
+        button = page.get_by_role("button", name="Recognise").bounding_box()
+        answer = page.get_by_role("heading", name="Known", exact=True).bounding_box()
+        assert button and answer and 0 < answer["y"] - button["y"] - button["height"] < 40
 
 
 def test_dragging_over_a_timeline_zooms(shop: Visit) -> None:

@@ -69,6 +69,11 @@ def test_a_search_that_finds_nothing_says_so_offers_near_words_and_exits_1(
     assert printed.out == "" and "nothing found for: dtabseee" in printed.err and "database" in printed.err
 
 
+def test_an_empty_answer_names_the_next_step(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", ""]) == 1 and "'ctxrank search WORDS' finds" in capsys.readouterr().err
+    assert run(["search", "zzzzxq"]) == 1 and "'ctxrank index' takes in new files" in capsys.readouterr().err
+
+
 def test_a_search_in_json_has_the_promised_fields(shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--json", "search", "--explain", "token refresh"]) == 0
     value = answer(capsys)
@@ -110,6 +115,7 @@ def test_show_gives_a_document_in_three_depths(shop: Path, capsys: pytest.Captur
         (["search", "x", "--kind", "poem"], 2, "Kinds are package"),
         (["search", "x", "--since", "tomorrow"], 2, "is not a time"),
         (["serch", "x"], 2, "Did you mean search"),
+        (["list"], 2, "Did you mean 'package list' or 'error list'?"),
         (["package", "consume", "1", "--agent", "qa_expert"], 2, "is not designated for qa_expert"),
         (["package", "consume", "1", "--agent", "tester"], 2, "Agents are developer"),
         (["session", "show", "nope"], 1, "There is no session 'nope'"),

@@ -35,9 +35,9 @@ function live(input) {
   const part = document.getElementById(input.dataset.live);
   let timer;
   const ask = () => show(addressOf(input.form), part);
+  const shown = input.form.querySelector(`output[for="${input.id}"]`);
   input.addEventListener("input", () => {
-    const shown = input.form.querySelector(`output[for="${input.id}"]`);
-    if (shown) shown.value = Number(input.value).toLocaleString("en");
+    if (shown) shown.value = input.value === "" ? shown.dataset.none : Number(input.value).toLocaleString("en");
     clearTimeout(timer);
     timer = setTimeout(ask, SOON_MS);
   });
@@ -46,6 +46,26 @@ function live(input) {
     clearTimeout(timer);
     ask();
   });
+}
+
+/** A slider beside a field that alone is sent: what nobody moved sends nothing. */
+function slide(slider) {
+  const field = document.getElementById(slider.dataset.slides);
+  const said = () => field.dispatchEvent(new Event("input"));
+  const follow = () => (slider.value = field.value || slider.dataset.none);
+  slider.parentElement.hidden = false;
+  slider.addEventListener("input", () => {
+    field.value = slider.value;
+    said();
+  });
+  field.addEventListener("input", follow);
+  follow();
+  for (const reset of field.form.querySelectorAll("[data-clears]"))
+    reset.addEventListener("click", (event) => {
+      event.preventDefault();
+      field.value = "";
+      said();
+    });
 }
 
 // The chosen hit
@@ -171,11 +191,18 @@ function zoom(figure) {
 
 function prepare(part) {
   for (const figure of part.querySelectorAll("[data-zoom]")) zoom(figure);
+  const share = part.querySelector("[data-share]"); // in force where no budget is given
+  if (share) document.getElementById("budget").placeholder = share.dataset.share;
 }
 
 for (const input of document.querySelectorAll("[data-live]")) live(input);
+for (const slider of document.querySelectorAll("[data-slides]")) slide(slider);
 for (const box of document.querySelectorAll("select[data-submits]"))
-  box.addEventListener("change", () => box.form.requestSubmit());
+  box.addEventListener("change", () => {
+    if (box.dataset.submits !== "page") return box.form.requestSubmit();
+    for (const other of box.form.querySelectorAll("[data-follows]")) other.value = ""; // another session, other groups
+    location.assign(addressOf(box.form));
+  });
 main.addEventListener("click", (event) => {
   const why = event.target.closest("a.choose");
   const article = event.target.closest("article[data-id]");

@@ -27,6 +27,7 @@ from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
+NO_ERROR = "the last line printed; nothing here announces an error"  # why a unit is one all the same
 _MAX_TEXT = 400_000  # characters that are looked at; beginning and end of longer text
 _MAX_FRAMES = 60
 _MAX_DETAIL_LINES = 40
@@ -409,7 +410,7 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
         at = next((at for at in telling if not lines[at][0].isspace()), telling[0])
         return [_plain(lines, at, "the first line before what only says where")]
     if said:
-        return [_plain(lines, said[-1], "the last line printed; nothing here announces an error")]
+        return [_plain(lines, said[-1], NO_ERROR)]
     return []
 
 

@@ -13,7 +13,15 @@ from ctxrank.ranking.context.assembly.limits import CLASSES, Budget, Zone
 from ctxrank.ranking.context.assembly.material import Material, PackageMaterial, StoredPassage
 from ctxrank.ranking.context.assembly.memory import REASONING_CHARS
 from ctxrank.ranking.context.assembly.request import Assembly, IncludedPackage, Omitted
-from ctxrank.ranking.context.budget import Item, ItemClass, Step, fair_queue, level_by_level, spend
+from ctxrank.ranking.context.budget import (
+    NOT_SHOWN,
+    Item,
+    ItemClass,
+    Purchase,
+    fair_queue,
+    level_by_level,
+    spend,
+)
 from ctxrank.ranking.context.prices import Prices
 
 if TYPE_CHECKING:  # most stores have packages alone
@@ -38,7 +46,8 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
     items = _items(material, price)
     if frame > budget.limit:
         return _bare(empty, items, price)
-    purchase = spend(fair_queue(items, _classes(budget, material, price)), frame, budget.limit)
+    order = fair_queue(items, _classes(budget, material, price))
+    purchase = spend(order, frame, budget.limit)
     bought: dict[str, list[tuple[int, int]]] = {kind: [] for kind in CLASSES}  # the level and cost of each item
     for item, at, cost in zip(items, purchase.levels, purchase.costs, strict=True):
         bought[item.kind].append((at, cost))
@@ -70,7 +79,7 @@ def compose(empty: Assembly, material: Material, *, level: str, factor: float) -
         ),
         skills=material.skills if any(at >= 0 for at, _ in bought["skills"]) else "",
         by_class={kind: sum(cost for _, cost in own) for kind, own in bought.items()},
-        omitted=_omitted(items, purchase.levels, purchase.left, budget),
+        omitted=left_out(items, purchase, len(order.barred), budget),
         is_complete=purchase.is_complete,
     )
     # Where no package fits, a line that says so is the last thing that the budget is spent on.
@@ -171,17 +180,26 @@ def _counter(material: Material, shown: Assembly) -> str:
     return names.pop() if len(names) == 1 else ESTIMATE
 
 
-def _omitted(items: list[Item], levels: tuple[int, ...], left: tuple[Step, ...], budget: Budget) -> tuple[Omitted, ...]:
-    """What was left out or lowered, with what it would have cost."""
+def left_out(items: list[Item], purchase: Purchase, barred: int, budget: Budget) -> tuple[Omitted, ...]:
+    """What was left out or lowered, with what it would have cost and what limits it.
+
+    The first `barred` steps are above the cap of their class; the one after them did not fit, and spending ended there.
+    """
     omitted: list[Omitted] = []
-    for step in left:
-        item, shown_at = items[step.place], levels[step.place]
+    room = budget.limit - purchase.used
+    for place, step in enumerate(purchase.left):
+        item, shown_at = items[step.place], purchase.levels[step.place]
         if step.at != shown_at + 1:
             continue  # of an item the next level alone
-        cap = budget.caps.get(item.kind)
-        over = f"over the budget of {budget.limit} tokens"
-        if cap is not None and cap < budget.limit:
-            over += f", or of {cap} for {item.kind}"
+        if place < barred:
+            over = f"over the {budget.caps[item.kind]} tokens that {item.kind} may take"
+        elif step.cost > room:
+            over = f"over the budget of {budget.limit} tokens"
+            if room > 0:
+                over += f", of which {room} were left"
+        else:  # a larger budget only adds, hence nothing is taken out of its turn
+            first = items[purchase.left[barred].place].id
+            over = f"after {first} in line, where the budget of {budget.limit} tokens ended"
         lowered = ""
         if shown_at >= 0:
             has_details = item.kind in ("packages", "files")
@@ -194,7 +212,8 @@ def _bare(empty: Assembly, items: list[Item], price: Prices) -> Assembly:
     """What is left where not even the frame fits."""
     text = fitting("", empty.agent, empty.budget, price)
     left = tuple(step for kind in CLASSES for step in level_by_level(items, kind))
-    omitted = _omitted(items, (-1,) * len(items), left, empty.budget)
+    nothing = Purchase((NOT_SHOWN,) * len(items), (), empty.budget.limit, left)
+    omitted = left_out(items, nothing, 0, empty.budget)
     parts = (text,) if text else ()
     return empty._replace(parts=parts, used=price.of(text), omitted=omitted, overflow=_overflow(empty, 0))
 

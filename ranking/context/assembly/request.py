@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 REACHES = ("group", "session", "project")
 DETAILS = ("summary", "passage", "full")
+_LIKE = 0.6  # from here an unknown agent's name is a slip of the hand
 DEFAULT_MODEL = "sonnet"
 TESTING_MODES = ("full", "minimal", "disabled")
 TOKENS_PER_SPAWN = 15_000  # what an orchestrator that counts only its spawns assumes for each
@@ -231,7 +232,12 @@ def forgiven_agent(text: str, team: Team = NO_TEAM) -> tuple[str, str]:
     agent = fold_agent(text, team)
     if team.knows(agent):
         return agent, ""
-    return (
-        agent or UNKNOWN_AGENT_LIKE,
-        f"'{text}' is not an agent; it gets a developer's limits. Agents are {', '.join(team.agents)}.",
-    )
+    likeness, near = max((_likeness(agent, name), name) for name in team.agents)
+    known = f"Did you mean {near}?" if likeness >= _LIKE else f"Agents are {', '.join(team.agents)}."
+    return agent or UNKNOWN_AGENT_LIKE, f"'{text}' is not an agent; it gets a developer's limits. {known}"
+
+
+def _likeness(one: str, other: str) -> float:
+    """The share of two names' pairs of letters that both have; difflib would cost a spawn more than its block."""
+    pairs, others = ({name[at : at + 2] for at in range(len(name) - 1)} for name in (one, other))
+    return 2 * len(pairs & others) / max(len(pairs) + len(others), 1)

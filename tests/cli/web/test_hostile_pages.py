@@ -37,8 +37,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
-def _is_text(html: str, where: str) -> Markup:
-    found = Markup(html)
+def _is_text(answer: str, where: str) -> Markup:
+    found = Markup(answer)
     assert set(found.elements) <= _OURS, (where, set(found.elements) - _OURS)
     assert not [name for name in found.attributes if name.startswith("on")], where
     assert not {"srcdoc", "style", "formaction"} & set(found.attributes), where
@@ -79,8 +79,24 @@ def test_no_document_lets_its_text_be_markup(page: Served) -> None:
         assert answer.status_code == 200 and "owned" in _is_text(answer.text, link).text, link
 
 
+def test_no_block_of_the_past_lets_its_text_be_markup(page: Served) -> None:
+    for number in (1, 2, 3):
+        answer = page.browser.get("/receipt", params={"id": number})
+        assert answer.status_code == 200 and "owned" in _is_text(answer.text, f"receipt {number}").text
+
+
 def test_what_is_asked_is_no_markup_either(page: Served) -> None:
-    for path, name in (("/", "q"), ("/finding", "id"), ("/blocks", "task"), ("/sessions", "name"), ("/links", "task")):
+    for path, name in (
+        ("/", "q"),
+        ("/finding", "id"),
+        ("/finding", "back"),
+        ("/receipt", "id"),
+        ("/failure", "name"),
+        ("/failure", "id"),
+        ("/blocks", "task"),
+        ("/sessions", "name"),
+        ("/links", "task"),
+    ):
         _is_text(page.browser.get(path, params={name: _MARKUP}).text, path)
     data = {"output": f"Error: {_MARKUP}\n", "form": page.access.form_token, "project": _MARKUP}
     found = _is_text(page.browser.post("/errors", data=data, headers={"origin": BASE}).text, "/errors")

@@ -15,7 +15,7 @@ from web_builders import BASE, Markup, Served, served
 
 from ctxrank.cli.main import run
 from ctxrank.cli.web.finding_page import compared
-from ctxrank.cli.web.rendering import ago, pieces, share
+from ctxrank.cli.web.rendering import ago, clock, ordinal, pieces, said, share
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
 from ctxrank.indexer.store.location import Location
 
@@ -122,6 +122,7 @@ class TestSearch:
     def test_what_is_no_kind_is_said_in_the_page(self, page: Served) -> None:
         answer = page.browser.get("/", params={"q": "lock kind:nonsense"})
         assert answer.status_code == 400 and "Kinds are package" in answer.text
+        assert Markup(answer.text).elements["form"] == 2 and 'value="lock kind:nonsense"' in answer.text  # and the keys
 
 
 class TestFinding:
@@ -143,6 +144,18 @@ class TestFinding:
         assert run(["--db", loaded.primary, "-q", *words]) == 0
         found = _get(page, "/finding", id="package:2")
         assert "Blocks that held or omitted it" in found.text and "matches" in found.text and "delivered" in found.text
+        assert "/receipt?id=1" in found.links and "summary of 21 tokens" in found.text
+
+    def test_where_it_was_opened_is_the_way_back_and_the_place_in_the_menu(self, page: Served) -> None:
+        back = "/blocks?session=shop-2026-10&task=refresh+token"
+        answer = page.browser.get("/finding", params={"id": "package:2", "back": back})
+        assert '<a href="/blocks" aria-current="page">' in answer.text
+        found = Markup(answer.text)
+        assert back in found.links and "← Blocks" in found.text and "For “refresh token”" in found.text
+
+    def test_no_way_back_leads_elsewhere(self, page: Served) -> None:
+        for back in ("//evil.example/blocks", "javascript:alert(1)", "https://evil.example", "/blocksx"):
+            assert back not in _get(page, "/finding", id="package:2", back=back).links
 
     def test_an_error_shows_its_record(self, page: Served) -> None:
         found = _get(page, "/finding", id="error:1")
@@ -154,6 +167,25 @@ class TestBlocks:
         found = _get(page, "/blocks", session="shop-2026-10", group="AUTH", agent="developer", task=_TASK, budget=900)
         assert "of 900 tokens" in found.text and "packages" in found.text
         assert "over the budget of 900 tokens" in found.text and "## Context for developer" in found.text
+
+    def test_a_budget_that_nobody_set_is_the_agent_s_share(self, page: Served) -> None:
+        given = {"session": "shop-2026-10", "agent": "developer"}
+        answer = page.browser.get("/blocks", params=given).text
+        assert "of 51,800 tokens (developer" in answer and 'placeholder="51800"' in answer
+        field = re.search(r'<input type="number"[^>]*name="budget"[^>]*>', answer)
+        assert field and 'value=""' in field[0] and len(re.findall(r'name="budget"', answer)) == 1
+        set_to = page.browser.get("/blocks", params={**given, "budget": "900"}).text
+        assert "of 900 tokens ·" in set_to and 'value="900"' in set_to and "tokens (" not in set_to
+
+    def test_what_is_left_out_has_its_title_its_tokens_and_its_place(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", group="AUTH", agent="developer", budget=900)
+        assert "4th; developer gets 3" in found.text and "of limit" not in found.text
+        assert "Where should the browser keep a session?" in found.text  # it names package:1
+        assert re.search(r"\+ [\d,]+ tokens", found.text) and "shortened" in found.text
+
+    def test_a_task_that_is_not_there_says_so_as_the_terminal_does(self, page: Served) -> None:
+        found = _get(page, "/blocks", session="shop-2026-10", agent="developer", task_id="TASK-420")
+        assert "There is no task 'TASK-420'. Did you mean TASK-042" in found.text
 
     def test_two_agents_stand_side_by_side(self, page: Served) -> None:
         found = _get(page, "/blocks", session="shop-2026-10", agent="developer", second="qa_expert")
@@ -175,7 +207,39 @@ class TestSessions:
         assert run([*base, "error", "confirm", "error:1", *session]) == 0
         found = _get(page, "/sessions", name="shop-2026-10")
         assert "failure" in found.text and "fix" in found.text and found.elements["path"] >= 1
-        assert "/finding?id=error%3A1" in found.links
+        assert "/finding?id=error%3A1&back=%2Fsessions%3Fname%3Dshop-2026-10" in found.links
+
+    def test_a_failure_that_nothing_explains_opens_as_it_was_seen(self, page: Served, loaded: Location) -> None:
+        failure = ["--type", "KeyError", "--message", "'walrus'", "--session", "shop-2026-10"]
+        assert run(["--db", loaded.primary, "-q", "error", "match", *failure]) in (0, 1)
+        address = "/failure?name=shop-2026-10&id=failure%3A1"
+        assert address in _get(page, "/sessions", name="shop-2026-10").links
+        found = Markup(page.browser.get(address).text)
+        assert "KeyError: 'walrus'" in found.text and "No fix is known" in found.text and "Not resolved" in found.text
+        assert page.browser.get("/failure?name=shop-2026-10&id=failure:99").status_code == 404
+
+    def test_a_block_of_the_past_is_opened_from_its_row(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer", "--budget", "900"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        assert "/receipt?id=1" in _get(page, "/sessions", name="shop-2026-10").links
+        found = _get(page, "/receipt", id=1)
+        assert "Block 1: what developer got" in found.text and "Left out or shortened" in found.text
+        assert "4th; developer gets 3" in found.text and "Why customers are logged out at random" in found.text
+        assert "/blocks?session=shop-2026-10&group=AUTH&agent=developer&budget=900" in found.links
+        assert page.browser.get("/receipt?id=99").status_code == 404
+        assert page.browser.get("/receipt").status_code == 404
+
+    def test_what_a_task_reached_is_a_block_of_the_past_too(self, page: Served, loaded: Location) -> None:
+        assert run(["--db", loaded.primary, "-q", "context", "TASK-042", "--budget", "900"]) == 0
+        found = _get(page, "/receipt", id=1)
+        assert "what TASK-042 reached" in found.text and "do not fit the budget" in found.text
+
+    def test_every_record_opens_what_it_stands_for(self, page: Served, loaded: Location) -> None:
+        words = ["assemble", "--session", "shop-2026-10", "--group", "AUTH", "--agent", "developer"]
+        assert run(["--db", loaded.primary, "-q", *words]) == 0
+        found = _get(page, "/sessions", name="shop-2026-10")
+        opened = {link for link in found.links if link.startswith(("/finding", "/receipt", "/failure"))}
+        assert len(opened) > 9 and all(page.browser.get(link).status_code == 200 for link in opened)
 
     def test_a_time_is_zoomed_into(self, page: Served) -> None:
         found = _get(page, "/sessions", name="shop-2026-10", **{"from": 1, "to": 2})
@@ -194,10 +258,14 @@ class TestErrors:
         assert "BEGIN IMMEDIATE" in found.text and "sure that this helps" in found.text
         assert "2 errors in the output" in found.text and "Compared as" in found.text
 
+    def test_a_text_without_an_error_is_not_counted_as_one(self, page: Served) -> None:
+        found = self._pasted(page, "all good\nnothing to see\n")
+        assert "No error is announced in this" in found.text and "1 error" not in found.text
+
     def test_a_near_miss_says_what_ruled_it_out(self, page: Served) -> None:
         found = self._pasted(page, "sqlite3.OperationalError: database table is locked: jobs\n")
         assert "Not known" in found.text and "error:1, is ruled out: another word: table" in found.text
-        assert "/finding?id=error%3A1" in found.links and "error:1 is OperationalError" in found.text
+        assert "/finding?id=error%3A1&back=%2Ferrors" in found.links and "error:1 is OperationalError" in found.text
 
     def test_nothing_of_it_is_recorded(self, page: Served, loaded: Location) -> None:
         self._pasted(page, "sqlite3.OperationalError: database is locked\n")
@@ -230,6 +298,11 @@ def test_a_text_is_cut_at_its_marks() -> None:
 def test_a_moment_and_a_share_read_well() -> None:
     assert ago(format_us(now_us() - 2 * DAY_US - 1)) == "2 days ago"
     assert ago("nonsense") == "nonsense"
+    assert clock("2026-10-08T08:10:00.123456Z") == "2026-10-08 08:10:00 UTC" and clock("nonsense") == "nonsense"
+    assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 112)] == [
+        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "112th",
+    ]  # fmt: skip
+    assert said("rank 2 of limit 1; delivered", "qa") == "2nd; qa gets 1; delivered"
     assert (share(0.52), share(1.2), share(0)) == (".520", "1.200", "0")
 
 

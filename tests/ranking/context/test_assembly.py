@@ -231,6 +231,12 @@ def test_an_unknown_agent_or_model_is_served_with_a_note(store: Store) -> None:
 # Delivered and consumed
 
 
+def test_a_slip_in_an_agent_s_name_says_which_was_meant(store: Store) -> None:
+    _note(store, "a.md")
+    assert block_for(store, "devloper").notes[0].endswith("Did you mean developer?")
+    assert "Agents are developer," in block_for(store, "gardener").notes[0]
+
+
 def test_a_repeated_iteration_puts_what_was_not_delivered_first(store: Store) -> None:
     for number in range(6):
         _note(store, f"{number}.md")

@@ -15,8 +15,10 @@ from ctxrank.indexer.store.documents import backfill_counts
 from ctxrank.indexer.store.store import Store
 from ctxrank.indexer.text.tokens import cautious_tokens, model_factor, shape
 from ctxrank.indexer.text.vocabulary import local_counter
-from ctxrank.ranking.context.assembly.limits import Zone
+from ctxrank.ranking.context.assembly.composition import left_out
+from ctxrank.ranking.context.assembly.limits import Budget, Zone
 from ctxrank.ranking.context.assembly.request import Assembly
+from ctxrank.ranking.context.budget import Item, Purchase, Step
 from ctxrank.ranking.context.prices import Prices
 
 _LEVELS = {"title": 0, "summary": 1, "passage": 2, "full": 3}
@@ -171,3 +173,24 @@ def test_a_block_without_room_for_a_package_says_so(rich: Store) -> None:
 @given(st.text(st.characters(max_codepoint=127), max_size=60))
 def test_texts_of_one_shape_have_one_count(text: str) -> None:
     assert cautious_tokens(text) == cautious_tokens(shape(text).decode())
+
+
+def _reasons(*left: Step, room: int, barred: int = 0) -> list[str]:
+    """Why each of these steps was not taken, of two packages and an entry of reasoning."""
+    items = [
+        Item("package:1", ("title", "summary"), (10, 60), kind="packages"),
+        Item("package:2", ("title", "summary"), (10, 30), kind="packages"),
+        Item("reasoning:3", ("300 characters",), (500,), kind="reasoning"),
+    ]
+    purchase = Purchase((0, -1, -1), (10, 0, 0), 100 - room, left)
+    return [one.reason for one in left_out(items, purchase, barred, Budget(100, {}, {"reasoning": 400}))]
+
+
+def test_a_reason_names_what_limits_the_room_the_turn_or_the_cap_of_a_class() -> None:
+    large, small, entry = Step(50, 0, 1), Step(20, 1, 0), Step(500, 2, 0)
+    assert _reasons(large, small, room=30) == [
+        "lowered: its next detail is over the budget of 100 tokens, of which 30 were left",
+        "after package:1 in line, where the budget of 100 tokens ended",
+    ]
+    assert _reasons(large, small, room=0)[1] == "over the budget of 100 tokens"
+    assert _reasons(entry, large, room=30, barred=1)[0] == "over the 400 tokens that reasoning may take"
