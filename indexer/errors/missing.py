@@ -10,6 +10,9 @@ file that is named by a path the last part counts: folders differ from checkout 
 
 import re
 
+from ctxrank.indexer.errors.masks import level
+from ctxrank.indexer.errors.vocabulary import is_ordinary
+
 _QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
 _EITHER = (
     r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
@@ -109,41 +112,40 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("onstraint",), rf"(?:violates|unique|foreign key|check)[\w -]* constraint {_QUOTED.format('a')}"),
     (("Unknown CMake",), rf"CMake command {_either('a')}"),
 )  # fmt: skip
-_SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope")
+_SIGNS_OF_CODE = ("find", "found", "resolve", "in this scope", "no such variable")
 # Names inside code: another one is another occurrence of the same error.
 _OF_CODE = (
     r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
-    r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope"
+    r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope|: no such variable"
 )
-# What any tool may say of what it looked for and did not get; the name is quoted after it or before it, or ends it.
-_ABSENT_SIGNS = (
-    "nable to access",
-    "nable to open",
-    "nable to load",
-    "nable to find",
-    "not open",
-    "n't open",
-    "not load",
-    "annot open",
-    "n't find",
-    "annot find",
-    "not found",
-    "sourcing file",
-    "does not exist",
-    "nknown",
-    "issing",
-    "is not defined",
-    "needed by",
-    "annot stat",
-    "not exist",
-)
+# What any tool may say of what it looked for, was given or was asked for: one negative word and the name beside it.
+# The name is quoted, or no ordinary word.
+_NEGATIVE_TEXT = """
+    no not cannot can't couldn't doesn't isn't unable unknown undefined undeclared unrecognized unrecognised unresolved
+    unexpected unsupported unavailable unregistered invalid illegal missing required forbidden disallowed denied
+"""
+_NEGATIVE = rf"\b(?i:{'|'.join(_NEGATIVE_TEXT.split())})\b"
+# In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
-    r"(?:nable to (?:access|open|load|find)|(?:[Cc]an't|[Cc]annot|[Cc]ould not|[Cc]ouldn't) (?:open|find|load|stat)"
-    r"|[Nn]ot found for|sourcing file|[Uu]nknown|[Mm]issing) (?:\w+ ){0,8}?(?:from )?"
-    r"(?:[`'\"\u2018](?P<a>[^`'\"\u2019\n]+)[`'\"\u2019]|(?P<b>(?=\S*[\d._/-]|\S*[A-Z])[^\s'\"`,;()]+)$)"
-    r"|[`'\"\u2018](?P<c>[^`'\"\u2019\n]+)[`'\"\u2019],? (?:needed by .* missing|(?:does not|doesn't) exist$)"
-    r"|^(?:\w+: error: )?(?P<d>[^\s:'\"]+/\d+) is not defined"
+    r"\b(?i:(?:can't|cannot|could not|couldn't|unable to|not|failed to|error) (?:find|open|load|stat|resolve|locate|access"
+    r"|import|retrieve|retrieving|fetch|fetching|installed|exist|exists|found|defined|available|make)\b|no such|not found"
+    r"|missing|unknown|undefined|unavailable|unresolved|sourcing|know how)"
 )
+_NAME_QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
+_NAME_BARE = r"(?<![\w.])(?P<{0}>(?=\S*[\d_/@$%.:-]\S|\S+[A-Z])[\w$@%./~-][\w$@%./:+~-]*[\w/$])"
+# "the key 'x' is not …", "'x' does not exist"; "no option 'x' in …", "unknown key type x", "invalid mode: 'x'".
+_SAID_BEFORE = (
+    rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}),? (?:(?:is|are|was|were|has|have|does|do|did|can|could|must|needed by)\b ?"
+    rf"(?:[\w-]+ ){{0,2}}?(?:\S+ )?)?{_NEGATIVE}"
+)
+_SAID_AFTER = (
+    rf"(?:{_NEGATIVE}|\b(?i:failed to|error) \w+)(?:[:,]? [\w-]+){{0,8}}?:? "
+    rf"\(?(?:{_NAME_QUOTED.format('a')}|(?:{_NAME_BARE.format('b')}|(?P<c>[a-z]\w+))\)?[.,;]?$)"
+)
+_REST = 24  # characters behind a name: "x.so" is not *found*
+# A piece of what was read, a date, a place: what is wrong there is not what it is called.
+_NO_NAME = r"\S\s+\S|^\d+[-:]\d+[-:]\d+|^<"
+_IS_PATH = r"[^\s]*[/\\][^\s]*$|[^\s.]+\.\w{1,5}$"
 _VERSION = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
@@ -156,12 +158,22 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             return _normal(next(value for value in match.groups() if value))
-    if (
-        not of_code
-        and any(sign in message for sign in _ABSENT_SIGNS)
-        and (match := re.search(_ABSENT, message)) is not None
-    ):
-        return _normal(next(value for value in match.groups() if value))
+    return "" if of_code else _named_beside(message)
+
+
+def _named_beside(message: str) -> str:
+    """The name beside the first negative word of a sentence."""
+    if re.search(_NEGATIVE, message) is None and re.search(_ABSENT, message) is None:
+        return ""
+    for pattern in (_SAID_BEFORE, _SAID_AFTER):
+        for match in re.finditer(pattern, message):
+            name = next(value for value in match.groups() if value)
+            is_bare = name not in (match["a"], match["b"])
+            if is_ordinary(level(name)) if is_bare else re.search(_NO_NAME, name) is not None:
+                continue
+            if re.match(_IS_PATH, name) and re.search(_ABSENT, message[match.start() : match.end() + _REST]) is None:
+                continue
+            return _normal(name)
     return ""
 
 

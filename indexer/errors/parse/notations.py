@@ -89,7 +89,8 @@ _COMPILERS = (
         "compiler", "tsc", CAUSE, _FIRST, "indented",
     ),
     Notation(
-        (" - error",), _PLACE + r":\d+:\d+) - error (?P<code>TS\d+)?: (?P<message>.*)$",
+        (" - error",),
+        r"\s*" + _PLACE + r":\d+:\d+) - error(?: (?P<code>TS\d+))?: (?P<message>.*?)(?: \((?P<flag>[a-z]+[A-Z]\w+)\))?$",
         "compiler", "tsc", CAUSE, _FIRST, "indented",
     ),
     Notation(
@@ -243,6 +244,15 @@ _TOOLS = (
         r"\s*\[?(?:ERROR|FATAL|CRITICAL|SEVERE|ERR|error|fatal|Error|Fatal|FATAL ERROR|[Ff]atal error|ERR_\w+)\]?"
         r"(?:\[(?P<code>[A-Za-z]+\d*)\])?(?: (?P<code2>[A-Z]{1,6}-?\d{3,5}))?:?\s+(?P<message>\S.*)$",
         "tool", "", TOOL, "a line that begins as an error", "indented",
+    ),
+    Notation(
+        ("rror:", "rror!", "ATAL:", "ERROR:", "ailure:", "eason:", "essage:", "went wrong:"),
+        r"\s*(?:\* )?(?:\w+ )?(?:ERROR|FATAL|Error|Fatal error|Failure|Reason|Message|What went wrong)[:!]$()(?P<message>)",
+        "tool", "", TOOL, "what stands below the word error", "paragraph",
+    ),
+    Notation(
+        ("ssue: ",), r"Issue: (?:\[(?P<code>[A-Z]+\d+)[^\]]*\] )?(?P<message>\S.*)$",
+        "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "indented",
     ),
     Notation(
         (":",), _PLACE + r":\d+(?::\d+)?): (?P<message>(?!(?:warning|note|info|debug)\b)\S.*)$",

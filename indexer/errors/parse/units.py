@@ -21,7 +21,7 @@ from ctxrank.indexer.errors.parse.frames import (
 )
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
 from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
-from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
@@ -34,6 +34,7 @@ _MAX_MESSAGE = 600
 _MAX_UNIT_TEXT = 2000
 
 _TRACEBACK = re.compile(r"(?P<margin>[\s|+-]*)(?:Exception Group )?Traceback \(most recent call last\):$")
+_HEADLESS = re.compile(r"(?P<margin>\s*)  File \"[^\"]+\", line \d+, in ")
 _BARS = re.compile(r"^\s*\| ?")
 _EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:)?$")
 _STACK_HEAD = re.compile(
@@ -198,6 +199,8 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
             at += 1
             continue
         if match := _TRACEBACK.match(line):
+            unit, end = _traceback(lines, at + 1, match["margin"])
+        elif 'File "' in line and (match := _HEADLESS.match(line)):
             unit, end = _traceback(lines, at, match["margin"])
         elif (match := _STACK_HEAD.match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
             unit, end = _stack(lines, at)
@@ -215,9 +218,9 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
 
 
 def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | None, int]:
-    """A traceback from its first line to the exception's message; the margin is the prefix of each line."""
+    """A traceback from its first frame to the exception's message; the margin is the prefix of each line."""
     frames: list[Frame] = []
-    at = start + 1
+    at = start
     while at < len(lines):
         line = _without_margin(lines[at], margin)
         if line and not line[0].isspace():
@@ -350,6 +353,9 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
+    if re.match(_ONLY_PLACE, message) and end < len(lines) and lines[end].strip():
+        message = lines[end].strip()
+        end += 1
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
     if (
@@ -370,6 +376,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     return unit, end
 
 
+# "ERROR in ./cart.js 1:10-26", and below it what is wrong.
+_ONLY_PLACE = r"(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*:?$"
 # Lua's and Tcl's calls, fish's place, and the advice to read the manual.
 _FOOTER = (
     r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
@@ -403,7 +411,7 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     if spoken := _spoken(lines, with_summaries=True):
         return _said_before(lines, spoken) or spoken
     said = [at for at, line in enumerate(lines) if line.strip()]
-    telling = [at for at in said if not re.search(_FOOTER, lines[at])]
+    telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
     if telling and len(telling) < len(said):
         # What a program says after its message leads back to it: the calls, or where to read more.
         at = next((at for at in telling if not lines[at][0].isspace()), telling[0])
@@ -417,7 +425,7 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
         said = _PREFIX.sub("", lines[at])
-        if said.lstrip("| ").startswith(("^", "~")):
+        if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
         if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
             return [_plain(lines, at, "the last line that speaks of failure")]

@@ -13,6 +13,8 @@ _PREFIX = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
 _BEGINS = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
 _ENDS = r"\s*\[end of output\]$"
 
+_BORDERS = "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
+
 
 def unwrapped(lines: list[str]) -> list[str]:
     """The lines as the innermost tool wrote them."""
@@ -27,8 +29,18 @@ def unwrapped(lines: list[str]) -> list[str]:
             margin = len(line) - len(line.lstrip())
         if margin > 0 and not line[:margin].strip():
             line = line[margin:]
+        if line and line[0] in _BORDERS:
+            line = _without_border(line)
         found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
     return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
+
+
+def _without_border(line: str) -> str:
+    """What stands inside a box that is drawn around a message, or in its border."""
+    if line[0] in "\u2502\u2503":
+        return line[1:].removeprefix(" ").rstrip("\u2502\u2503 ")
+    title = line.strip(_BORDERS + " ")
+    return f"{title}:" if title and not title.endswith(":") else title
 
 
 def _without_tap(lines: list[str]) -> list[str]:
