@@ -13,7 +13,7 @@ import re
 from ctxrank.indexer.errors.masks import level
 from ctxrank.indexer.errors.vocabulary import is_ordinary
 
-_QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
+_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2019\u201d\n]+)"
 _EITHER = (
     r"(?:[`'\"\u2018\u201c](?P<{0}q>[^`'\"\u2019\u201d\n]+)[`'\"\u2019\u201d]|(?P<{0}>[^\s'\"`,;:()\u2018\u2019]+))"
 )
@@ -94,8 +94,8 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),
     (("o such file", "annot find the file", "annot find the path"),
      rf"(?i:no such file or directory)(?::|,| --)(?: [a-z]+)? {_either('a')}"
-     r"|(?P<b>[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(|: | )(?i:no such file or directory)"
-     rf"|{_QUOTED.format('c')}[^'\"]?: (?i:no such file)"),
+     r"|(?P<b>(?!failed)[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(|: | )(?i:no such file or directory)"
+     rf"|{_QUOTED.format('c')}[^'\"]?(?:['\"] failed)?: (?i:no such file)"),
     (("an't open", "annot open", "ot open", "an't cd to", "annot create", "ould not read", "ould not load"),
      rf"(?:(?:can't|cannot|could not|Cannot|Could not|Can't) (?:open|cd to|read|load)(?: perl script| file)?) "
      rf"{_either('a')}|annot create (?P<b>[^\s:]+): (?:Directory nonexistent|No such)"),
@@ -106,6 +106,8 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("syntax error", "parse error"),
      r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)|at or near (?P<b>\S+)|unexpected [`'\"](?P<c>[^`'\"]+)"),
     (("ssertion",), r"ssertion [`'\u2018](?P<a>[^'\u2019\n]+)['\u2019] failed"),
+    (("nexpected token", "nexpected character", "nexpected symbol", "nexpected input"),
+     r"nexpected (?:token|character|symbol|input):? [`'\"]?(?P<a>[^\s`'\"]+)"),
     (("nmatched", "nbalanced"), r"(?:nmatched|nbalanced) (?P<a>\S+)"),
     (("request to",), r"request to (?P<a>\S+) failed"),
     (("constraint failed",), r"constraint failed: (?P<a>[\w.]+)"),
@@ -118,34 +120,46 @@ _OF_CODE = (
     r"(?:find|found|resolve) (?:the )?(?:name|value|type|function|symbol|method|macro|trait|attribute|struct|label"
     r"|variable|field|derive|associated|tuple|lifetime|unit|import path)\b|in this scope|: no such variable"
 )
-# What any tool may say of what it looked for, was given or was asked for: one negative word and the name beside it.
-# The name is quoted, or no ordinary word.
-_NEGATIVE_TEXT = """
-    no not cannot can't couldn't doesn't isn't unable unknown undefined undeclared unrecognized unrecognised unresolved
-    unexpected unsupported unavailable unregistered invalid illegal missing required forbidden disallowed denied
-"""
-_NEGATIVE = rf"\b(?i:{'|'.join(_NEGATIVE_TEXT.split())})\b"
+# What any tool may say of a name that it was given: that there is no such thing, or that it is not allowed there.
+_NOT_THERE = (
+    r"unknown|undefined|undeclared|unrecogni[sz]ed|unresolved|unregistered|unavailable|unsupported|unexpected|missing"
+    r"|invalid|illegal|bad"
+)
+_LOOKED_FOR = (
+    r"(?:can't|cannot|can not|could not|couldn't|unable to|do(?:es)? not|don't|did not|failed to|error) (?:be )?(?:find|open|load"
+    r"|stat|resolve|locate|access|import|retriev(?:e|ing)|fetch(?:ing)?|know|recogni[sz]e|build|determine|reach)"
+    r"|while sourcing"
+)
+_IS_NOT = (
+    r"not (?:\w+ )??(?:known|found|defined|declared|installed|available|registered|recogni[sz]ed|resolved|supported|allowed"
+    r"|permitted|exported|expected|accepted|present|listed|enabled|set|exist|a valid|valid|an? \w+ command)"
+)
+_NAME_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
+_NAME_BARE = r"(?<![\w.])(?P<{0}>(?=\S*[\d_/@$%.:-]\S|\S*[a-z][A-Z])[\w$@%./~-][\w$@%./:+~-]*[\w/$])"
+# "the key 'x' is not known", "'x' in 'y' does not exist"; not "'x' needs an unknown 'y'".
+_SAID_BEFORE = (
+    rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}),?(?: +(?:in|of|from|for) (?:\w+ )?[`'\"][^`'\"\n]+[`'\"])?"
+    r" +(?:needed by \S+ |(?:\w+ +){0,2}?(?:is|are|was|were|has|have|does|do|did|could)(?: +\w+){0,2}? +|(?:\w+ +){1,2}(?=not\b))?"
+    rf"(?i:{_IS_NOT}|{_NOT_THERE}|required|forbidden|disallowed)\b(?! +[`'\"])"
+)
+# "no option 'x' in …", "unknown key type x", "invalid mode: 'x'", "failed to load 'x'".
+_SAID_AFTER = (
+    rf"(?:\b(?i:{_NOT_THERE})\b(?::? +[\w()/-]+){{0,3}}?|\b(?i:no|not found|{_LOOKED_FOR})\b(?::? +[\w()/-]+){{0,6}}?):? +"
+)
+_QUOTED_AFTER = rf"{_SAID_AFTER}\(?{_NAME_QUOTED.format('a')}"
+_BARE_AFTER = (
+    rf"{_SAID_AFTER}\(?(?:{_NAME_BARE.format('b')}(?=(?:\(\))?\)?[.,;]?(?:$| ?:| (?:in|at|on|for|of|from|to) ))"
+    r"|(?P<a>[a-z]\w+)(?=[.,;]?$))"
+)
 # In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
-    r"\b(?i:(?:can't|cannot|could not|couldn't|unable to|not|failed to|error) (?:find|open|load|stat|resolve|locate|access"
-    r"|import|retrieve|retrieving|fetch|fetching|installed|exist|exists|found|defined|available|make)\b|no such|not found"
-    r"|missing|unknown|undefined|unavailable|unresolved|sourcing|know how)"
-)
-_NAME_QUOTED = r"[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
-_NAME_BARE = r"(?<![\w.])(?P<{0}>(?=\S*[\d_/@$%.:-]\S|\S+[A-Z])[\w$@%./~-][\w$@%./:+~-]*[\w/$])"
-# "the key 'x' is not …", "'x' does not exist"; "no option 'x' in …", "unknown key type x", "invalid mode: 'x'".
-_SAID_BEFORE = (
-    rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}),? (?:(?:is|are|was|were|has|have|does|do|did|can|could|must|needed by)\b ?"
-    rf"(?:[\w-]+ ){{0,2}}?(?:\S+ )?)?{_NEGATIVE}"
-)
-_SAID_AFTER = (
-    rf"(?:{_NEGATIVE}|\b(?i:failed to|error) \w+)(?:[:,]? [\w-]+){{0,8}}?:? "
-    rf"\(?(?:{_NAME_QUOTED.format('a')}|(?:{_NAME_BARE.format('b')}|(?P<c>[a-z]\w+))\)?[.,;]?$)"
+    rf"\b(?i:{_LOOKED_FOR}|no|not (?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
+    r"|unresolved|sourcing)\b"
 )
 _REST = 24  # characters behind a name: "x.so" is not *found*
 # A piece of what was read, a date, a place: what is wrong there is not what it is called.
-_NO_NAME = r"\S\s+\S|^\d+[-:]\d+[-:]\d+|^<"
-_IS_PATH = r"[^\s]*[/\\][^\s]*$|[^\s.]+\.\w{1,5}$"
+_NO_NAME = r"\S\s+\S|^\d+[-:]\d+[-:]\d+|^<|\D:\d+(?::\d+)?$"
+_IS_PATH = r"[^\s]*[/\\][^\s]*$|[^\s.]+\.\w{1,5}(?::\d+)*$"
 _VERSION = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
@@ -162,14 +176,12 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
 
 
 def _named_beside(message: str) -> str:
-    """The name beside the first negative word of a sentence."""
-    if re.search(_NEGATIVE, message) is None and re.search(_ABSENT, message) is None:
-        return ""
-    for pattern in (_SAID_BEFORE, _SAID_AFTER):
+    """The name of which a sentence says that it is not there, or not allowed."""
+    for pattern in (_SAID_BEFORE, _QUOTED_AFTER, _BARE_AFTER):
         for match in re.finditer(pattern, message):
             name = next(value for value in match.groups() if value)
-            is_bare = name not in (match["a"], match["b"])
-            if is_ordinary(level(name)) if is_bare else re.search(_NO_NAME, name) is not None:
+            is_bare = pattern == _BARE_AFTER or name != match["a"]
+            if re.search(_NO_NAME, name) is not None or (is_bare and is_ordinary(level(name))):
                 continue
             if re.match(_IS_PATH, name) and re.search(_ABSENT, message[match.start() : match.end() + _REST]) is None:
                 continue

@@ -22,8 +22,8 @@ from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
 # has a name; 6: what a test saw; options are words; 7: one wording
-# for all shells; what was expected is missing; 8: lines and positions are no values.
-NORMALISER_VERSION = 8
+# for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name beside a negative word is missing.
+NORMALISER_VERSION = 9
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -185,9 +185,10 @@ def _is_of_code(unit: ErrorUnit, frames: tuple[Frame, ...]) -> bool:
     """Whether a name in the message is one of the program's own: a compiler says it, or the language itself."""
     match unit.family:
         case "compiler":
-            return bool(unit.tool or unit.place)
+            return bool(unit.tool or unit.place or unit.codes)
         case "trace":
-            return bool(frames) and (not unit.error_type or unit.error_type in RAISED_ANYWHERE)
+            is_ours = any(frame.is_ours for frame in frames)
+            return is_ours and (not unit.error_type or unit.error_type in RAISED_ANYWHERE)
         case _:
             return unit.family == "test"
 

@@ -50,7 +50,7 @@ NAMELESS = frozenset(
     )
 )  # fmt: skip
 # A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
-_CALLED_ON = r"(?:async )?(?:Object|Context|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
+_CALLED_ON = r"(?:async )?(?:Object|Context|UserContext|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
 # A helper that asserts says as little of the place as the library it calls.
 _ASSERTS = r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$"
 _DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example

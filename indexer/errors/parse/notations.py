@@ -107,7 +107,9 @@ _COMPILERS = (
         "compiler", "cc", CAUSE, _FIRST, "indented",
     ),
     Notation(
-        (":",), _PLACE + r":\d+(?::\d+)?): (?P<code>[A-Z]{1,4}\d{3,5})(?: \[\*\])?:? (?P<message>.*)$",
+        (":",),
+        _PLACE + r":\d+(?::\d+)?):? (?P<code>[A-Z]{1,4}\d{3,5})(?:/[\w-]+)*(?: \[\*\])?:? "
+        r"(?:(?:error|warning|info|style): )?(?P<message>.*)$",
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "indented",
     ),
     Notation(
@@ -115,7 +117,11 @@ _COMPILERS = (
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "rust block",
     ),
     Notation(
-        ("  error  ",), r"\s+\d+:\d+\s+error\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
+        ("^--",), r"\s*\^-+ (?P<code>[A-Z]{1,4}\d{3,5})(?: \(\w+\))?: (?P<message>\S.*)$",
+        "compiler", "lint", CAUSE, "a linter's finding, the first one leads",
+    ),
+    Notation(
+        ("  error  ", "\u2716  ", "\u2718  "), r"\s+\d+:\d+\s+(?:error|\u2716|\u2718)\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
         "compiler", "eslint", CAUSE, "a linter's finding, the first one leads",
     ),
     Notation(
@@ -242,7 +248,7 @@ _TOOLS = (
     Notation(
         ("rror", "ERR", "FATAL", "atal", "CRITICAL", "SEVERE"),
         r"\s*\[?(?:ERROR|FATAL|CRITICAL|SEVERE|ERR|error|fatal|Error|Fatal|FATAL ERROR|[Ff]atal error|ERR_\w+)\]?"
-        r"(?:\[(?P<code>[A-Za-z]+\d*)\])?(?: (?P<code2>[A-Z]{1,6}-?\d{3,5}))?:?\s+(?P<message>\S.*)$",
+        r"(?:\[(?P<code>[A-Za-z]+\d*)\])?(?: (?P<code2>[A-Z]{1,6}-?\d{3,5}))?[:!]?\s+(?P<message>\S.*)$",
         "tool", "", TOOL, "a line that begins as an error", "indented",
     ),
     Notation(

@@ -353,9 +353,12 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
-    if re.match(_ONLY_PLACE, message) and end < len(lines) and lines[end].strip():
-        message = lines[end].strip()
-        end += 1
+    if re.match(_ONLY_PLACE, message) and start + 1 < len(lines) and lines[start + 1].strip():
+        message = lines[start + 1].strip()
+        end = max(end, start + 2)
+    message = _with_first_of_list(message, lines, start + 1)
+    if not tool and not headline.codes and not _names_something(message):
+        message = _with_name(message, lines, start, end)
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
     if (
@@ -376,8 +379,49 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     return unit, end
 
 
+_MAX_BELOW = 14
+_LONGEST_TITLE = 6  # words
+_QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
+_MARKED = r"[\s|\u2502\d]*?(\^[\^~]*)\s*$"
+# Of the language itself, which words and marks them differently from version to version.
+_WORDED_BY_LANGUAGE = frozenset(("SyntaxError", "IndentationError", "TabError"))
+
+
+def _names_something(message: str) -> bool:
+    return len(message.split()) > _LONGEST_TITLE or re.search(rf"{_QUOTED}|\S[:=/]\S", message) is not None
+
+
+def _with_first_of_list(message: str, lines: list[str], below: int) -> str:
+    """A message that ends in a colon with the first of what it announces, which stands for all."""
+    if not message.endswith(":") or re.search(rf"{_QUOTED}|\d:$", message) or is_summary(message):
+        return message
+    return message + next((f" {line.strip(' -*')}" for line in lines[below : below + 2] if line.strip()), "")
+
+
+def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
+    """A title with the sentence that stands below it, or with the piece of code that is marked below or above it."""
+    if is_summary(message) or not message:
+        return message
+    for at in range(end, min(end + _MAX_BELOW, len(lines))):
+        line = lines[at]
+        if line and not line[0].isspace() and not re.match(r"\d+ ?[|\u2502:]", line):
+            if re.match(r"[A-Z\"'`][^:]*[`'\"\u2018\u201c]\S", line) and headline_of(line) is None:
+                return f"{message}: {' '.join(lines[at : at + 2]).split('. ')[0]}"
+            break
+    for at in range(start - 1, end):
+        if at > 0 and (marked := re.match(_MARKED, lines[at])) is not None:
+            code = lines[at - 1]
+            piece = code[marked.start(1) : marked.end(1)]
+            if len(piece) == 1 and (word := re.match(r"\w+", code[marked.start(1) :])) is not None:
+                piece = word[0]
+            if quoted := re.search(r"[`'\"]([^`'\"]+)[`'\"]", piece):
+                piece = quoted[1]
+            return f"{message.rstrip('.')}: `{piece}`" if piece.strip() and piece not in message else message
+    return message
+
+
 # "ERROR in ./cart.js 1:10-26", and below it what is wrong.
-_ONLY_PLACE = r"(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*:?$"
+_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]+\]):?$"
 # Lua's and Tcl's calls, fish's place, and the advice to read the manual.
 _FOOTER = (
     r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
@@ -385,6 +429,10 @@ _FOOTER = (
     r"|^\s*[\^~]+\s*$|[Mm]ore information|^[Uu]sage: "
 )
 _SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
+_SPEAKS_OF_ABSENCE = (
+    r"\b(?i:not|cannot|unknown|undefined|unrecognized|unresolved|unexpected|unsupported|unavailable|invalid|illegal|missing"
+    r"|required|denied|forbidden|refused|no such)\b|\bNo \w|n't\b"
+)
 _CONDITION = re.compile(
     r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
     r"|\bORA-(\d{5})\b"
@@ -408,17 +456,20 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     """The last line that speaks of failure, else the last line that says anything."""
     if spoken := _spoken(lines):
         return spoken
-    if spoken := _spoken(lines, with_summaries=True):
-        return _said_before(lines, spoken) or spoken
     said = [at for at, line in enumerate(lines) if line.strip()]
     telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
-    if telling and len(telling) < len(said):
+    leading = [at for at in telling if not lines[at][0].isspace()] or telling
+    denied = next((at for at in leading if re.search(_SPEAKS_OF_ABSENCE, lines[at]) and not is_summary(lines[at])), None)
+    if denied is not None:
+        return [_plain(lines, denied, "the first line that says what is not so")]
+    if spoken := _spoken(lines, with_summaries=True):
+        return _said_before(lines, spoken) or spoken
+    if leading and len(telling) < len(said):
         # What a program says after its message leads back to it: the calls, or where to read more.
-        at = next((at for at in telling if not lines[at][0].isspace()), telling[0])
-        return [_plain(lines, at, "the first line before what only says where")]
-    if said:
-        return [_plain(lines, said[-1], "the last line printed; nothing here announces an error")]
-    return []
+        return [_plain(lines, leading[0], "the first line before what only says where")]
+    if leading:
+        return [_plain(lines, leading[-1], "the last line printed; nothing here announces an error")]
+    return [_plain(lines, said[-1], "the last line printed")] if said else []
 
 
 def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
@@ -428,12 +479,25 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
         if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
-            return [_plain(lines, at, "the last line that speaks of failure")]
+            return [_plain(lines, _first_of_speaker(lines, at), "the last line that speaks of failure")]
     return []
 
 
+def _first_of_speaker(lines: list[str], at: int) -> int:
+    """The first of the complaints of one program that this line is of: the others follow from it."""
+    if (speaker := re.match(r"([\w./+-]+)(?: error)?: ", lines[at])) is None:
+        return at
+    return next(
+        (
+            i for i in range(at) if lines[i].startswith(f"{speaker[1]}: ") and not is_summary(lines[i])
+            and re.search(_SPEAKS_OF_FAILURE, lines[i], re.IGNORECASE)
+        ),
+        at,
+    )  # fmt: skip
+
+
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    message = lines[at].strip()[:_MAX_MESSAGE]
+    message = _with_first_of_list(lines[at].strip(), lines, at + 1)[:_MAX_MESSAGE]
     codes = _codes_in(message)
     return ErrorUnit("text", "", message, "", codes, text=_bounded([lines[at]]), line=at, rank=TEXT, why=why)
 
