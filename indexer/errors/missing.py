@@ -94,7 +94,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("ENOENT",), rf"(?:open|spawn|stat|lstat|scandir|access|mkdir|rename|unlink) {_either('a')}"),
     (("o such file", "annot find the file", "annot find the path"),
      rf"(?i:no such file or directory)(?::|,| --)(?: [a-z]+)? {_either('a')}"
-     r"|(?P<b>(?!failed)[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(|: | )(?i:no such file or directory)"
+     r"|(?P<b>(?!failed)[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(| ?: | )(?i:no such file or directory)"
      rf"|{_QUOTED.format('c')}[^'\"]?(?:['\"] failed)?: (?i:no such file)"),
     (("an't open", "annot open", "ot open", "an't cd to", "annot create", "ould not read", "ould not load"),
      rf"(?:(?:can't|cannot|could not|Cannot|Could not|Can't) (?:open|cd to|read|load)(?: perl script| file)?) "
@@ -143,9 +143,7 @@ _SAID_BEFORE = (
     rf"(?i:{_IS_NOT}|{_NOT_THERE}|required|forbidden|disallowed)\b(?! +[`'\"])"
 )
 # "no option 'x' in …", "unknown key type x", "invalid mode: 'x'", "failed to load 'x'".
-_SAID_AFTER = (
-    rf"(?:\b(?i:{_NOT_THERE})\b(?::? +[\w()/-]+){{0,3}}?|\b(?i:no|not found|{_LOOKED_FOR})\b(?::? +[\w()/-]+){{0,6}}?):? +"
-)
+_SAID_AFTER = rf"(?:\b(?i:{_NOT_THERE})\b(?::? +[\w()/-]+){{0,3}}?|\b(?i:no|not found|{_LOOKED_FOR})\b(?::? +[\w()/-]+){{0,6}}?):? +"
 _QUOTED_AFTER = rf"{_SAID_AFTER}\(?{_NAME_QUOTED.format('a')}"
 _BARE_AFTER = (
     rf"{_SAID_AFTER}\(?(?:{_NAME_BARE.format('b')}(?=(?:\(\))?\)?[.,;]?(?:$| ?:| (?:in|at|on|for|of|from|to) ))"
@@ -155,6 +153,12 @@ _BARE_AFTER = (
 _ABSENT = (
     rf"\b(?i:{_LOOKED_FOR}|no|not (?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
     r"|unresolved|sourcing)\b"
+)
+# What a compiler, or a linter of a configuration, calls by a name that it was given from outside the code.
+_OUTSIDE_CODE = (
+    r"\b(?i:option|flag|(?:sub)?command|module|package|plugin|rule|key|directive|section|event|host|device|driver"
+    r"|theme|target|task|file|folder|directory|extension|feature|charset|encoding|locale|dialect|profile|pass"
+    r"|service|action|job|step|role|user|group|library|tool|format|setting)s?(?: (?:type|name|named|called))?:? +\W?$"
 )
 _REST = 24  # characters behind a name: "x.so" is not *found*
 # A piece of what was read, a date, a place: what is wrong there is not what it is called.
@@ -172,16 +176,18 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
             return _normal(next(value for value in match.groups() if value))
-    return "" if of_code else _named_beside(message)
+    return _named_beside(message, of_code=of_code)
 
 
-def _named_beside(message: str) -> str:
-    """The name of which a sentence says that it is not there, or not allowed."""
+def _named_beside(message: str, *, of_code: bool) -> str:
+    """The name of which a sentence says that it is not there, or not allowed; in code, only of what is not written there."""
     for pattern in (_SAID_BEFORE, _QUOTED_AFTER, _BARE_AFTER):
         for match in re.finditer(pattern, message):
             name = next(value for value in match.groups() if value)
             is_bare = pattern == _BARE_AFTER or name != match["a"]
             if re.search(_NO_NAME, name) is not None or (is_bare and is_ordinary(level(name))):
+                continue
+            if of_code and re.search(_OUTSIDE_CODE, message[: match.start(match.lastindex or 0)]) is None:
                 continue
             if re.match(_IS_PATH, name) and re.search(_ABSENT, message[match.start() : match.end() + _REST]) is None:
                 continue

@@ -12,7 +12,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SIGNAL = re.compile(
     r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
     r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|recognized|issue: |message:|reason:|went wrong|[\u2716\u2718] |^[A-Z]{1,4}\d{3,4} |outside of| expected|nmatched|in `"
+    r"|recognized|issue: |message:|reason:|went wrong|\^-- |[\u2716\u2718] |^[A-Z]{1,4}\d{3,4} |outside of| expected|nmatched|in `"
     r"|[Mm]issing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
     r"|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,

@@ -379,6 +379,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     return unit, end
 
 
+_MAX_LAST_LINES = 200  # of output that announces nothing
 _MAX_BELOW = 14
 _LONGEST_TITLE = 6  # words
 _QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
@@ -456,10 +457,12 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     """The last line that speaks of failure, else the last line that says anything."""
     if spoken := _spoken(lines):
         return spoken
-    said = [at for at, line in enumerate(lines) if line.strip()]
+    said = [at for at in range(max(0, len(lines) - _MAX_LAST_LINES), len(lines)) if lines[at].strip()]
     telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
     leading = [at for at in telling if not lines[at][0].isspace()] or telling
-    denied = next((at for at in leading if re.search(_SPEAKS_OF_ABSENCE, lines[at]) and not is_summary(lines[at])), None)
+    denied = next(
+        (at for at in leading if re.search(_SPEAKS_OF_ABSENCE, lines[at]) and not is_summary(lines[at])), None
+    )
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
     if spoken := _spoken(lines, with_summaries=True):

@@ -13,7 +13,9 @@ _PREFIX = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
 _BEGINS = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
 _ENDS = r"\s*\[end of output\]$"
 
-_BORDERS = "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
+_BORDERS = (
+    "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
+)
 
 
 def unwrapped(lines: list[str]) -> list[str]:

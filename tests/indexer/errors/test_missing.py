@@ -59,16 +59,16 @@ MESSAGES = {
     '"total" is not exported by "lib.js", imported by "cart.js".': "total",
     'Could not find "no-typo" in plugin "@".': "no-typo",
     'service "web" depends on undefined service "cahce": invalid compose project': "cahce",
-    'chart "redisx" matching  not found in stable index. (try \'helm repo update\')': "redisx",
+    "chart \"redisx\" matching  not found in stable index. (try 'helm repo update')": "redisx",
     "Could not build url for endpoint 'profile'. Did you mean 'static' instead?": "profile",
-    "rsync: [sender] link_stat \"/srv/a/gone\" failed: No such file or directory (2)": "gone",
+    'rsync: [sender] link_stat "/srv/a/gone" failed: No such file or directory (2)': "gone",
     # What is wrong is not the name: a file's content, a thing that cannot be used, a date, a piece of what was read.
     "xz: cart.xz: File format not recognized": "",
     "the lockfile of 'shop' cannot be read by this version": "",
     "date: invalid date \u20182026-13-11\u2019": "",
     "Invalid requirement: 'count == == 1'": "",
     "a branch named 'total' already exists": "",
-    "can't read \"count\": no such variable": "",
+    'can\'t read "count": no such variable': "",
 }
 
 
