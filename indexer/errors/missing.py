@@ -95,7 +95,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("o such file", "annot find the file", "annot find the path"),
      rf"(?i:no such file or directory)(?::|,| --)(?: [a-z]+)? {_either('a')}"
      r"|(?P<b>(?!failed)[^\s:'\"`()\[\]]+)['\"`\u2019]?(?: \(| ?: | )(?i:no such file or directory)"
-     rf"|{_QUOTED.format('c')}[^'\"]?(?:['\"] failed)?: (?i:no such file)"),
+     rf"|^[^'\"]*?{_QUOTED.format('c')}.*(?i:no such file)"),
     (("an't open", "annot open", "ot open", "an't cd to", "annot create", "ould not read", "ould not load"),
      rf"(?:(?:can't|cannot|could not|Cannot|Could not|Can't) (?:open|cd to|read|load)(?: perl script| file)?) "
      rf"{_either('a')}|annot create (?P<b>[^\s:]+): (?:Directory nonexistent|No such)"),
@@ -132,7 +132,8 @@ _LOOKED_FOR = (
 )
 _IS_NOT = (
     r"not (?:\w+ )??(?:known|found|defined|declared|installed|available|registered|recogni[sz]ed|resolved|supported|allowed"
-    r"|permitted|exported|expected|accepted|present|listed|enabled|set|exist|a valid|valid|an? \w+ command)"
+    r"|permitted|exported|expected|accepted|present|listed|enabled|set|exist|a valid|valid|an? \w+ command"
+    r"|be (?:found|resolved|located|loaded|opened|imported|reached))"
 )
 _NAME_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
 _NAME_BARE = r"(?<![\w.])(?P<{0}>(?=\S*[\d_/@$%.:-]\S|\S*[a-z][A-Z])[\w$@%./~-][\w$@%./:+~-]*[\w/$])"
@@ -142,28 +143,38 @@ _SAID_BEFORE = (
     r" +(?:needed by \S+ |(?:\w+ +){0,2}?(?:is|are|was|were|has|have|does|do|did|could)(?: +\w+){0,2}? +|(?:\w+ +){1,2}(?=not\b))?"
     rf"(?i:{_IS_NOT}|{_NOT_THERE}|required|forbidden|disallowed)\b(?! +[`'\"])"
 )
+# "'x': no such user"
+_BEFORE_COLON = rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}): +(?i:no such|not found|does not exist)\b"
 # "no option 'x' in …", "unknown key type x", "invalid mode: 'x'", "failed to load 'x'".
-_SAID_AFTER = rf"(?:\b(?i:{_NOT_THERE})\b(?::? +[\w()/-]+){{0,3}}?|\b(?i:no|not found|{_LOOKED_FOR})\b(?::? +[\w()/-]+){{0,6}}?):? +"
+_SAID_AFTER = (
+    rf"(?:\b(?i:{_NOT_THERE}|required)\b(?::? +[\w@()/=-]+){{0,3}}?"
+    rf"|\b(?i:no|not found|not exist|failed to \w+|{_LOOKED_FOR})\b(?::? +[\w@()/=-]+){{0,6}}?):? +"
+)
 _QUOTED_AFTER = rf"{_SAID_AFTER}\(?{_NAME_QUOTED.format('a')}"
 _BARE_AFTER = (
     rf"{_SAID_AFTER}\(?(?:{_NAME_BARE.format('b')}(?=(?:\(\))?\)?[.,;]?(?:$| ?:| (?:in|at|on|for|of|from|to) ))"
     r"|(?P<a>[a-z]\w+)(?=[.,;]?$))"
 )
+# "Could not consume arg: x"
+_LAST = r"\b(?i:not|no|cannot|can't|unable|failed|refused)\b[^:\n]{0,60}: +(?P<a>[\w$@%./~-]+)[.,;]?$"
 # In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
-    rf"\b(?i:{_LOOKED_FOR}|no|not (?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
+    rf"\b(?i:{_LOOKED_FOR}|no|not (?:be )?(?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
     r"|unresolved|sourcing)\b"
 )
 # What a compiler, or a linter of a configuration, calls by a name that it was given from outside the code.
 _OUTSIDE_CODE = (
     r"\b(?i:option|flag|(?:sub)?command|module|package|plugin|rule|key|directive|section|event|host|device|driver"
     r"|theme|target|task|file|folder|directory|extension|feature|charset|encoding|locale|dialect|profile|pass"
-    r"|service|action|job|step|role|user|group|library|tool|format|setting)s?(?: (?:type|name|named|called))?:? +\W?$"
+    r"|service|action|job|step|role|user|group|library|tool|format|setting|instruction)s?(?: (?:type|name|named|called))?:? +\W?$"
 )
 _REST = 24  # characters behind a name: "x.so" is not *found*
 # A piece of what was read, a date, a place: what is wrong there is not what it is called.
-_NO_NAME = r"\S\s+\S|^\d+[-:]\d+[-:]\d+|^<|\D:\d+(?::\d+)?$"
-_IS_PATH = r"[^\s]*[/\\][^\s]*$|[^\s.]+\.\w{1,5}(?::\d+)*$"
+_NO_NAME = r"^\d+[-:]\d+[-:]\d+|^<|\D:\d+(?::\d+)?$|\s\s|={2}"
+_ANY_QUOTED = _NAME_QUOTED.format("a")
+_BESIDE = (_SAID_BEFORE, _BEFORE_COLON, _QUOTED_AFTER, _BARE_AFTER, _LAST)
+_IS_PATH = r"\S*/\S*$|[^\s\\]+\\\S+$|[^\s.]+\.\w{1,5}(?::\d+)*$"
+_IN_PLACE = r"\b(?:at|in|under|from|on) \W?$"
 _VERSION = r"(?<=.)(?:[=<>~!^]=*|@).*$"
 
 
@@ -175,24 +186,34 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
         return ""
     for signs, pattern in _RULES:
         if any(sign in message for sign in signs) and (match := re.search(pattern, message)) is not None:
-            return _normal(next(value for value in match.groups() if value))
+            name = next(value for value in match.groups() if value)
+            if signs[0] in ("o such file", "esolve host") and is_ordinary(name) and re.search(_ANY_QUOTED, message):
+                continue  # "error while opening 'x' for reading: …"
+            return _normal(name)
     return _named_beside(message, of_code=of_code)
 
 
 def _named_beside(message: str, *, of_code: bool) -> str:
     """The name of which a sentence says that it is not there, or not allowed; in code, only of what is not written there."""
-    for pattern in (_SAID_BEFORE, _QUOTED_AFTER, _BARE_AFTER):
+    for pattern in _BESIDE:
         for match in re.finditer(pattern, message):
             name = next(value for value in match.groups() if value)
-            is_bare = pattern == _BARE_AFTER or name != match["a"]
-            if re.search(_NO_NAME, name) is not None or (is_bare and is_ordinary(level(name))):
+            is_bare = pattern in (_BARE_AFTER, _LAST) or name != match["a"]
+            before = message[: match.start(match.lastindex or 0)]
+            is_absent = re.search(_ABSENT, message[match.start() : match.end() + _REST]) is not None
+            if (is_bare and is_ordinary(level(name))) or re.search(_NO_NAME, name) is not None:
                 continue
-            if of_code and re.search(_OUTSIDE_CODE, message[: match.start(match.lastindex or 0)]) is None:
+            if (not is_absent and " " in name) or (of_code and re.search(_OUTSIDE_CODE, before) is None):
                 continue
-            if re.match(_IS_PATH, name) and re.search(_ABSENT, message[match.start() : match.end() + _REST]) is None:
+            if re.match(_IS_PATH, name) and (not is_absent or re.search(_IN_PLACE, before) is not None):
                 continue
             return _normal(name)
-    return ""
+    return _first_quoted(message) if "o such file" in message and not of_code else ""
+
+
+def _first_quoted(message: str) -> str:
+    match = re.search(_ANY_QUOTED, message)
+    return _normal(match["a"]) if match is not None else ""
 
 
 def _normal(name: str) -> str:

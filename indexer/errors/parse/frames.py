@@ -113,7 +113,8 @@ def _frame(file: str, function: str) -> Frame:
 
 def file_name(path: str) -> str:
     """A path's last part."""
-    return re.split(r"[/\\]", path)[-1][:_MAX_NAME]
+    name = re.split(r"[/\\]", path)[-1][:_MAX_NAME]
+    return re.sub(r"0x[0-9a-f]+", "0x", name) if "0x" in name else name  # a module that was made in memory
 
 
 def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:

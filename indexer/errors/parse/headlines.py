@@ -12,7 +12,7 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SIGNAL = re.compile(
     r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
     r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|recognized|issue: |message:|reason:|went wrong|\^-- |[\u2716\u2718] |^[A-Z]{1,4}\d{3,4} |outside of| expected|nmatched|in `"
+    r"|recognized|issue: |message[\"']?:|reason[\"']?:|went wrong|\^-- |[\u2716\u2718] |^\s*[A-Z]{1,4}\d{3,4}:? |outside of| expected|nmatched|in `"
     r"|[Mm]issing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
     r"|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ _SIGNAL = re.compile(
 # What announces an error comes early; expressions are not run over more than this.
 _LONGEST = 800
 # What a message is adorned with: a cross, a sign of warning, "[!]".
-_MARK = r"\s*(?:[\u2718\u2716\u274c\u2a2f\u203c\u2757\u26d4\u2717\u00d7\u26a0!*\u2022\u2192\u279c\u25b6\ufe0f]{1,3}|>>+|\[[!xX\u2717\u2718]\]) +(?=[\w\[])"
+MARK = r"\s*(?:[\u2718\u2716\u274c\u2a2f\u203c\u2757\u26d4\u2717\u00d7\u26a0!*\u2022\u2192\u279c\u25b6\ufe0f]{1,3}|>>+|\[[!xX\u2717\u2718]\]) +(?=[\w\[])"
 
 
 class Headline(NamedTuple):
@@ -46,7 +46,7 @@ def headline_of(line: str, following: str = "") -> Headline | None:
         return None
     line = line[:_LONGEST]
     found = _announced(line, following)
-    if found is None and (mark := re.match(_MARK, line)) is not None:
+    if found is None and (mark := re.match(MARK, line)) is not None:
         found = _announced(line[mark.end() :], following)
     return found
 
@@ -90,7 +90,7 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
 
 def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> Headline:
     named = match.groupdict()
-    message = (named.get("message") or "").strip()
+    message = (named.get("message") or named.get("said") or "").strip()
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
     if tool == "rust" and notation.family == "compiler" and not codes and not following.lstrip().startswith("-->"):

@@ -13,17 +13,19 @@ import re
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
     "did not run", "exiting", "returned",
-    "issue", "warning", "exception", "offen", "violation", "finding", "would ", "spec",
+    "aborted with", "found", "passed", "issue", "warning", "exception", "offen", "violation", "finding", "would ", "spec",
     "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
 _CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"
 # Before the summary stand a bracketed level or the name of who speaks.
 _BEFORE = r"(?:\[\w+\] ?|#{1,2}\[error\]|>+ |=+ ?|error:? |failed |elifecycle +|\w[\w.+-]*(?:\[\d+\])?: )*"
-_COUNT = (
-    r"(?:and )?\d+ (?:[a-z]+ ){0,2}?(?:errors?|warnings?|infos?|informations?|notes?|problems?|issues?|exceptions?|offen[sc]es?"
-    r"|violations?|findings?|failures?|failed|failing|passed|passing|skipped|pending|specs?|tests?|examples?|assertions?"
-    r"|checks?|suites?)"
+# What is counted, and the words between the numbers.
+_COUNTED = (
+    r"(?:[\d.:,]+(?:m?s|min)?|m?s|and|in|on|of|with|using|ran|run|found|scanned|checked|finished|took|done|total|files?|errors?"
+    r"|warnings?|infos?|informations?|notes?|problems?|issues?|exceptions?|uncaught|offen[sc]es?|violations?|findings?|failures?"
+    r"|failed|failing|errored|passed|passing|skipped|pending|undefined|cancelled|todo|specs?|tests?|suites?|examples?|features?"
+    r"|scenarios?|steps?|assertions?|checks?|rules?|threads?|detected|reported|hints?|suggestions?)"
 )
 _SAID = (
     # What ran the tool that failed.
@@ -81,8 +83,8 @@ _SAID = (
     r"\d+ failed(?:, .*)?(?: in [\d.:]+m?s(?: .*)?)?",
     r"\S+\t[\d.]+m?s",
     # Nothing but counts, and headings.
-    rf"\W{{0,3}}(?:{_COUNT}[,;]? ?\(?)+\)?(?: \(.*\)| found| detected| reported)?",
-    r"\d+ \w+ (?:failed|would|could not) (?:to )?(?:be )?\w+",
+    rf"(?=.*\d)\W*(?:{_COUNTED}\W+)*{_COUNTED}\W*",
+    r"\d+ \w+ (?:failed|would|could not) (?:to )?(?:be )?\w+|aborted with a \w+ error",
     r"(?:\w+ ){0,2}(?:errors?|failures?|problems?|issues?)(?:!|:)",
     r"some tests failed|there (?:was|were|are) (?:failing tests|test failures)|\d+ (?:of \d+ )?tests? failed",
 )

@@ -81,6 +81,10 @@ RUNNERS = (
         r"\d+ specs?, ", "\n  Stack:\n",
     ),
     Runner(
+        "robot", ("| FAIL |",), r"(?P<name>\S.*?) +\| FAIL \|$", "",
+        r"(?P<message>(?!\d+ tests?,|-{5,}|={5,})\S.*)$", r"[=-]{20,}$",
+    ),
+    Runner(
         "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
         r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
     ),

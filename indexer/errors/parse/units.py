@@ -19,8 +19,8 @@ from ctxrank.indexer.errors.parse.frames import (
     own_frames,
     rust_frame_of,
 )
-from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
+from ctxrank.indexer.errors.parse.headlines import MARK, Headline, belongs, headline_of, may_announce
+from ctxrank.indexer.errors.parse.notations import CAUSE, STRUCTURE, TEXT, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
@@ -174,7 +174,7 @@ def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
 
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
-    telling = [unit for unit in units if not is_summary(unit.message)]
+    telling = [unit for unit in units if not is_summary(unit.message) and not unit.message.endswith(":")]
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
     return _spoken(lines) or _said_before(lines, units) or units
@@ -353,11 +353,17 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
-    if re.match(_ONLY_PLACE, message) and start + 1 < len(lines) and lines[start + 1].strip():
-        message = lines[start + 1].strip()
-        end = max(end, start + 2)
+    if re.match(_ONLY_PLACE, message) and (below := _said_below(lines, start)):
+        message = below
+    if re.match(_ONLY_CODE, message) and (below := _said_below(lines, start)):
+        message = f"{message}: {below}"
+    if not re.search(r"\w\w", message) and (inside := _said_inside(lines, start)):
+        message = inside
     message = _with_first_of_list(message, lines, start + 1)
-    if not tool and not headline.codes and not _names_something(message):
+    if (
+        not tool and not headline.codes and headline.error_type not in _WORDED_BY_LANGUAGE
+        and not _names_something(message)
+    ):  # fmt: skip
         message = _with_name(message, lines, start, end)
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
@@ -370,8 +376,10 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         # The first lines of its report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
         message = next(said, message or _PREFIX.sub("", lines[start]))
+    kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
     unit = ErrorUnit(
-        notation.family, tool, message[:_MAX_MESSAGE], headline.error_type,
+        notation.family, tool, message[:_MAX_MESSAGE],
+        headline.error_type or (kind[1].rpartition("::")[2] if kind else ""),
         headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
         tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[start:end]), start,
         notation.rank, notation.why,
@@ -381,6 +389,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
 
 _MAX_LAST_LINES = 200  # of output that announces nothing
 _MAX_BELOW = 14
+_MAX_TELLING = 6
 _LONGEST_TITLE = 6  # words
 _QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
 _MARKED = r"[\s|\u2502\d]*?(\^[\^~]*)\s*$"
@@ -396,7 +405,7 @@ def _with_first_of_list(message: str, lines: list[str], below: int) -> str:
     """A message that ends in a colon with the first of what it announces, which stands for all."""
     if not message.endswith(":") or re.search(rf"{_QUOTED}|\d:$", message) or is_summary(message):
         return message
-    return message + next((f" {line.strip(' -*')}" for line in lines[below : below + 2] if line.strip()), "")
+    return message + next((f" {said}" for line in lines[below : below + 2] if re.search(r"\w", said := line.strip(" -*"))), "")
 
 
 def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
@@ -422,17 +431,37 @@ def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
 
 
 # "ERROR in ./cart.js 1:10-26", and below it what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]+\]):?$"
+_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]+\]|\S+\.\w+:\d+(?::\d+)?):?$"
+_ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
+_EXCERPT = r"\s*(?:>\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[\u2500-\u257f]|\s+at "
+
+
+def _said_below(lines: list[str], start: int) -> str:
+    """The first line below this one that is no code."""
+    below = lines[start + 1 : start + 1 + _MAX_BELOW]
+    said = next((line for line in below if re.match(_EXCERPT, line) is None), "")
+    return re.sub(MARK, "", said).strip()
+
+
+def _said_inside(lines: list[str], start: int) -> str:
+    """What a structure that is printed below this line says in its message."""
+    headlines = (headline_of(line) for line in lines[start + 1 : start + 1 + _MAX_BELOW])
+    return next((one.message for one in headlines if one and one.notation.why == STRUCTURE), "")
+
+
 # Lua's and Tcl's calls, fish's place, and the advice to read the manual.
 _FOOTER = (
     r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
     r"|^\s*\(file \"[^\"]+\" line \d+\)|^\s+called on line \d+|^in function '|(?:[Tt]ry|[Ss]ee) .*--help"
     r"|^\s*[\^~]+\s*$|[Mm]ore information|^[Uu]sage: "
 )
-_SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
+_SPEAKS_OF_FAILURE = (
+    r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable|not found|no such|does not exist"
+    r"|unknown|unrecognized)\b"
+)
 _SPEAKS_OF_ABSENCE = (
     r"\b(?i:not|cannot|unknown|undefined|unrecognized|unresolved|unexpected|unsupported|unavailable|invalid|illegal|missing"
-    r"|required|denied|forbidden|refused|no such)\b|\bNo \w|n't\b"
+    r"|required|denied|forbidden|refused|must|no such)\b|\bNo \w|n't\b"
 )
 _CONDITION = re.compile(
     r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
@@ -460,19 +489,26 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     said = [at for at in range(max(0, len(lines) - _MAX_LAST_LINES), len(lines)) if lines[at].strip()]
     telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
     leading = [at for at in telling if not lines[at][0].isspace()] or telling
-    denied = next(
-        (at for at in leading if re.search(_SPEAKS_OF_ABSENCE, lines[at]) and not is_summary(lines[at])), None
-    )
+    telling = [at for at in telling if not is_summary(lines[at])] or telling
+    denied = next((at for at in (*leading, *telling) if _denies(lines[at])), None)
     if denied is not None:
         return [_plain(lines, denied, "the first line that says what is not so")]
-    if spoken := _spoken(lines, with_summaries=True):
-        return _said_before(lines, spoken) or spoken
-    if leading and len(telling) < len(said):
+    if (spoken := _spoken(lines, with_summaries=True)) and (said_before := _said_before(lines, spoken)):
+        return said_before
+    if spoken and len(telling) <= 1:
+        return spoken
+    if leading and len(telling) < len(said) and not spoken:
         # What a program says after its message leads back to it: the calls, or where to read more.
         return [_plain(lines, leading[0], "the first line before what only says where")]
-    if leading:
-        return [_plain(lines, leading[-1], "the last line printed; nothing here announces an error")]
-    return [_plain(lines, said[-1], "the last line printed")] if said else []
+    if len(telling) > 1:
+        # Nothing tells the message from what else was printed, so that all of it is the message.
+        unit = _plain(lines, telling[-1], "the last lines printed; nothing here announces an error")
+        return [unit._replace(message=" ".join(lines[at].strip() for at in telling[-_MAX_TELLING:])[:_MAX_MESSAGE])]
+    return [_plain(lines, said[-1], "the last line printed; nothing here announces an error")] if said else []
+
+
+def _denies(line: str) -> bool:
+    return re.search(_SPEAKS_OF_ABSENCE, line) is not None and not is_summary(line)
 
 
 def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
@@ -500,7 +536,7 @@ def _first_of_speaker(lines: list[str], at: int) -> int:
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    message = _with_first_of_list(lines[at].strip(), lines, at + 1)[:_MAX_MESSAGE]
+    message = _with_first_of_list(lines[at].strip(" ^|\t"), lines, at + 1)[:_MAX_MESSAGE]
     codes = _codes_in(message)
     return ErrorUnit("text", "", message, "", codes, text=_bounded([lines[at]]), line=at, rank=TEXT, why=why)
 

@@ -210,8 +210,8 @@ def test_colours_and_carriage_returns_and_timestamps_change_nothing() -> None:
         assert first(text).message == first(plain).message
 
 
-def test_what_announces_nothing_is_its_last_line() -> None:
-    assert first("one\ntwo\n\n").message == "two"
+def test_what_announces_nothing_is_all_of_its_last_lines() -> None:
+    assert first("one\ntwo\n\n").message == "one two"
     assert first("it all went wrong: unable to comply\nbye\n").message == "it all went wrong: unable to comply"
     assert error_units(" \n\n") == ()
 
