@@ -156,7 +156,7 @@ _BARE_AFTER = (
     r"|(?P<a>[a-z]\w+)(?=[.,;]?$))"
 )
 # "Could not consume arg: x"
-_LAST = r"\b(?i:not|no|cannot|can't|unable|failed|refused)\b[^:\n]{0,60}: +(?P<a>[\w$@%./~-]+)[.,;]?$"
+_LAST = r"\b(?i:not|no|cannot|can't|unable|failed|refused)\b[^:\n'\"`\u2018\u201c]{0,60}: +(?P<a>[\w$@%./~-]+)[.,;]?$"
 # In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
     rf"\b(?i:{_LOOKED_FOR}|no|not (?:be )?(?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"

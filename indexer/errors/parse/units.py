@@ -20,7 +20,7 @@ from ctxrank.indexer.errors.parse.frames import (
     rust_frame_of,
 )
 from ctxrank.indexer.errors.parse.headlines import MARK, Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, STRUCTURE, TEXT, WARNING
+from ctxrank.indexer.errors.parse.notations import CAUSE, STRUCTURE, TEXT, TOOL, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
@@ -174,7 +174,10 @@ def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
 
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
-    telling = [unit for unit in units if not is_summary(unit.message) and not unit.message.endswith(":")]
+    telling = [unit for unit in units if not is_summary(unit.message)]
+    # "Error compiling x:" is a heading where something is said below it.
+    said = [unit for unit in telling if unit.rank < TOOL or not unit.message.endswith(":")]
+    telling = said or telling
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
     return _spoken(lines) or _said_before(lines, units) or units
@@ -431,9 +434,9 @@ def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
 
 
 # "ERROR in ./cart.js 1:10-26", and below it what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]+\]|\S+\.\w+:\d+(?::\d+)?):?$"
+_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]*\d[\w-]*\]|\S+\.\w+:\d+(?::\d+)?):?$"
 _ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
-_EXCERPT = r"\s*(?:>\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[\u2500-\u257f]|\s+at "
+_EXCERPT = r"\s*(?:>\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
 
 
 def _said_below(lines: list[str], start: int) -> str:
