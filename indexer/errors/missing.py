@@ -127,7 +127,7 @@ _NOT_THERE = (
 )
 _LOOKED_FOR = (
     r"(?:can't|cannot|can not|could not|couldn't|unable to|do(?:es)? not|don't|did not|failed to|error) (?:be )?(?:find|open|load"
-    r"|stat|resolve|locate|access|import|retriev(?:e|ing)|fetch(?:ing)?|know|recogni[sz]e|build|determine|reach)"
+    r"|stat|resolve|locate|access|import|retriev(?:e|ing)|fetch(?:ing)?|know|recogni[sz]e|build|determine|reach|start|launch|run|exec(?:ute)?|consume)"
     r"|while sourcing"
 )
 _IS_NOT = (
@@ -148,7 +148,7 @@ _BEFORE_COLON = rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}): +(?i
 # "no option 'x' in …", "unknown key type x", "invalid mode: 'x'", "failed to load 'x'".
 _SAID_AFTER = (
     rf"(?:\b(?i:{_NOT_THERE}|required)\b(?::? +[\w@()/=-]+){{0,3}}?"
-    rf"|\b(?i:no|not found|not exist|failed to \w+|{_LOOKED_FOR})\b(?::? +[\w@()/=-]+){{0,6}}?):? +"
+    rf"|\b(?i:no|not found|not exist|{_LOOKED_FOR})\b(?::? +[\w@()/=-]+){{0,6}}?):? +"
 )
 _QUOTED_AFTER = rf"{_SAID_AFTER}\(?{_NAME_QUOTED.format('a')}"
 _BARE_AFTER = (
