@@ -39,7 +39,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("module named",), rf"[Nn]o module named {_either('a')}|for module named {_QUOTED.format('b')}"),
     (("nable to import", "for module"), rf"(?:nable to import|file not found for module) {_QUOTED.format('a')}"),
     (("annot open: ", "ot found in archive"), r"(?P<a>[^\s:]+): (?:Cannot open: |Not found in archive)"),
-    (("find package",), r"(?:an't|annot) find package (?P<a>\S+)"),
+    (("find package",), rf"(?:an't|annot) find package {_either('a')}"),
     (("@ rb_",), r"@ rb_\w+ - (?P<a>\S+)"),
     (("annot import name",), rf"[Cc]annot import name {_either('a')}"),
     (
@@ -107,7 +107,7 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
      r"near (?:unexpected token )?[`'\"](?P<a>[^`'\"]+)|at or near (?P<b>\S+)|unexpected [`'\"](?P<c>[^`'\"]+)"),
     (("ssertion",), r"ssertion [`'\u2018](?P<a>[^'\u2019\n]+)['\u2019] failed"),
     (("nexpected token", "nexpected character", "nexpected symbol", "nexpected input"),
-     r"nexpected (?:token|character|symbol|input):? [`'\"]?(?P<a>[^\s`'\"]+)"),
+     r"nexpected (?:token|character|symbol|input):? [`'\"]?(?P<a>(?!\(\d)[^\s`'\"]+)"),
     (("nmatched", "nbalanced"), r"(?:nmatched|nbalanced) (?P<a>\S+)"),
     (("request to",), r"request to (?P<a>\S+) failed"),
     (("constraint failed",), r"constraint failed: (?P<a>[\w.]+)"),
@@ -132,7 +132,7 @@ _LOOKED_FOR = (
 )
 _IS_NOT = (
     r"not (?:\w+ )??(?:known|found|defined|declared|installed|available|registered|recogni[sz]ed|resolved|supported|allowed"
-    r"|permitted|exported|expected|accepted|present|listed|enabled|set|exist|a valid|valid|an? \w+ command"
+    r"|permitted|exported|expected|accepted|present|listed|enabled|set|in|exist|a valid|valid|an? \w+ command"
     r"|be (?:found|resolved|located|loaded|opened|imported|reached))"
 )
 _NAME_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
@@ -147,8 +147,8 @@ _SAID_BEFORE = (
 _BEFORE_COLON = rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}): +(?i:no such|not found|does not exist)\b"
 # "no option 'x' in …", "unknown key type x", "invalid mode: 'x'", "failed to load 'x'".
 _SAID_AFTER = (
-    rf"(?:\b(?i:{_NOT_THERE}|required)\b(?::? +[\w@()/=-]+){{0,3}}?"
-    rf"|\b(?i:no|not found|not exist|{_LOOKED_FOR})\b(?::? +[\w@()/=-]+){{0,6}}?):? +"
+    rf"(?:\b(?i:{_NOT_THERE}|required)\b(?::? +[\w@()/=-]+){{0,4}}?"
+    rf"|\b(?i:no|not found|not exist|{_LOOKED_FOR})\b(?::? +[\w@()/=-]+){{0,6}}?):?(?: +| [\w@]+\[)"
 )
 _QUOTED_AFTER = rf"{_SAID_AFTER}\(?{_NAME_QUOTED.format('a')}"
 _BARE_AFTER = (
@@ -156,7 +156,7 @@ _BARE_AFTER = (
     r"|(?P<a>[a-z]\w+)(?=[.,;]?$))"
 )
 # "Could not consume arg: x"
-_LAST = r"\b(?i:not|no|cannot|can't|unable|failed|refused)\b[^:\n'\"`\u2018\u201c]{0,60}: +(?P<a>[\w$@%./~-]+)[.,;]?$"
+_LAST = r"\b(?i:not|no|never|cannot|can't|unable|failed|refused)\b[^:\n'\"`\u2018\u201c]{0,60}: +[`'\"\u2018\u201c]?(?P<a>[\w$@%./~-]+)[`'\"\u2019\u201d]?[.,;]?$"
 # In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
     rf"\b(?i:{_LOOKED_FOR}|no|not (?:be )?(?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
@@ -170,7 +170,7 @@ _OUTSIDE_CODE = (
 )
 _REST = 24  # characters behind a name: "x.so" is not *found*
 # A piece of what was read, a date, a place: what is wrong there is not what it is called.
-_NO_NAME = r"^\d+[-:]\d+[-:]\d+|^<|\D:\d+(?::\d+)?$|\s\s|={2}"
+_NO_NAME = r"^\d+(?::\d+)+$|^\d+[-:]\d+[-:]\d+|^<|\D:\d+(?::\d+)?$|\s\s|={2}"
 _ANY_QUOTED = _NAME_QUOTED.format("a")
 _BESIDE = (_SAID_BEFORE, _BEFORE_COLON, _QUOTED_AFTER, _BARE_AFTER, _LAST)
 _IS_PATH = r"\S*/\S*$|[^\s\\]+\\\S+$|[^\s.]+\.\w{1,5}(?::\d+)*$"

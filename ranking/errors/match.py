@@ -40,6 +40,7 @@ Grade = Literal["exact", "template", "near"]
 _LEAST_SPECIFIC = 2.6  # weight of words below which a message does not stand for itself
 # The same for a cause outside the code, which is the same from wherever it is met: "database is locked" has 2.35.
 _LEAST_OUTSIDE = 2.0
+_LEAST_WORDS = 0.9  # of which a message of nothing but values has none
 _LEAST_TEXT = 0.75  # share that wordings must agree by
 _TEXT_ALONE = 0.95  # the same, where nothing else agrees
 # Of a message about another kind of thing.
@@ -258,6 +259,8 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return "too little in common"
     if likeness.has_values and not likeness.values and not _is_supported(likeness):
         return "other words and other values"
+    if likeness.content < _LEAST_WORDS and asked.values != known.values and not (same_line or likeness.same_code):
+        return "no word in common, and other values"
     if _asserts(asked) and likeness.frames >= 0 and not likeness.has_same_outcome:
         return "the same test, but another outcome"
     if same_line or likeness.same_code:

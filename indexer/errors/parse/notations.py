@@ -210,7 +210,7 @@ _TOOLS = (
         "tool", "cmake", TOOL, _CANNOT, "indented or empty",
     ),
     Notation(
-        (" line ",), r"(?P<message>[^\s\"].*?) at (?P<place>\S+ line \d+)(?:\.|, near .*)$",
+        (" line ",), r"(?P<message>[^\s\"#].*?) at (?P<place>\S+ line \d+)(?:\.|, near .*)$",
         "tool", "perl", TOOL, "what Perl died of",
     ),
     Notation(

@@ -81,6 +81,10 @@ RUNNERS = (
         r"\d+ specs?, ", "\n  Stack:\n",
     ),
     Runner(
+        "perl", ("Failed test '",), r"#\s+Failed test '(?P<name>[^']+)'", r"#\s+at (?P<file>\S+) line \d+\.",
+        r"#\s+(?P<message>got: .*)$", r"# Looks like ",
+    ),
+    Runner(
         "robot", ("| FAIL |",), r"(?P<name>\S.*?) +\| FAIL \|$", "",
         r"(?P<message>(?!\d+ tests?,|-{5,}|={5,})\S.*)$", r"[=-]{20,}$",
     ),

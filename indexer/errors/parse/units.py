@@ -360,7 +360,7 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         message = below
     if re.match(_ONLY_CODE, message) and (below := _said_below(lines, start)):
         message = f"{message}: {below}"
-    if not re.search(r"\w\w", message) and (inside := _said_inside(lines, start)):
+    if re.match(_ONLY_OPENING, message) and (inside := _said_inside(lines, start)):
         message = inside
     message = _with_first_of_list(message, lines, start + 1)
     if (
@@ -434,9 +434,10 @@ def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
 
 
 # "ERROR in ./cart.js 1:10-26", and below it what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]*\d[\w-]*\]|\S+\.\w+:\d+(?::\d+)?):?$"
+_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]*\d[\w-]*\]|[\w./\\-]+:\d+(?::\d+)?):?$"
+_ONLY_OPENING = r"(?:\[\w+\]:? ?)?[\[{(]?$"
 _ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
-_EXCERPT = r"\s*(?:>\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
+_EXCERPT = r"\s*(?:>+\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
 
 
 def _said_below(lines: list[str], start: int) -> str:
@@ -448,7 +449,7 @@ def _said_below(lines: list[str], start: int) -> str:
 
 def _said_inside(lines: list[str], start: int) -> str:
     """What a structure that is printed below this line says in its message."""
-    headlines = (headline_of(line) for line in lines[start + 1 : start + 1 + _MAX_BELOW])
+    headlines = (headline_of(line) for line in lines[start + 1 : start + _MAX_DETAIL_LINES])
     return next((one.message for one in headlines if one and one.notation.why == STRUCTURE), "")
 
 
@@ -464,7 +465,7 @@ _SPEAKS_OF_FAILURE = (
 )
 _SPEAKS_OF_ABSENCE = (
     r"\b(?i:not|cannot|unknown|undefined|unrecognized|unresolved|unexpected|unsupported|unavailable|invalid|illegal|missing"
-    r"|required|denied|forbidden|refused|must|no such)\b|\bNo \w|n't\b"
+    r"|required|denied|forbidden|refused|must|never|no such)\b|\bNo \w|n't\b"
 )
 _CONDITION = re.compile(
     r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
@@ -520,22 +521,21 @@ def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit
         said = _PREFIX.sub("", lines[at])
         if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
-        if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
+        if _fails(said) and with_summaries >= is_summary(said):
             return [_plain(lines, _first_of_speaker(lines, at), "the last line that speaks of failure")]
     return []
 
 
 def _first_of_speaker(lines: list[str], at: int) -> int:
     """The first of the complaints of one program that this line is of: the others follow from it."""
-    if (speaker := re.match(r"([\w./+-]+)(?: error)?: ", lines[at])) is None:
+    if (speaker := re.match(r"([\w./+-]+)(?: [Ee]rror)?: ", lines[at])) is None:
         return at
-    return next(
-        (
-            i for i in range(at) if lines[i].startswith(f"{speaker[1]}: ") and not is_summary(lines[i])
-            and re.search(_SPEAKS_OF_FAILURE, lines[i], re.IGNORECASE)
-        ),
-        at,
-    )  # fmt: skip
+    before = (i for i in range(at) if re.match(rf"\s*{re.escape(speaker[1])}(?: \w+)?: ", lines[i]))
+    return next((i for i in before if not is_summary(lines[i]) and (_fails(lines[i]) or _denies(lines[i]))), at)
+
+
+def _fails(line: str) -> bool:
+    return re.search(_SPEAKS_OF_FAILURE, line, re.IGNORECASE) is not None
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
