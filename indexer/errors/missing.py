@@ -126,21 +126,24 @@ _NOT_THERE = (
     r"|invalid|illegal|bad"
 )
 _LOOKED_FOR = (
-    r"(?:can't|cannot|can not|could not|couldn't|unable to|do(?:es)? not|don't|did not|failed to|error) (?:be )?(?:find|open|load"
-    r"|stat|resolve|locate|access|import|retriev(?:e|ing)|fetch(?:ing)?|know|recogni[sz]e|build|determine|reach|start|launch|run|exec(?:ute)?|consume)"
+    r"(?:can't|cannot|can not|could not|couldn't|unable to|do(?:es)? not|don't|did not|failed to|error) (?:be )?"
+    r"(?:find|open|load|stat|resolve|locate|access|import|retriev(?:e|ing)|fetch(?:ing)?|know|recogni[sz]e|build|determine"
+    r"|reach|start|launch|run|exec(?:ute)?|consume)"
     r"|while sourcing"
 )
 _IS_NOT = (
-    r"not (?:\w+ )??(?:known|found|defined|declared|installed|available|registered|recogni[sz]ed|resolved|supported|allowed"
-    r"|permitted|exported|expected|accepted|present|listed|enabled|set|in|exist|a valid|valid|an? \w+ command"
+    r"not (?:\w+ )??(?:known|found|defined|declared|installed|available|registered|recogni[sz]ed|resolved|supported"
+    r"|allowed|permitted|exported|expected|accepted|present|listed|enabled|set|in|exist|a valid|valid|an? \w+ command"
     r"|be (?:found|resolved|located|loaded|opened|imported|reached))"
 )
 _NAME_QUOTED = r"(?<!\w)[`'\"\u2018\u201c](?P<{0}>[^`'\"\u2018\u2019\u201c\u201d\n]{{1,120}})[`'\"\u2019\u201d]"
 _NAME_BARE = r"(?<![\w.])(?P<{0}>(?=\S*[\d_/@$%.:-]\S|\S*[a-z][A-Z])[\w$@%./~-][\w$@%./:+~-]*[\w/$])"
 # "the key 'x' is not known", "'x' in 'y' does not exist"; not "'x' needs an unknown 'y'".
 _SAID_BEFORE = (
-    rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}),?(?: +(?:in|of|from|for) (?:\w+ )?[`'\"][^`'\"\n]+[`'\"])?"
-    r" +(?:needed by \S+ |(?:\w+ +){0,2}?(?:is|are|was|were|has|have|does|do|did|could)(?: +\w+){0,2}? +|(?:\w+ +){1,2}(?=not\b))?"
+    rf"(?:{_NAME_QUOTED.format('a')}|{_NAME_BARE.format('b')}),?"
+    r"(?: +(?:in|of|from|for) (?:\w+ )?[`'\"][^`'\"\n]+[`'\"])? +"
+    r"(?:needed by \S+ |(?:\w+ +){0,2}?(?:is|are|was|were|has|have|does|do|did|could)(?: +\w+){0,2}? +"
+    r"|(?:\w+ +){1,2}(?=not\b))?"
     rf"(?i:{_IS_NOT}|{_NOT_THERE}|required|forbidden|disallowed)\b(?! +[`'\"])"
 )
 # "'x': no such user"
@@ -156,17 +159,21 @@ _BARE_AFTER = (
     r"|(?P<a>[a-z]\w+)(?=[.,;]?$))"
 )
 # "Could not consume arg: x"
-_LAST = r"\b(?i:not|no|never|cannot|can't|unable|failed|refused)\b[^:\n'\"`\u2018\u201c]{0,60}: +[`'\"\u2018\u201c]?(?P<a>[\w$@%./~-]+)[`'\"\u2019\u201d]?[.,;]?$"
+_LAST = (
+    r"\b(?i:not|no|never|cannot|can't|unable|failed|refused)\b[^:\n'\"`\u2018\u201c]{0,60}: +"
+    r"[`'\"\u2018\u201c]?(?P<a>[\w$@%./~-]+)[`'\"\u2019\u201d]?[.,;]?$"
+)
 # In these the name is what was looked for, so that a path is one, too; of a bad file the name says nothing.
 _ABSENT = (
-    rf"\b(?i:{_LOOKED_FOR}|no|not (?:be )?(?:found|installed|exist|available|defined)|missing|unknown|undefined|unavailable"
-    r"|unresolved|sourcing)\b"
+    rf"\b(?i:{_LOOKED_FOR}|no|not (?:be )?(?:found|installed|exist|available|defined)|missing|unknown|undefined"
+    r"|unavailable|unresolved|sourcing)\b"
 )
 # What a compiler, or a linter of a configuration, calls by a name that it was given from outside the code.
 _OUTSIDE_CODE = (
     r"\b(?i:option|flag|(?:sub)?command|module|package|plugin|rule|key|directive|section|event|host|device|driver"
     r"|theme|target|task|file|folder|directory|extension|feature|charset|encoding|locale|dialect|profile|pass"
-    r"|service|action|job|step|role|user|group|library|tool|format|setting|instruction)s?(?: (?:type|name|named|called))?:? +\W?$"
+    r"|service|action|job|step|role|user|group|library|tool|format|setting|instruction)s?"
+    r"(?: (?:type|name|named|called))?:? +\W?$"
 )
 _REST = 24  # characters behind a name: "x.so" is not *found*
 # A piece of what was read, a date, a place: what is wrong there is not what it is called.
@@ -194,7 +201,10 @@ def missing_name(message: str, error_type: str = "", *, of_code: bool = False) -
 
 
 def _named_beside(message: str, *, of_code: bool) -> str:
-    """The name of which a sentence says that it is not there, or not allowed; in code, only of what is not written there."""
+    """The name of which a sentence says that it is not there, or not allowed.
+
+    `of_code`: only of what is not written in the code itself, an option or a plugin.
+    """
     for pattern in _BESIDE:
         for match in re.finditer(pattern, message):
             name = next(value for value in match.groups() if value)

@@ -1,4 +1,4 @@
-"""The confusion matrix of real failures: python benchmarks/errors/failures/measure.py seen|unseen|later [--list]
+"""The confusion matrix of real failures: python benchmarks/errors/failures/measure.py HALF [--list]
 
 Stored is A of every case. Asked is A again, B (the same cause elsewhere) and C (a near miss). Any answer to C that
 names its sibling is wrong. Beside it the same with A alone in the store, which is how a new store begins.

@@ -91,7 +91,8 @@ _COMPILERS = (
     ),
     Notation(
         (" - error",),
-        r"\s*" + _PLACE + r":\d+:\d+) - error(?: (?P<code>TS\d+))?: (?P<message>.*?)(?: \((?P<flag>[a-z]+[A-Z]\w+)\))?$",
+        r"\s*" + _PLACE + r":\d+:\d+) - error(?: (?P<code>TS\d+))?: (?P<message>.*?)"
+        r"(?: \((?P<flag>[a-z]+[A-Z]\w+)\))?$",
         "compiler", "tsc", CAUSE, _FIRST, "indented",
     ),
     Notation(
@@ -122,7 +123,8 @@ _COMPILERS = (
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads",
     ),
     Notation(
-        ("  error  ", "\u2716  ", "\u2718  "), r"\s+\d+:\d+\s+(?:error|\u2716|\u2718)\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
+        ("  error  ", "\u2716  ", "\u2718  "),
+        r"\s+\d+:\d+\s+(?:error|\u2716|\u2718)\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
         "compiler", "eslint", CAUSE, "a linter's finding, the first one leads",
     ),
     Notation(
@@ -254,7 +256,8 @@ _TOOLS = (
     ),
     Notation(
         ("rror:", "rror!", "ATAL:", "ERROR:", "ailure:", "eason:", "essage:", "went wrong:"),
-        r"\s*(?:\* )?(?:\w+ )?(?:ERROR|FATAL|Error|Fatal error|Failure|Reason|Message|What went wrong)[:!]$()(?P<message>)",
+        r"\s*(?:\* )?(?:\w+ )?(?:ERROR|FATAL|Error|Fatal error|Failure|Reason|Message|What went wrong)[:!]$"
+        r"()(?P<message>)",
         "tool", "", TOOL, "what stands below the word error", "paragraph",
     ),
     Notation(

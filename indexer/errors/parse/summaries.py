@@ -13,7 +13,8 @@ import re
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
     "did not run", "exiting", "returned",
-    "aborted with", "found", "passed", "issue", "warning", "exception", "offen", "violation", "finding", "would ", "spec",
+    "aborted with", "found", "passed", "issue", "warning", "exception", "offen", "violation", "finding", "would ",
+    "spec",
     "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
@@ -103,7 +104,8 @@ def is_summary(message: str) -> bool:
 # What to do about it, or where to read more.
 _ADVICE = (
     r"\W{0,4}(?:(?i:please|try|see|consider|make sure|did you mean|perhaps|maybe|you (?:can|may|might|should|need to)"
-    r"|for (?:more|help|details|usage)|more info|learn more|read more|note|hint|tip|help|suggestion|usage|a complete log"
+    r"|for (?:more|help|details|usage)|more info|learn more|read more|note|hint|tip|help|suggestion|usage"
+    r"|a complete log"
     r"|the full (?:traceback|log))\b|(?:Use|use) (?!of\b)|(?:Run|run) [`'\"\w]+ (?!failed|aborted)"
     r"|(?:To|to) (?:see|report|fix|get|learn|suppress|ignore|disable|enable|make|show|list)\b|https?://\S+$)"
 )

@@ -19,8 +19,9 @@ from ctxrank.indexer.errors.parse.frames import (
     own_frames,
     rust_frame_of,
 )
-from ctxrank.indexer.errors.parse.headlines import MARK, Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, STRUCTURE, TEXT, TOOL, WARNING
+from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
+from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
+from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, TOOL, WARNING
 from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
@@ -356,18 +357,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
-    if re.match(_ONLY_PLACE, message) and (below := _said_below(lines, start)):
-        message = below
-    if re.match(_ONLY_CODE, message) and (below := _said_below(lines, start)):
-        message = f"{message}: {below}"
-    if re.match(_ONLY_OPENING, message) and (inside := _said_inside(lines, start)):
-        message = inside
-    message = _with_first_of_list(message, lines, start + 1)
-    if (
-        not tool and not headline.codes and headline.error_type not in _WORDED_BY_LANGUAGE
-        and not _names_something(message)
-    ):  # fmt: skip
-        message = _with_name(message, lines, start, end)
+    is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
+    message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
     if (
@@ -384,75 +375,14 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         notation.family, tool, message[:_MAX_MESSAGE],
         headline.error_type or (kind[1].rpartition("::")[2] if kind else ""),
         headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
-        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[start:end]), start,
+        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[begin:end]), start,
         notation.rank, notation.why,
     )  # fmt: skip
     return unit, end
 
 
 _MAX_LAST_LINES = 200  # of output that announces nothing
-_MAX_BELOW = 14
 _MAX_TELLING = 6
-_LONGEST_TITLE = 6  # words
-_QUOTED = r"(?<!\w)[`'\"\u2018\u201c<]\S"
-_MARKED = r"[\s|\u2502\d]*?(\^[\^~]*)\s*$"
-# Of the language itself, which words and marks them differently from version to version.
-_WORDED_BY_LANGUAGE = frozenset(("SyntaxError", "IndentationError", "TabError"))
-
-
-def _names_something(message: str) -> bool:
-    return len(message.split()) > _LONGEST_TITLE or re.search(rf"{_QUOTED}|\S[:=/]\S", message) is not None
-
-
-def _with_first_of_list(message: str, lines: list[str], below: int) -> str:
-    """A message that ends in a colon with the first of what it announces, which stands for all."""
-    if not message.endswith(":") or re.search(rf"{_QUOTED}|\d:$", message) or is_summary(message):
-        return message
-    return message + next((f" {said}" for line in lines[below : below + 2] if re.search(r"\w", said := line.strip(" -*"))), "")
-
-
-def _with_name(message: str, lines: list[str], start: int, end: int) -> str:
-    """A title with the sentence that stands below it, or with the piece of code that is marked below or above it."""
-    if is_summary(message) or not message:
-        return message
-    for at in range(end, min(end + _MAX_BELOW, len(lines))):
-        line = lines[at]
-        if line and not line[0].isspace() and not re.match(r"\d+ ?[|\u2502:]", line):
-            if re.match(r"[A-Z\"'`][^:]*[`'\"\u2018\u201c]\S", line) and headline_of(line) is None:
-                return f"{message}: {' '.join(lines[at : at + 2]).split('. ')[0]}"
-            break
-    for at in range(start - 1, end):
-        if at > 0 and (marked := re.match(_MARKED, lines[at])) is not None:
-            code = lines[at - 1]
-            piece = code[marked.start(1) : marked.end(1)]
-            if len(piece) == 1 and (word := re.match(r"\w+", code[marked.start(1) :])) is not None:
-                piece = word[0]
-            if quoted := re.search(r"[`'\"]([^`'\"]+)[`'\"]", piece):
-                piece = quoted[1]
-            return f"{message.rstrip('.')}: `{piece}`" if piece.strip() and piece not in message else message
-    return message
-
-
-# "ERROR in ./cart.js 1:10-26", and below it what is wrong.
-_ONLY_PLACE = r"(?:(?:in|at|on) \S+(?: (?:line )?[\d:,-]+)*|\[[\w-]*\d[\w-]*\]|[\w./\\-]+:\d+(?::\d+)?):?$"
-_ONLY_OPENING = r"(?:\[\w+\]:? ?)?[\[{(]?$"
-_ONLY_CODE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$"
-_EXCERPT = r"\s*(?:>+\s*)?\d+ ?[|\u2502]|[-\s|\u2502]*\^|\s*$|\s*-->|\s*[|\u2500-\u257f]|\s+at "
-
-
-def _said_below(lines: list[str], start: int) -> str:
-    """The first line below this one that is no code."""
-    below = lines[start + 1 : start + 1 + _MAX_BELOW]
-    said = next((line for line in below if re.match(_EXCERPT, line) is None), "")
-    return re.sub(MARK, "", said).strip()
-
-
-def _said_inside(lines: list[str], start: int) -> str:
-    """What a structure that is printed below this line says in its message."""
-    headlines = (headline_of(line) for line in lines[start + 1 : start + _MAX_DETAIL_LINES])
-    return next((one.message for one in headlines if one and one.notation.why == STRUCTURE), "")
-
-
 # Lua's and Tcl's calls, fish's place, and the advice to read the manual.
 _FOOTER = (
     r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
@@ -507,7 +437,8 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     if len(telling) > 1:
         # Nothing tells the message from what else was printed, so that all of it is the message.
         unit = _plain(lines, telling[-1], "the last lines printed; nothing here announces an error")
-        return [unit._replace(message=" ".join(lines[at].strip() for at in telling[-_MAX_TELLING:])[:_MAX_MESSAGE])]
+        shown = [lines[at] for at in telling[-_MAX_TELLING:]]
+        return [unit._replace(message=" ".join(map(str.strip, shown))[:_MAX_MESSAGE], text=_bounded(shown))]
     return [_plain(lines, said[-1], "the last line printed; nothing here announces an error")] if said else []
 
 
@@ -539,9 +470,10 @@ def _fails(line: str) -> bool:
 
 
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    message = _with_first_of_list(lines[at].strip(" ^|\t"), lines, at + 1)[:_MAX_MESSAGE]
-    codes = _codes_in(message)
-    return ErrorUnit("text", "", message, "", codes, text=_bounded([lines[at]]), line=at, rank=TEXT, why=why)
+    said = lines[at].strip(" ^|\t")
+    message = with_first_of_list(said, lines, at + 1)[:_MAX_MESSAGE]
+    shown = lines[at : at + 3] if message != said else [lines[at]]
+    return ErrorUnit("text", "", message, "", _codes_in(message), text=_bounded(shown), line=at, rank=TEXT, why=why)
 
 
 def _bounded(lines: list[str]) -> str:

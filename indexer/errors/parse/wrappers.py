@@ -64,7 +64,8 @@ def _without_tap(lines: list[str]) -> list[str]:
             key = field[1]
             told[key] = [] if field[2].startswith("|") else [field[2].strip("'\"")]
         elif line.strip() == "..." and ("error" in told or "actual" in told):
-            message = " ".join(told.get("error") or (test, "expected", *told.get("expected", ()), "got", *told["actual"]))
+            seen = (test, "expected", *told.get("expected", ()), "got", *told.get("actual", ()))
+            message = " ".join(told.get("error") or seen)
             kind = " ".join(told.get("name", ())) or ("Error" if "error" in told else "AssertionError")
             found.append(f"{kind}: {message}")
             called = test if "error" in told else title or test
