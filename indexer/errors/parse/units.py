@@ -251,10 +251,11 @@ def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | N
         detail.append(line)
         end += 1
     error_type = match["type"].rpartition(".")[2]
+    begin = start - 1 if start and _TRACEBACK.match(lines[start - 1]) else start
     unit = ErrorUnit(
         "trace", "python", _first_said(message, detail), error_type,
         _codes_in(match["message"] or ""), tuple(frames), tuple(detail),
-        text=_bounded(lines[start:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
+        text=_bounded(lines[begin:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
     )  # fmt: skip
     return unit, end
 

@@ -64,12 +64,12 @@ def _without_tap(lines: list[str]) -> list[str]:
             key = field[1]
             told[key] = [] if field[2].startswith("|") else [field[2].strip("'\"")]
         elif line.strip() == "..." and ("error" in told or "actual" in told):
-            seen = (test, "expected", *told.get("expected", ()), "got", *told.get("actual", ()))
-            message = " ".join(told.get("error") or seen)
-            kind = " ".join(told.get("name", ())) or ("Error" if "error" in told else "AssertionError")
+            seen = [test, "expected", *told.get("expected", []), "got", *told.get("actual", [])]
+            message = " ".join(told.get("error", []) or seen)
+            kind = " ".join(told.get("name", [])) or ("Error" if "error" in told else "AssertionError")
             found.append(f"{kind}: {message}")
             called = test if "error" in told else title or test
-            calls = (call.removeprefix("at ") for call in told.get("stack", ()) if "Error: " not in call)
+            calls = (call.removeprefix("at ") for call in told.get("stack", []) if "Error: " not in call)
             found += [f"    at {re.sub(_UNNAMED_TEST, called, call)}" for call in calls]
             told, key = {}, ""
         elif key and re.match(r"\s{2,}\w+ *: ", line) and "Error: " not in line:
