@@ -46,7 +46,7 @@ def in_full(message: str, lines: list[str], start: int, end: int, *, may_be_titl
         message, end = f"{message}: {below.text}", max(end, below.end)
     elif re.match(_ONLY_OPENING, message) and (below := _said_inside(lines, start)):
         message, end = below.text, max(end, below.end)
-    if (listed := with_first_of_list(message, lines, start + 1)) != message:
+    if may_be_title and (listed := with_first_of_list(message, lines, start + 1)) != message:
         message, end = listed, max(end, start + 1 + _MAX_LIST)
     if not may_be_title or not message or _names_something(message) or is_summary(message):
         return FullMessage(message, start, end)
