@@ -22,8 +22,9 @@ from ctxrank.indexer.text.digests import sha256_of
 
 # 2: notes; 3: summaries are no errors; 4: advice and references are no notes; 5: a test is a place, and what is missing
 # has a name; 6: what a test saw; options are words; 7: one wording
-# for all shells; what was expected is missing; 8: lines and positions are no values.
-NORMALISER_VERSION = 8
+# for all shells; what was expected is missing; 8: lines and positions are no values; 9: the name of which a
+# message says that it is not there is missing; titles, places and structures are no messages.
+NORMALISER_VERSION = 9
 _MAX_DETAIL_WORDS = 40
 _MAX_NOTES = 8
 _LEAST_NOTE = 2  # ordinary words; "try this" is said of anything
@@ -68,6 +69,23 @@ _NOTE = re.compile(r"\s*(?:= )?(?:note|help|hint|DETAIL|HINT): *(.*)$")
 _LABEL = re.compile(r"[\s|0-9]*[|\s_^~+-]*[\^~-]+ (?:(?:help|note|hint): )?([A-Za-z`'].*)$")
 _CODE_LINE = re.compile(r"\s*(?:LL|\d+)?\s*[|+~]|\s*-->|\s*\.\.\.\s*$|\s*[~^|-]+\s*$")
 
+# Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
+_RAISED_ANYWHERE_TEXT = """
+    ArithmeticError AssertionError AttributeError BaseException Error Exception IndentationError IndexError KeyError
+    LookupError NameError NotImplementedError OverflowError RecursionError RuntimeError StopIteration SyntaxError
+    TabError TypeError UnboundLocalError ValueError ZeroDivisionError
+    RangeError ReferenceError JSONDecodeError EvalError
+    AssertionFailedError ComparisonFailure MultipleFailuresError TestFailedException
+    ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException ClassCastException
+    ConcurrentModificationException EmptyStackException IllegalArgumentException IllegalStateException
+    IndexOutOfBoundsException InputMismatchException NegativeArraySizeException NoSuchElementException
+    NullPointerException NumberFormatException RuntimeException StringIndexOutOfBoundsException
+    UnsupportedOperationException UndeclaredThrowableException StackOverflowError DateTimeParseException
+    ArgumentException ArgumentNullException ArgumentOutOfRangeException FormatException IndexOutOfRangeException
+    InvalidCastException InvalidOperationException KeyNotFoundException NullReferenceException NotSupportedException
+    NoMethodError ArgumentError FrozenError
+"""
+RAISED_ANYWHERE = frozenset(_RAISED_ANYWHERE_TEXT.split())
 
 _IS_TEST = r"(?:^|[._])(?:test|spec)|(?:Test|Tests|Spec|[._]test|[._]spec)(?=[._:]|$)"
 
@@ -129,7 +147,7 @@ def sign(unit: ErrorUnit) -> Signature:
     return Signature(
         NORMALISER_VERSION, unit.family, _language(unit), unit.error_type, codes, conditions, template.text,
         template.values, frames, _details(unit), _notes(unit), fingerprint(*identity), fingerprint(*instance),
-        unit.message, missing_name(message, unit.error_type, of_code=unit.family not in ("tool", "text")),
+        unit.message, missing_name(message, unit.error_type, of_code=_is_of_code(unit, frames)),
         _outcome(unit, frames, template.text),
     )  # fmt: skip
 
@@ -162,6 +180,18 @@ def _outcome(unit: ErrorUnit, frames: tuple[Frame, ...], template: str) -> str:
     if unit.family != "test" and not _names_test(frames[0]):
         return fingerprint(template)
     return fingerprint(*map(lasting, (unit.message, *unit.detail) if unit.family == "test" else (unit.message,)))
+
+
+def _is_of_code(unit: ErrorUnit, frames: tuple[Frame, ...]) -> bool:
+    """Whether a name in the message is one of the program's own: a compiler says it, or the language itself."""
+    match unit.family:
+        case "compiler":
+            return bool(unit.tool or unit.place or unit.codes)
+        case "trace":
+            is_ours = any(frame.is_ours for frame in frames)
+            return is_ours and (not unit.error_type or unit.error_type in RAISED_ANYWHERE)
+        case _:
+            return unit.family == "test"
 
 
 def _names_test(frame: Frame) -> bool:
@@ -240,6 +270,7 @@ def _language(unit: ErrorUnit) -> str:
 
 __all__ = [
     "NORMALISER_VERSION",
+    "RAISED_ANYWHERE",
     "STOPWORDS",
     "Masked",
     "Signature",

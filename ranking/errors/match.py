@@ -17,7 +17,7 @@ import apsw
 from ctxrank.indexer.errors import lookup
 from ctxrank.indexer.errors.lookup import KnownError, Whose
 from ctxrank.indexer.errors.parse.summaries import is_summary
-from ctxrank.indexer.errors.signature import Signature
+from ctxrank.indexer.errors.signature import RAISED_ANYWHERE, Signature
 from ctxrank.indexer.light_typing import Literal, NamedTuple
 from ctxrank.indexer.store.ids import public_id
 from ctxrank.ranking.errors.calibration import (
@@ -40,6 +40,7 @@ Grade = Literal["exact", "template", "near"]
 _LEAST_SPECIFIC = 2.6  # weight of words below which a message does not stand for itself
 # The same for a cause outside the code, which is the same from wherever it is met: "database is locked" has 2.35.
 _LEAST_OUTSIDE = 2.0
+_LEAST_WORDS = 0.9  # of which a message of nothing but values has none
 _LEAST_TEXT = 0.75  # share that wordings must agree by
 _TEXT_ALONE = 0.95  # the same, where nothing else agrees
 # Of a message about another kind of thing.
@@ -52,23 +53,6 @@ _DETAILS_SHARE = 0.15
 _VALUES_SHARE = 0.1
 _PLACE_BONUS = 1.0
 
-# Raised by the language itself, at any line: the message says what went wrong there, not what is wrong.
-_RAISED_ANYWHERE_TEXT = """
-    ArithmeticError AssertionError AttributeError BaseException Error Exception IndentationError IndexError KeyError
-    LookupError NameError NotImplementedError OverflowError RecursionError RuntimeError StopIteration SyntaxError
-    TabError TypeError UnboundLocalError ValueError ZeroDivisionError
-    RangeError ReferenceError JSONDecodeError EvalError
-    AssertionFailedError ComparisonFailure MultipleFailuresError TestFailedException
-    ArithmeticException ArrayIndexOutOfBoundsException ArrayStoreException ClassCastException
-    ConcurrentModificationException EmptyStackException IllegalArgumentException IllegalStateException
-    IndexOutOfBoundsException InputMismatchException NegativeArraySizeException NoSuchElementException
-    NullPointerException NumberFormatException RuntimeException StringIndexOutOfBoundsException
-    UnsupportedOperationException UndeclaredThrowableException StackOverflowError DateTimeParseException
-    ArgumentException ArgumentNullException ArgumentOutOfRangeException FormatException IndexOutOfRangeException
-    InvalidCastException InvalidOperationException KeyNotFoundException NullReferenceException NotSupportedException
-    NoMethodError ArgumentError FrozenError
-"""
-_RAISED_ANYWHERE = frozenset(_RAISED_ANYWHERE_TEXT.split())
 _ASSERTIONS = frozenset(
     ("AssertionError", "AssertionFailedError", "ComparisonFailure", "ComparisonError", "MultipleFailuresError",
      "TestFailedException")
@@ -275,6 +259,8 @@ def _objection(asked: Signature, known: Signature, likeness: Likeness) -> str:
         return "too little in common"
     if likeness.has_values and not likeness.values and not _is_supported(likeness):
         return "other words and other values"
+    if likeness.content < _LEAST_WORDS and asked.values != known.values and not (same_line or likeness.same_code):
+        return "no word in common, and other values"
     if _asserts(asked) and likeness.frames >= 0 and not likeness.has_same_outcome:
         return "the same test, but another outcome"
     if same_line or likeness.same_code:
@@ -310,11 +296,11 @@ def _is_local(asked: Signature) -> bool:
 
     Measured for Python alone: of 4,925 pairs of equal messages at different places not one had the same cause.
     """
-    if asked.missing and asked.error_type not in _RAISED_ANYWHERE:
+    if asked.missing and asked.error_type not in RAISED_ANYWHERE:
         return False
     if asked.family == "test" or (asked.family == "trace" and not asked.error_type):
         return True  # a panic has no type
-    return asked.error_type in _RAISED_ANYWHERE
+    return asked.error_type in RAISED_ANYWHERE
 
 
 def _asserts(asked: Signature) -> bool:

@@ -8,7 +8,7 @@ from collections import defaultdict
 import pytest
 from errors.failures.measure import FRESH, HALVES, VARIANTS, Failure, asked_alone, asked_of_all, is_fault, load, matrix
 
-_LEAST_CASES = 83
+_LEAST_CASES = 64
 # Its message is the same; only the types in it say that they are two errors.
 _KNOWN_FAULTS = {("gxx: invalid conversion", "C")}
 # "Unable to load certificate" is the last line of two failures; the file that is missing stands above it.
@@ -19,7 +19,26 @@ _SHARED_LAST_LINE = {
 }
 
 
-@pytest.mark.parametrize("half", (*HALVES, FRESH))
+# Near misses that are answered, most because they print what the case prints: the cases' fault (README.md beside them).
+_ANSWERED = {
+    "fresh": {
+        "alembic: no config", "archives: xz format", "eslint: undefined", "gdb: no symbol", "js_runners: ava assertion",
+    },
+    "newest": {"naga: syntax", "network: bad address", "py_databases: mako name", "py_runners: behave step"},
+    "last": {
+        "node_languages: commitlint", "node_validators: ejs variable", "packers: zip nothing",
+        "py_more_libraries: xmlschema",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("half", FRESH)
+def test_of_tools_that_no_rule_was_made_with_a_near_miss_is_not_answered_either(half: str) -> None:
+    told = asked_of_all(load(half))
+    assert {one.failure.name for one in told if one.failure.variant == "C" and one.answer} == _ANSWERED[half]
+
+
+@pytest.mark.parametrize("half", (*HALVES, *FRESH))
 def test_every_case_has_three_variants_that_name_no_machine(half: str) -> None:
     cases: dict[str, set[str]] = defaultdict(set)
     for failure in load(half):

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-HALVES = ("seen", "unseen", "later", "fresh")
+HALVES = ("seen", "unseen", "later", "fresh", "newest", "last")
 _TIMEOUT = 180
 # Lines above the code, by the suffix of a file's name: B and C fail at other lines than A.
 _COMMENT = {

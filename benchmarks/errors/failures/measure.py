@@ -1,4 +1,4 @@
-"""The confusion matrix of real failures: python benchmarks/errors/failures/measure.py seen|unseen|later [--list]
+"""The confusion matrix of real failures: python benchmarks/errors/failures/measure.py HALF [--list]
 
 Stored is A of every case. Asked is A again, B (the same cause elsewhere) and C (a near miss). Any answer to C that
 names its sibling is wrong. Beside it the same with A alone in the store, which is how a new store begins.
@@ -24,7 +24,7 @@ from ctxrank.ranking.errors.match import match_errors
 HERE = os.path.dirname(os.path.abspath(__file__))
 VARIANTS = ("A", "B", "C")
 HALVES = ("seen", "unseen", "later")
-FRESH = "fresh"  # nothing was mended with it
+FRESH = ("fresh", "newest", "last")  # what was first asked of these is in README.md
 
 
 class Failure(NamedTuple):
@@ -112,7 +112,7 @@ def _told(ours: Ours, failure: Failure) -> Told:
 def main() -> None:
     """Ask and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("half", choices=(*HALVES, FRESH))
+    parser.add_argument("half", choices=(*HALVES, *FRESH))
     parser.add_argument("--list", action="store_true", help="name the faults")
     options = parser.parse_args()
     failures = load(options.half)

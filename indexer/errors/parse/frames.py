@@ -50,7 +50,7 @@ NAMELESS = frozenset(
     )
 )  # fmt: skip
 # A function without a name is given the name of what it calls, or of where it is kept: "Object.value [as price]".
-_CALLED_ON = r"(?:async )?(?:Object|Context|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
+_CALLED_ON = r"(?:async )?(?:Object|Context|UserContext|Suite|Proxy|Module|Test)\.[^\s\[]*(?: \[as ([\w$]+)\])?$"
 # A helper that asserts says as little of the place as the library it calls.
 _ASSERTS = r"(?:^|[.:])_?(?:assert|expect)(?:_\w+|[A-Z]\w*|)$"
 _DEFAULT_PACKAGE = 2  # parts of a Java package that name whose it is: com.example
@@ -113,7 +113,8 @@ def _frame(file: str, function: str) -> Frame:
 
 def file_name(path: str) -> str:
     """A path's last part."""
-    return re.split(r"[/\\]", path)[-1][:_MAX_NAME]
+    name = re.split(r"[/\\]", path)[-1][:_MAX_NAME]
+    return re.sub(r"0x[0-9a-f]+", "0x", name) if "0x" in name else name  # a module that was made in memory
 
 
 def own_frames(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:

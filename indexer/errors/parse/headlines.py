@@ -12,13 +12,19 @@ from ctxrank.indexer.light_typing import NamedTuple
 _SIGNAL = re.compile(
     r"error|fail|fatal|exception|panic|traceback|denied|not found|no such|cannot|can't|could not|conflict|refused|abort"
     r"|undefined|fault|killed|timed ?out|in use|locked|[✕✗×●]|not ok|:\d+:|\(\d+[,)]|unable|invalid|warning|unknown"
-    r"|recognized|^[A-Z]{1,4}\d{3,4} |outside of| expected|nmatched|in `"
+    r"|recognized|issue: |message[\"']?:|reason[\"']?:|went wrong|\^-- |[\u2716\u2718] |^\s*[A-Z]{1,4}\d{3,4}:? "
+    r"|outside of| expected|nmatched|in `"
     r"|[Mm]issing|ORA-| line \d|: \d+: |multiple def|^E  |ERR!|\*\*\* |Msg \d"
     r"|[a-z](?:Error|Exit|Interrupt|Failure)",
     re.IGNORECASE,
 )
 # What announces an error comes early; expressions are not run over more than this.
 _LONGEST = 800
+# What a message is adorned with: a cross, a sign of warning, "[!]".
+MARK = (
+    r"\s*(?:[\u2718\u2716\u274c\u2a2f\u203c\u2757\u26d4\u2717\u00d7\u26a0!*\u2022\u2192\u279c\u25b6\ufe0f]{1,3}|>>+"
+    r"|\[[!xX\u2717\u2718]\]) +(?=[\w\[])"
+)
 
 
 class Headline(NamedTuple):
@@ -43,6 +49,13 @@ def headline_of(line: str, following: str = "") -> Headline | None:
     if not may_announce(line):
         return None
     line = line[:_LONGEST]
+    found = _announced(line, following)
+    if found is None and (mark := re.match(MARK, line)) is not None:
+        found = _announced(line[mark.end() :], following)
+    return found
+
+
+def _announced(line: str, following: str) -> Headline | None:
     for notation in NOTATIONS:
         if any(sign in line for sign in notation.signs):
             match = re.match(notation.pattern, line)
@@ -57,7 +70,7 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
         case "nothing":
             return False
         case "indented":
-            return line.startswith((" ", "\t"))
+            return line.startswith((" ", "\t")) or ("\u2502" in line and re.match(r"\d+ \u2502", line) is not None)
         case "paragraph":
             return bool(line.strip())
         case "rust block":
@@ -81,7 +94,7 @@ def belongs(line: str, owns: Owns, first: str) -> bool:
 
 def _taken_apart(match: re.Match[str], notation: Notation, following: str) -> Headline:
     named = match.groupdict()
-    message = (named.get("message") or "").strip()
+    message = (named.get("message") or named.get("said") or "").strip()
     codes = tuple(code for key in ("code", "code2", "flag") if (code := named.get(key)))
     tool = notation.tool
     if tool == "rust" and notation.family == "compiler" and not codes and not following.lstrip().startswith("-->"):

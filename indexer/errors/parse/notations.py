@@ -37,6 +37,7 @@ _CODE = r"(?:\[(?P<code>[A-Za-z]+[\w:/@.-]*)\])?"
 _FLAG = r"(?:\s+\[(?P<flag>[A-Za-z-][\w+=/.,-]+)\])?"
 _FIRST = "a compiler's diagnostic, the first one leads"
 _TYPE = r"(?P<type>(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Failure|Failed|Exit|Interrupt|Iteration))"
+STRUCTURE = "a message in a structure"
 _CANNOT = "a tool says what it could not do"
 
 _CONSEQUENCES = (
@@ -89,7 +90,9 @@ _COMPILERS = (
         "compiler", "tsc", CAUSE, _FIRST, "indented",
     ),
     Notation(
-        (" - error",), _PLACE + r":\d+:\d+) - error (?P<code>TS\d+)?: (?P<message>.*)$",
+        (" - error",),
+        r"\s*" + _PLACE + r":\d+:\d+) - error(?: (?P<code>TS\d+))?: (?P<message>.*?)"
+        r"(?: \((?P<flag>[a-z]+[A-Z]\w+)\))?$",
         "compiler", "tsc", CAUSE, _FIRST, "indented",
     ),
     Notation(
@@ -106,15 +109,22 @@ _COMPILERS = (
         "compiler", "cc", CAUSE, _FIRST, "indented",
     ),
     Notation(
-        (":",), _PLACE + r":\d+(?::\d+)?): (?P<code>[A-Z]{1,4}\d{3,5})(?: \[\*\])?:? (?P<message>.*)$",
+        (":",),
+        _PLACE + r":\d+(?::\d+)?):? (?P<code>[A-Z]{1,4}\d{3,5})(?:/[\w-]+)*(?: \[\*\])?:? "
+        r"(?:(?:error|warning|info|style): )?(?P<message>.*)$",
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "indented",
     ),
     Notation(
-        (" ",), r"(?P<code>[A-Z]{1,4}\d{3,4}) (?:\[\*\] )?(?P<message>\S.*)$",
+        (" ",), r"\s*(?P<code>[A-Z]{1,4}\d{3,4}):? (?:\[\*\] )?(?P<message>\S.*)$",
         "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "rust block",
     ),
     Notation(
-        ("  error  ",), r"\s+\d+:\d+\s+error\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
+        ("^--",), r"\s*\^-+ (?P<code>[A-Z]{1,4}\d{3,5})(?: \(\w+\))?: (?P<message>\S.*)$",
+        "compiler", "lint", CAUSE, "a linter's finding, the first one leads",
+    ),
+    Notation(
+        ("  error  ", "\u2716  ", "\u2718  "),
+        r"\s+\d+:\d+\s+(?:error|\u2716|\u2718)\s+(?P<message>.*?)(?:\s{2,}(?P<code>[@\w/-]+))?$",
         "compiler", "eslint", CAUSE, "a linter's finding, the first one leads",
     ),
     Notation(
@@ -151,7 +161,7 @@ _PROGRAMS = (
     Notation(
         ("fault", "Abort", "Bus error", "Illegal instr", "Floating point", "Killed"),
         r"(?:.*: line \d+:\s+\d+ )?(?P<message>(?:Segmentation fault|Aborted|Bus error|Illegal instruction"
-        r"|Floating point exception|Killed)\b)", "tool", "shell", CAUSE, "a signal ended the program",
+        r"|Floating point exception|Killed)(?=$|\s*\(|[.:!]))", "tool", "shell", CAUSE, "a signal ended the program",
     ),
     Notation(
         ("--- FAIL",), r"\s*--- FAIL: (?P<message>(?P<function>\S+)).*$",
@@ -202,7 +212,7 @@ _TOOLS = (
         "tool", "cmake", TOOL, _CANNOT, "indented or empty",
     ),
     Notation(
-        (" line ",), r"(?P<message>[^\s\"].*?) at (?P<place>\S+ line \d+)(?:\.|, near .*)$",
+        (" line ",), r"(?P<message>[^\s\"#].*?) at (?P<place>\S+ line \d+)(?:\.|, near .*)$",
         "tool", "perl", TOOL, "what Perl died of",
     ),
     Notation(
@@ -241,8 +251,23 @@ _TOOLS = (
     Notation(
         ("rror", "ERR", "FATAL", "atal", "CRITICAL", "SEVERE"),
         r"\s*\[?(?:ERROR|FATAL|CRITICAL|SEVERE|ERR|error|fatal|Error|Fatal|FATAL ERROR|[Ff]atal error|ERR_\w+)\]?"
-        r"(?:\[(?P<code>[A-Za-z]+\d*)\])?(?: (?P<code2>[A-Z]{1,6}-?\d{3,5}))?:?\s+(?P<message>\S.*)$",
+        r"(?:\[(?P<code>[A-Za-z]+\d*)\])?(?: (?P<code2>[A-Z]{1,6}-?\d{3,5}))?[:!]?\s+(?:-\s+)?(?P<message>\S.*)$",
         "tool", "", TOOL, "a line that begins as an error", "indented",
+    ),
+    Notation(
+        ("rror:", "rror!", "ATAL:", "ERROR:", "ailure:", "eason:", "essage:", "went wrong:"),
+        r"\s*(?:\* )?(?:\w+ )?(?:ERROR|FATAL|Error|Fatal error|Failure|Reason|Message|What went wrong)[:!]$"
+        r"()(?P<message>)",
+        "tool", "", TOOL, "what stands below the word error", "paragraph",
+    ),
+    Notation(
+        ("essage", "msg", "reason", "detail"),
+        r"\s+[\"']?(?:message|msg|reason|detail)[\"']?: (?:\"(?P<message>.+)\"|'(?P<said>.+)'),?$",
+        "tool", "", TOOL, STRUCTURE,
+    ),
+    Notation(
+        ("ssue: ",), r"Issue: (?:\[(?P<code>[A-Z]+\d+)[^\]]*\] )?(?P<message>\S.*)$",
+        "compiler", "lint", CAUSE, "a linter's finding, the first one leads", "indented",
     ),
     Notation(
         (":",), _PLACE + r":\d+(?::\d+)?): (?P<message>(?!(?:warning|note|info|debug)\b)\S.*)$",

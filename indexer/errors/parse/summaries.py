@@ -13,12 +13,21 @@ import re
 _SIGNS = (
     "error", "fail", "exit", "compil", "elifecycle", "errno", "non-zero", "waiting for", "code ", "problem", "\t",
     "did not run", "exiting", "returned",
+    "aborted with", "found", "passed", "issue", "warning", "exception", "offen", "violation", "finding", "would ",
+    "spec",
     "during build", "could not create", "subprocess-", "aborted", "incomplete", "marked build",
 )  # fmt: skip
 # A number above 299 is the status of a request, which says something.
 _CODE = r"(?:exit(?= \d)|(?:exit )?(?:code|status))(?: ?[:=])? ?-?[12]?\d{1,2}\b"
 # Before the summary stand a bracketed level or the name of who speaks.
 _BEFORE = r"(?:\[\w+\] ?|#{1,2}\[error\]|>+ |=+ ?|error:? |failed |elifecycle +|\w[\w.+-]*(?:\[\d+\])?: )*"
+# What is counted, and the words between the numbers.
+_COUNTED = (
+    r"(?:[\d.:,]+(?:m?s|min)?|m?s|and|in|on|of|with|using|ran|run|found|scanned|checked|finished|took|done|total|files?|errors?"
+    r"|warnings?|infos?|informations?|notes?|problems?|issues?|exceptions?|uncaught|offen[sc]es?|violations?|findings?|failures?"
+    r"|failed|failing|errored|passed|passing|skipped|pending|undefined|cancelled|todo|specs?|tests?|suites?|examples?|features?"
+    r"|scenarios?|steps?|assertions?|checks?|rules?|threads?|detected|reported|hints?|suggestions?)"
+)
 _SAID = (
     # What ran the tool that failed.
     r"(?:metadata-generation-failed|subprocess-exited-with-error)",
@@ -74,6 +83,10 @@ _SAID = (
     r"(?:tests?|test suites) failed:? ?\d*",
     r"\d+ failed(?:, .*)?(?: in [\d.:]+m?s(?: .*)?)?",
     r"\S+\t[\d.]+m?s",
+    # Nothing but counts, and headings.
+    rf"(?=.*\d)\W*(?:{_COUNTED}\W+)*{_COUNTED}\W*",
+    r"\d+ \w+ (?:failed|would|could not) (?:to )?(?:be )?\w+|aborted with a \w+ error",
+    r"(?:\w+ ){0,2}(?:errors?|failures?|problems?|issues?)(?:!|:)",
     r"some tests failed|there (?:was|were|are) (?:failing tests|test failures)|\d+ (?:of \d+ )?tests? failed",
 )
 _LONGEST = 400
@@ -86,3 +99,18 @@ def is_summary(message: str) -> bool:
         return False
     low = message.lower()
     return any(sign in low for sign in _SIGNS) and re.match(_PATTERN, low) is not None
+
+
+# What to do about it, or where to read more.
+_ADVICE = (
+    r"\W{0,4}(?:(?i:please|try|see|consider|make sure|did you mean|perhaps|maybe|you (?:can|may|might|should|need to)"
+    r"|for (?:more|help|details|usage)|more info|learn more|read more|note|hint|tip|help|suggestion|usage"
+    r"|a complete log"
+    r"|the full (?:traceback|log))\b|(?:Use|use) (?!of\b)|(?:Run|run) [`'\"\w]+ (?!failed|aborted)"
+    r"|(?:To|to) (?:see|report|fix|get|learn|suppress|ignore|disable|enable|make|show|list)\b|https?://\S+$)"
+)
+
+
+def is_advice(line: str) -> bool:
+    """Whether a line says what to do, and not what is wrong."""
+    return re.match(_ADVICE, line) is not None

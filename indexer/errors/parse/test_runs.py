@@ -27,6 +27,7 @@ class Runner(NamedTuple):
     place: str = ""  # below the heading: where the failure is; the last of the project counts
     message: str = ""  # below the heading, where what it says is announced by nothing else
     end: str = ""  # what ends the report of a test, other than the next heading
+    mark: str = ""  # that such a report holds, where a heading looks like other things
 
 
 RUNNERS = (
@@ -75,6 +76,19 @@ RUNNERS = (
         r"(?:FAILURES!!!|OK \()",
     ),
     Runner(
+        "jasmine", (") ",), r"\d+\) (?P<name>\S.*)$",
+        r"\s+at .*?\(?(?P<file>[^\s()]+\.[cm]?[jt]sx?):\d+:\d+\)?$", r"\s{4}(?P<message>(?!at )\S.*)$",
+        r"\d+ specs?, ", "\n  Stack:\n",
+    ),
+    Runner(
+        "perl", ("Failed test '",), r"#\s+Failed test '(?P<name>[^']+)'", r"#\s+at (?P<file>\S+) line \d+\.",
+        r"#\s+(?P<message>got: .*)$", r"# Looks like ",
+    ),
+    Runner(
+        "robot", ("| FAIL |",), r"(?P<name>\S.*?) +\| FAIL \|$", "",
+        r"(?P<message>(?!\d+ tests?,|-{5,}|={5,})\S.*)$", r"[=-]{20,}$",
+    ),
+    Runner(
         "cargo", ("---- ",), r"---- (?P<name>\S+) stdout ----$", r"note: .* at (?P<file>\S+\.rs):\d+:\d+$",
         r"(?:note: (?P<message>test did not panic as expected)|Error: (?P<detail>\S.*))", r"failures:",
     ),
@@ -109,7 +123,7 @@ class FailedTest(NamedTuple):
 def failed_tests(lines: list[str]) -> list[FailedTest]:
     """The failed tests that a report names, in order; none for output that is no test runner's."""
     text = "\n".join(lines)
-    runners = [runner for runner in RUNNERS if any(sign in text for sign in runner.signs)]
+    runners = [runner for runner in RUNNERS if any(sign in text for sign in runner.signs) and runner.mark in text]
     if not runners:
         return []
     headings: list[tuple[int, Runner, re.Match[str]]] = []

@@ -20,14 +20,15 @@ from ctxrank.indexer.errors.parse.frames import (
     rust_frame_of,
 )
 from ctxrank.indexer.errors.parse.headlines import Headline, belongs, headline_of, may_announce
-from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, WARNING
-from ctxrank.indexer.errors.parse.summaries import is_summary
+from ctxrank.indexer.errors.parse.messages import WORDED_BY_LANGUAGE, in_full, with_first_of_list
+from ctxrank.indexer.errors.parse.notations import CAUSE, TEXT, TOOL, WARNING
+from ctxrank.indexer.errors.parse.summaries import is_advice, is_summary
 from ctxrank.indexer.errors.parse.test_runs import FailedTest, failed_tests, summary_place
 from ctxrank.indexer.errors.parse.wrappers import unwrapped
 from ctxrank.indexer.light_typing import NamedTuple
 
 MAX_UNITS = 20
-NO_ERROR = "the last line printed; nothing here announces an error"  # why a unit is one all the same
+NO_ERROR = "nothing here announces an error"  # ends the reason of a unit that is one all the same
 _MAX_TEXT = 400_000  # characters that are looked at; beginning and end of longer text
 _MAX_FRAMES = 60
 _MAX_DETAIL_LINES = 40
@@ -35,6 +36,7 @@ _MAX_MESSAGE = 600
 _MAX_UNIT_TEXT = 2000
 
 _TRACEBACK = re.compile(r"(?P<margin>[\s|+-]*)(?:Exception Group )?Traceback \(most recent call last\):$")
+_HEADLESS = re.compile(r"(?P<margin>\s*)  File \"[^\"]+\", line \d+, in ")
 _BARS = re.compile(r"^\s*\| ?")
 _EXCEPTION = re.compile(r"(?P<type>[A-Za-z_][\w.]*)(?:: (?P<message>.*)|:)?$")
 _STACK_HEAD = re.compile(
@@ -175,6 +177,9 @@ def _failure_of(test: FailedTest, lines: list[str]) -> ErrorUnit:
 def _without_summaries(units: list[ErrorUnit], lines: list[str]) -> list[ErrorUnit]:
     """The units that say what failed; where none does, a line that speaks of it, or else the summaries."""
     telling = [unit for unit in units if not is_summary(unit.message)]
+    # "Error compiling x:" is a heading where something is said below it.
+    said = [unit for unit in telling if unit.rank < TOOL or not unit.message.endswith(":")]
+    telling = said or telling
     if len(telling) == len(units) or any(unit.rank < WARNING for unit in telling):
         return telling
     return _spoken(lines) or _said_before(lines, units) or units
@@ -199,6 +204,8 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
             at += 1
             continue
         if match := _TRACEBACK.match(line):
+            unit, end = _traceback(lines, at + 1, match["margin"])
+        elif 'File "' in line and (match := _HEADLESS.match(line)):
             unit, end = _traceback(lines, at, match["margin"])
         elif (match := _STACK_HEAD.match(line)) and at + 1 < len(lines) and _starts_stack(lines, at + 1):
             unit, end = _stack(lines, at)
@@ -216,9 +223,9 @@ def _units(lines: list[str]) -> list[ErrorUnit]:
 
 
 def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | None, int]:
-    """A traceback from its first line to the exception's message; the margin is the prefix of each line."""
+    """A traceback from its first frame to the exception's message; the margin is the prefix of each line."""
     frames: list[Frame] = []
-    at = start + 1
+    at = start
     while at < len(lines):
         line = _without_margin(lines[at], margin)
         if line and not line[0].isspace():
@@ -245,10 +252,11 @@ def _traceback(lines: list[str], start: int, margin: str) -> tuple[ErrorUnit | N
         detail.append(line)
         end += 1
     error_type = match["type"].rpartition(".")[2]
+    begin = start - 1 if start and _TRACEBACK.match(lines[start - 1]) else start
     unit = ErrorUnit(
         "trace", "python", _first_said(message, detail), error_type,
         _codes_in(match["message"] or ""), tuple(frames), tuple(detail),
-        text=_bounded(lines[start:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
+        text=_bounded(lines[begin:end]), line=at, rank=CAUSE, why="the exception of the last traceback",
     )  # fmt: skip
     return unit, end
 
@@ -351,6 +359,8 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
     if headline.place and notation.family in ("test", "trace"):
         frames.append(Frame(re.split(r"[/\\]", headline.place)[-1].split(":")[0], headline.function))
     message = headline.message or (detail[0].strip() if detail else "")
+    is_free = not tool and not headline.codes and headline.error_type not in WORDED_BY_LANGUAGE
+    message, begin, end = in_full(message, lines, start, end, may_be_title=is_free)
     if tool == "cmake" and not headline.message:
         message = " ".join(map(str.strip, detail))  # wrapped to the width of a page
     if (
@@ -362,22 +372,33 @@ def _diagnostic(lines: list[str], start: int, headline: Headline) -> tuple[Error
         # The first lines of its report are facts, what the failed script printed follows.
         said = (line.strip() for line in detail if not _FACT.match(line) and not is_summary(line))
         message = next(said, message or _PREFIX.sub("", lines[start]))
+    kind = re.search(r"\(([A-Z]\w*(?:::\w+)*(?:Error|Exception))\)$", message)
     unit = ErrorUnit(
-        notation.family, tool, message[:_MAX_MESSAGE], headline.error_type,
+        notation.family, tool, message[:_MAX_MESSAGE],
+        headline.error_type or (kind[1].rpartition("::")[2] if kind else ""),
         headline.codes + tuple(code for code in _codes_in(message) if code not in headline.codes),
-        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[start:end]), start,
+        tuple(reversed(frames[:_MAX_FRAMES])), tuple(detail), headline.place, _bounded(lines[begin:end]), start,
         notation.rank, notation.why,
     )  # fmt: skip
     return unit, end
 
 
+_MAX_LAST_LINES = 200  # of output that announces nothing
+_MAX_TELLING = 6
 # Lua's and Tcl's calls, fish's place, and the advice to read the manual.
 _FOOTER = (
     r"^stack traceback:|^\s+\[C\]: in |^\s+\S+:\d+: in |^\s+(?:while executing|invoked from within)"
     r"|^\s*\(file \"[^\"]+\" line \d+\)|^\s+called on line \d+|^in function '|(?:[Tt]ry|[Ss]ee) .*--help"
     r"|^\s*[\^~]+\s*$|[Mm]ore information|^[Uu]sage: "
 )
-_SPEAKS_OF_FAILURE = r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable)\b"
+_SPEAKS_OF_FAILURE = (
+    r"\b(?:error|fail(?:ed|ure|s)?|fatal|exception|cannot|could not|unable|not found|no such|does not exist"
+    r"|unknown|unrecognized)\b"
+)
+_SPEAKS_OF_ABSENCE = (
+    r"\b(?i:not|cannot|unknown|undefined|unrecognized|unresolved|unexpected|unsupported|unavailable|invalid|illegal|missing"
+    r"|required|denied|forbidden|refused|must|never|no such)\b|\bNo \w|n't\b"
+)
 _CONDITION = re.compile(
     r"\b(E[A-Z]{3,12})\b(?=[:,\s\])]|$)|(?<!exit )\b(?:HTTP(?:/\d\.\d)?|status(?: code)?:?|response:?)\s+([1-5]\d\d)\b"
     r"|\bORA-(\d{5})\b"
@@ -401,34 +422,60 @@ def _fallback(lines: list[str]) -> list[ErrorUnit]:
     """The last line that speaks of failure, else the last line that says anything."""
     if spoken := _spoken(lines):
         return spoken
-    if spoken := _spoken(lines, with_summaries=True):
-        return _said_before(lines, spoken) or spoken
-    said = [at for at, line in enumerate(lines) if line.strip()]
-    telling = [at for at in said if not re.search(_FOOTER, lines[at])]
-    if telling and len(telling) < len(said):
+    said = [at for at in range(max(0, len(lines) - _MAX_LAST_LINES), len(lines)) if lines[at].strip()]
+    telling = [at for at in said if not re.search(_FOOTER, lines[at]) and not is_advice(lines[at])]
+    leading = [at for at in telling if not lines[at][0].isspace()] or telling
+    telling = [at for at in telling if not is_summary(lines[at])] or telling
+    denied = next((at for at in (*leading, *telling) if _denies(lines[at])), None)
+    if denied is not None:
+        return [_plain(lines, denied, "the first line that says what is not so")]
+    if (spoken := _spoken(lines, with_summaries=True)) and (said_before := _said_before(lines, spoken)):
+        return said_before
+    if spoken and len(telling) <= 1:
+        return spoken
+    if leading and len(telling) < len(said) and not spoken:
         # What a program says after its message leads back to it: the calls, or where to read more.
-        at = next((at for at in telling if not lines[at][0].isspace()), telling[0])
-        return [_plain(lines, at, "the first line before what only says where")]
-    if said:
-        return [_plain(lines, said[-1], NO_ERROR)]
-    return []
+        return [_plain(lines, leading[0], "the first line before what only says where")]
+    if len(telling) > 1:
+        # Nothing tells the message from what else was printed, so that all of it is the message.
+        unit = _plain(lines, telling[-1], f"the last lines printed; {NO_ERROR}")
+        shown = [lines[at] for at in telling[-_MAX_TELLING:]]
+        return [unit._replace(message=" ".join(map(str.strip, shown))[:_MAX_MESSAGE], text=_bounded(shown))]
+    return [_plain(lines, said[-1], f"the last line printed; {NO_ERROR}")] if said else []
+
+
+def _denies(line: str) -> bool:
+    return re.search(_SPEAKS_OF_ABSENCE, line) is not None and not is_summary(line)
 
 
 def _spoken(lines: list[str], *, with_summaries: bool = False) -> list[ErrorUnit]:
     """The last line that speaks of failure, and unless asked for says more than that there is one."""
     for at in range(len(lines) - 1, -1, -1):
         said = _PREFIX.sub("", lines[at])
-        if said.lstrip("| ").startswith(("^", "~")):
+        if said.lstrip("| ").startswith(("^", "~")) or is_advice(said) or re.match(r"\s+at \S", said):
             continue
-        if re.search(_SPEAKS_OF_FAILURE, said, re.IGNORECASE) and with_summaries >= is_summary(said):
-            return [_plain(lines, at, "the last line that speaks of failure")]
+        if _fails(said) and with_summaries >= is_summary(said):
+            return [_plain(lines, _first_of_speaker(lines, at), "the last line that speaks of failure")]
     return []
 
 
+def _first_of_speaker(lines: list[str], at: int) -> int:
+    """The first of the complaints of one program that this line is of: the others follow from it."""
+    if (speaker := re.match(r"([\w./+-]+)(?: [Ee]rror)?: ", lines[at])) is None:
+        return at
+    before = (i for i in range(at) if re.match(rf"\s*{re.escape(speaker[1])}(?: \w+)?: ", lines[i]))
+    return next((i for i in before if not is_summary(lines[i]) and (_fails(lines[i]) or _denies(lines[i]))), at)
+
+
+def _fails(line: str) -> bool:
+    return re.search(_SPEAKS_OF_FAILURE, line, re.IGNORECASE) is not None
+
+
 def _plain(lines: list[str], at: int, why: str) -> ErrorUnit:
-    message = lines[at].strip()[:_MAX_MESSAGE]
-    codes = _codes_in(message)
-    return ErrorUnit("text", "", message, "", codes, text=_bounded([lines[at]]), line=at, rank=TEXT, why=why)
+    said = lines[at].strip(" ^|\t")
+    message = with_first_of_list(said, lines, at + 1)[:_MAX_MESSAGE]
+    shown = lines[at : at + 3] if message != said else [lines[at]]
+    return ErrorUnit("text", "", message, "", _codes_in(message), text=_bounded(shown), line=at, rank=TEXT, why=why)
 
 
 def _bounded(lines: list[str]) -> str:

@@ -13,6 +13,11 @@ _PREFIX = r"\A(?:#\d+ \d+\.\d+ |\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{7}Z )"
 _BEGINS = r"\s*\u2570\u2500> \[\d+ lines of output\]$"
 _ENDS = r"\s*\[end of output\]$"
 
+_MARKED = r"\s*[\u00d7\u26a0\u2716\u2718] +(?=\S)"
+_BORDERS = (
+    "\u2502\u2503\u2500\u2501\u256d\u256e\u2570\u256f\u250c\u2510\u2514\u2518\u2577\u2575\u250f\u2513\u2517\u251b"
+)
+
 
 def unwrapped(lines: list[str]) -> list[str]:
     """The lines as the innermost tool wrote them."""
@@ -27,36 +32,55 @@ def unwrapped(lines: list[str]) -> list[str]:
             margin = len(line) - len(line.lstrip())
         if margin > 0 and not line[:margin].strip():
             line = line[margin:]
+        if line and line[0] in _BORDERS:
+            line = _without_border(line)
+        elif "\u256d\u2500[" in line and found and (marked := re.match(_MARKED, found[-1])) is not None:
+            found[-1] = f"error: {found[-1][marked.end() :]}"  # a cross or a sign of warning, and the place below
         found.append(re.sub(_PREFIX, "", line, count=1) if line.startswith(("#", "20")) else line)
     return _without_tap(found) if any(line.startswith("TAP version") for line in found) else found
+
+
+def _without_border(line: str) -> str:
+    """What stands inside a box that is drawn around a message, or in its border."""
+    if line[0] in "\u2502\u2503":
+        return line[1:].removeprefix(" ").rstrip("\u2502\u2503 ")
+    title = line.strip(_BORDERS + " ")
+    return f"{title}:" if title and not title.endswith(":") else title
+
+
+_UNNAMED_TEST = r"\b(?:Test(?:Context)?|Object)\.<anonymous>"
 
 
 def _without_tap(lines: list[str]) -> list[str]:
     """A report in TAP, each failed test as an exception with its stack: that is what its YAML holds."""
     found: list[str] = []
-    test, key = "", ""
+    test, title, key = "", "", ""
     told: dict[str, list[str]] = {}
     for line in lines:
-        if begun := re.match(r"\s*not ok \d+ - (.*)$", line):
+        if begun := re.match(r"\s*not ok \d+(?: -)? (.*)$", line):
             test = begun[1]
             told = {}
-        elif field := re.match(r"\s{2,}(error|name|stack): (.*)$", line):
+        elif field := re.match(r"\s{2,}(error|name|stack|expected|actual) *: +(.*)$", line):
             key = field[1]
             told[key] = [] if field[2].startswith("|") else [field[2].strip("'\"")]
-        elif line.strip() == "..." and "error" in told:
-            message = " ".join(told["error"])
-            kind = " ".join(told.get("name", []))
-            found.append(f"{kind or 'Error'}: {message}")
-            found += [f"    at {call.replace('TestContext.<anonymous>', test)}" for call in told.get("stack", [])]
+        elif line.strip() == "..." and ("error" in told or "actual" in told):
+            seen = [test, "expected", *told.get("expected", []), "got", *told.get("actual", [])]
+            message = " ".join(told.get("error", []) or seen)
+            kind = " ".join(told.get("name", [])) or ("Error" if "error" in told else "AssertionError")
+            found.append(f"{kind}: {message}")
+            called = test if "error" in told else title or test
+            calls = (call.removeprefix("at ") for call in told.get("stack", []) if "Error: " not in call)
+            found += [f"    at {re.sub(_UNNAMED_TEST, called, call)}" for call in calls]
             told, key = {}, ""
-        elif key and re.match(r"\s{2,}\w+: ", line):
+        elif key and re.match(r"\s{2,}\w+ *: ", line) and "Error: " not in line:
             key = ""
         elif key:
             told[key] += [line.strip()] if line.strip() else []
         elif line.startswith("# ") and not re.match(
             r"# (?:Subtest|tests|suites|pass|fail|cancelled|skipped|todo|dur)", line
         ):
-            found.append(line[2:])
+            title = line[2:]
+            found.append(title)
         elif not told and not line.startswith(("#", "TAP version", "1..")):
             found.append(line)
     return found

@@ -46,14 +46,40 @@ MESSAGES = {
     "Unable to load certificate": "",
     "cannot find value `total` in this scope": "",
     "Cannot find name 'total'.": "",
-    "Property 'a' does not exist on type 'B'.": "",
     "expected 3 to be 2": "",
+    # Any tool: the name beside the words that say that there is no such thing, quoted, bare, before or after them.
+    "No option 'region' in section: 'count'": "region",
+    'no context exists with the name: "staging"': "staging",
+    "scons: *** Do not know how to make File target `package' (/srv/a/package).  Stop.": "package",
+    "chown: invalid user: \u2018deployer\u2019": "deployer",
+    "unknown key type rsa4": "rsa4",
+    "unknown key type dsb": "dsb",
+    "File rates.bc is unavailable.": "rates.bc",
+    "dpkg-query: package 'libfrob-dev' is not installed and no information is available": "libfrob-dev",
+    '"total" is not exported by "lib.js", imported by "cart.js".': "total",
+    'Could not find "no-typo" in plugin "@".': "no-typo",
+    'service "web" depends on undefined service "cahce": invalid compose project': "cahce",
+    "chart \"redisx\" matching  not found in stable index. (try 'helm repo update')": "redisx",
+    "Could not build url for endpoint 'profile'. Did you mean 'static' instead?": "profile",
+    'rsync: [sender] link_stat "/srv/a/gone" failed: No such file or directory (2)': "gone",
+    # What is wrong is not the name: a file's content, a thing that cannot be used, a date, a piece of what was read.
+    "xz: cart.xz: File format not recognized": "",
+    "the lockfile of 'shop' cannot be read by this version": "",
+    "date: invalid date \u20182026-13-11\u2019": "",
+    "Invalid requirement: 'count == == 1'": "",
+    "a branch named 'total' already exists": "",
+    'can\'t read "count": no such variable': "",
 }
 
 
 @pytest.mark.parametrize("message", MESSAGES)
 def test_what_is_missing_is_named(message: str) -> None:
     assert missing_name(message) == MESSAGES[message]
+
+
+def test_a_name_in_code_that_a_compiler_speaks_of_is_none() -> None:
+    message = "Property 'a' does not exist on type 'B'."
+    assert (missing_name(message), missing_name(message, of_code=True)) == ("a", "")
 
 
 def test_some_exceptions_say_only_the_name() -> None:

@@ -56,6 +56,99 @@ OUTPUTS = {
         "    at start (/srv/app.js:3:5)\n    at node:internal/main:17:47\n",
         ("node", "TypeError", "", "Cannot read properties of undefined (reading 'y')"),
     ),
+    # Tools that no notation is made for: what leads is the message, not a place, a title, a box, counts or advice.
+    "a cross before it": (
+        "\u2718 [ERROR] Could not resolve \"left-padder\"\n\n    cart.js:1:14:\n\n"
+        "  You can mark the path \"left-padder\" as external to exclude it, which will remove this error.\n\n1 error\n",
+        ("", "", "", 'Could not resolve "left-padder"'),
+    ),
+    "a place above it": (
+        "ERROR in ./cart.js 1:10-26\nModule not found: Error: Can't resolve 'uuidx' in '/srv/a'\n\n"
+        "compiled with 1 error\n",
+        ("", "", "", "Module not found: Error: Can't resolve 'uuidx' in '/srv/a'"),
+    ),
+    "a place and code above it": (
+        "Error: cart.pug:3:1\n    1| div(class='a'\n  > 3| \n-------^\n\n"
+        "The end was reached with no closing bracket.\n",
+        ("", "", "", "The end was reached with no closing bracket."),
+    ),
+    "a piece of code below it": (
+        "Error: Undefined variable.\n  \u2577\n1 \u2502 .a { color: $brand; }\n  \u2502             ^^^^^^\n  \u2575\n",
+        ("", "", "", "Undefined variable: `$brand`"),
+    ),
+    "a piece of code above it": (
+        "    def count(:\n             ^\nParseError: bad input\n", ("", "ParseError", "", "bad input: `(`"),
+    ),
+    "a sentence below its title": (
+        'Error: Unsupported argument\n\n  on cart.tf line 2:\n   2:   typo = string\n\nAn argument named "typo" is not '
+        'expected here. Did you\nmean "type"?\n',
+        ("", "", "", 'Unsupported argument: An argument named "typo" is not expected here'),
+    ),
+    "a box around it": (
+        "Usage: cart.py [OPTIONS]\n\u256d\u2500 Error \u2500\u2500\u2500\u256e\n"
+        "\u2502 No such option: --verbos \u2502\n"
+        "\u2570\u2500\u2500\u2500\u2500\u256f\n",
+        ("", "", "", "No such option: --verbos"),
+    ),
+    "a frame of code below it": (
+        "  \u26a0 eslint(no-debugger): `debugger` statement is not allowed\n   \u256d\u2500[cart.js:1:1]\n"
+        " 1 \u2502 debugger;\n"
+        "   \u00b7 \u2500\u2500\u2500\n   \u2570\u2500\u2500\u2500\u2500\n\nFound 1 warning and 0 errors.\n",
+        ("", "", "", "eslint(no-debugger): `debugger` statement is not allowed"),
+    ),
+    "a structure around it": (
+        'ZodError: [\n  {\n    "code": "too_big",\n    "message": "Too big: expected number to be <=3"\n  }\n]\n',
+        ("", "ZodError", "", "Too big: expected number to be <=3"),
+    ),
+    "a code above it": (
+        "Error: ERR_PNPM_NO_SCRIPT\n\n  \u00d7 Missing script: biuld\n",
+        ("", "", "", "ERR_PNPM_NO_SCRIPT: Missing script: biuld"),
+    ),
+    "a heading above it": (
+        "Error compiling Cython file:\n-----\n...\nshop.pyx:2:11: undeclared name not builtin: amont\n",
+        ("", "", "", "undeclared name not builtin: amont"),
+    ),
+    "a list below it": (
+        "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - acmex\n",
+        ("", "PackagesNotFoundError", "", "The following packages are not available from current channels: acmex"),
+    ),
+    "a traceback without its heading": (
+        'Traceback\n=========\n\n      File "/srv/a/x.py", line 2, in load\n        raise Bad(\n'
+        "    pkg.ExtensionError: Could not import extension tabs\n\n\n"
+        "Please also report this if it was a user error.\n",
+        ("python", "ExtensionError", "", "Could not import extension tabs"),
+    ),
+    "the first complaint of a program": (
+        "gpg: error retrieving 'ana@example.org' via WKD: No name\ngpg: cart.txt: encryption failed: No name\n",
+        ("", "", "", "gpg: error retrieving 'ana@example.org' via WKD: No name"),
+    ),
+    "advice below it": (
+        "dpkg-query: package 'libfrob' is not installed\nUse dpkg --info to examine archive files.\n",
+        ("", "", "", "dpkg-query: package 'libfrob' is not installed"),
+    ),
+    "an exception's class behind it": (
+        "ERROR:  While executing gem ... (Gem::CommandLineError)\n    Please specify a gem name\n",
+        ("sql", "CommandLineError", "", "While executing gem ... (Gem::CommandLineError)"),
+    ),
+    "counts below it": (
+        "    ^ Tag must be paired, missing: [ </p> ] on line 1.\n\nScanned 1 files, found 1 errors in 1 files (8 ms)\n",
+        ("", "", "", "Tag must be paired, missing: [ </p> ] on line 1."),
+    ),
+    "jasmine": (
+        "Failures:\n1) cart adds up\n  Message:\n    Expected 404 to be 200.\n  Stack:\n"
+        "        at UserContext.<anonymous> (/srv/a/cart.spec.js:1:60)\n\n1 spec, 1 failure\n",
+        ("jasmine", "", "", "Expected 404 to be 200."),
+    ),
+    "robot": (
+        "Buys                         | FAIL |\nNo keyword with name 'Open Cart' found.\n-------------------------\n"
+        "Shop                         | FAIL |\n1 test, 0 passed, 1 failed\n=========================\n",
+        ("robot", "", "", "No keyword with name 'Open Cart' found."),
+    ),
+    "perl's tests": (
+        "#   Failed test 'adds up'\n#   at shop.t line 2.\n#          got: '3'\n#     expected: '4'\n"
+        "# Looks like you failed 1 test of 1.\nResult: FAIL\n",
+        ("perl", "", "", "got: '3'"),
+    ),
     "npm": (
         "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! Found: react@18.2.0\n",
         ("npm", "", "ERESOLVE", "ERESOLVE unable to resolve dependency tree"),
@@ -210,8 +303,8 @@ def test_colours_and_carriage_returns_and_timestamps_change_nothing() -> None:
         assert first(text).message == first(plain).message
 
 
-def test_what_announces_nothing_is_its_last_line() -> None:
-    assert first("one\ntwo\n\n").message == "two"
+def test_what_announces_nothing_is_all_of_its_last_lines() -> None:
+    assert first("one\ntwo\n\n").message == "one two"
     assert first("it all went wrong: unable to comply\nbye\n").message == "it all went wrong: unable to comply"
     assert error_units(" \n\n") == ()
 
