@@ -171,7 +171,7 @@ class TestBlocks:
     def test_a_budget_that_nobody_set_is_the_agent_s_share(self, page: Served) -> None:
         given = {"session": "shop-2026-10", "agent": "developer"}
         answer = page.browser.get("/blocks", params=given).text
-        assert "of 51,800 tokens (developer" in answer and 'placeholder="51800"' in answer
+        assert 'of 51,800 tokens (<span data-share="51800">developer' in answer and 'placeholder="51800"' in answer
         field = re.search(r'<input type="number"[^>]*name="budget"[^>]*>', answer)
         assert field and 'value=""' in field[0] and len(re.findall(r'name="budget"', answer)) == 1
         set_to = page.browser.get("/blocks", params={**given, "budget": "900"}).text
