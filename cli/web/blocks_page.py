@@ -9,6 +9,7 @@ from ctxrank.indexer.agents import AGENTS
 from ctxrank.indexer.light_typing import NamedTuple
 from ctxrank.indexer.store.ids import named_id
 
+MOST_LEFT_OUT = 60  # a session of thousands leaves thousands out, each with a title that is read
 LEAST_BUDGET, MOST_BUDGET = 200, 20_000
 # The classes of a budget in the colours of a score, which are the page's five.
 _COLOURS = {
@@ -60,14 +61,22 @@ def _block(ask: Commands, form: Json, agent: str) -> Json:
     items = list(_items(answer))
     held = {item.link: item.title for item in items}
     omitted = rows(answer["omitted"])
-    for one in omitted:
-        one["is_lowered"] = one["id"] in held
-        one["title"] = held.get(text(one["id"])) or ask.title(text(one["id"]))
-        one["reason"] = said(text(one["reason"]), agent)
     return {
-        "agent": agent, "answer": answer, "notes": made.notes, "budget": budget, "items": items, "omitted": omitted,
-        "segments": _segments(made), "took": made.milliseconds,
+        "agent": agent, "answer": answer, "notes": made.notes, "budget": budget, "items": items,
+        "omitted": left_out(ask, omitted, held, agent), "left_out": len({text(one["id"]) for one in omitted} - {*held}),
+        "more": max(len(omitted) - MOST_LEFT_OUT, 0), "segments": _segments(made), "took": made.milliseconds,
     }  # fmt: skip
+
+
+def left_out(ask: Commands, omitted: list[Json], held: dict[str, str], agent: str) -> list[Json]:
+    """What was left out or shortened, the first of it, with titles and reasons in words; `held` has the block's own."""
+    shown = omitted[:MOST_LEFT_OUT]
+    for one in shown:
+        id_ = text(one["id"])
+        one["is_lowered"] = id_ in held
+        one["title"] = held.get(id_) or ask.title(id_)
+        one["reason"] = said(text(one["reason"]), agent)
+    return shown
 
 
 def _segments(made: Answer) -> list[Segment]:

@@ -14,6 +14,7 @@ pytest.importorskip("jinja2", reason="the extra web is not installed")
 from web_builders import BASE, Markup, Served, served
 
 from ctxrank.cli.main import run
+from ctxrank.cli.web import blocks_page
 from ctxrank.cli.web.finding_page import compared
 from ctxrank.cli.web.rendering import ago, clock, ordinal, pieces, said, share
 from ctxrank.indexer.clock import DAY_US, format_us, now_us
@@ -171,7 +172,7 @@ class TestBlocks:
     def test_a_budget_that_nobody_set_is_the_agent_s_share(self, page: Served) -> None:
         given = {"session": "shop-2026-10", "agent": "developer"}
         answer = page.browser.get("/blocks", params=given).text
-        assert "of 51,800 tokens (developer" in answer and 'placeholder="51800"' in answer
+        assert 'of 51,800 tokens (<span data-share="51800">developer' in answer and 'placeholder="51800"' in answer
         field = re.search(r'<input type="number"[^>]*name="budget"[^>]*>', answer)
         assert field and 'value=""' in field[0] and len(re.findall(r'name="budget"', answer)) == 1
         set_to = page.browser.get("/blocks", params={**given, "budget": "900"}).text
@@ -182,6 +183,12 @@ class TestBlocks:
         assert "4th; developer gets 3" in found.text and "of limit" not in found.text
         assert "Where should the browser keep a session?" in found.text  # it names package:1
         assert re.search(r"\+ [\d,]+ tokens", found.text) and "shortened" in found.text
+
+    def test_of_thousands_left_out_the_first_are_named(self, page: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(blocks_page, "MOST_LEFT_OUT", 2)
+        found = _get(page, "/blocks", session="shop-2026-10", agent="developer", budget=300)
+        assert found.text.count("over the budget of 300") == 2 and re.search(r"and \d+ more", found.text)
+        assert re.search(r"3 items, 7 left out", found.text)
 
     def test_a_task_that_is_not_there_says_so_as_the_terminal_does(self, page: Served) -> None:
         found = _get(page, "/blocks", session="shop-2026-10", agent="developer", task_id="TASK-420")

@@ -69,5 +69,6 @@ def test_an_agent_that_is_no_role_gets_a_developers_limits_and_a_note(store: Sto
         save(store, f"{place}.md")
     block = block_for(store, "code-reviewer", config=CONFIG, group="G")
     assert (len(block.packages), block.agent) == (3, "code-reviewer")
-    assert "reviewer, coder, sre" in block.notes[0]
+    assert block.notes[0].endswith("Did you mean reviewer?")
+    assert "reviewer, coder, sre" in block_for(store, "gardener", config=CONFIG, group="G").notes[0]
     assert files_for(store, "reviewer", group="G", limit=1) == ["3.md"]
