@@ -16,6 +16,7 @@ from ctxrank.indexer.exceptions import CtxrankError, NotFoundError
 from ctxrank.indexer.exchange.exchange import FORGET, REMOVED, Exchange
 from ctxrank.indexer.exchange.export import END, export_lines
 from ctxrank.indexer.exchange.joined import COUNTED
+from ctxrank.indexer.exchange.kinds.usages import USAGE
 from ctxrank.indexer.exchange.lines import BadLine, Line, parse_line
 from ctxrank.indexer.exchange.relay import last_number
 from ctxrank.indexer.exchange.run import ImportReport
@@ -31,6 +32,7 @@ from ctxrank.indexer.team.log import Head, LogLine, Pushed, TeamLog
 from ctxrank.indexer.team.sealing import Register, Sealed, mark_of, seal, unseal
 
 MAX_SEALED_BYTES = 8 * 1024 * 1024  # what the log takes of one record
+_SPOKEN_OF = ", ".join(f"'{kind}'" for kind in (*sorted(COUNTED), USAGE))
 _ROUNDS = 3  # carrying out an order changes records of ours, which are pushed in the same call
 # Of what all stores have one of: what follows from everybody's counts is no news from this one.
 _DERIVED = ("state", "bazinga_confidence", "created_at", "last_seen")
@@ -95,7 +97,7 @@ def synchronize(store: Store, log: TeamLog, told: Told | None = None, *, is_eras
         came, brought = _pull(store, log, log.head() if count else head, told)
         pulled += came
         reports += brought
-        if last_number(store.primary) <= state_of(store).pushed:
+        if _skip_foreign(store, head.history, state_of(store).pushed):
             break
     has_orders = any(FORGET in report.counts or REMOVED in report.counts for report in reports)
     is_erased = log.erase() if must_erase or has_orders else True
@@ -149,7 +151,7 @@ def advance(store: Store, history: str, **to: int) -> None:
 
 def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int, bool, list[str]]:
     """Push what changed since the last time; how many lines, whether keys are to be erased, and what was left out."""
-    if last_number(store.primary) <= state.pushed:
+    if _skip_foreign(store, head.history, state.pushed):
         return 0, False, []
     own, mode = own_uuid(store), load_config(store).redaction_mode
     count, last, must_erase, notes = 0, 0, False, list[str]()
@@ -166,6 +168,23 @@ def _push(store: Store, log: TeamLog, head: Head, state: TeamState) -> tuple[int
             must_erase = must_erase or any(one.is_order for one in portion)
     advance(store, head.history, pushed=reached, head=last)
     return count, must_erase, notes
+
+
+def _skip_foreign(store: Store, history: str, pushed: int) -> bool:
+    """Whether nothing after this number is ours to say: what others made is passed over without an export.
+
+    A record of another store is ours to speak of where we count it, use it, or removed it.
+    """
+    last = last_number(store.primary)
+    query = f"""
+        SELECT 1 FROM record_log WHERE seq > ? AND seq <= ? AND (number > 0 OR gone > 0 OR kind IN ({_SPOKEN_OF}))
+         LIMIT 1
+    """
+    if store.primary.execute(query, (pushed, last)).fetchone() is not None:
+        return False
+    if last > pushed:
+        advance(store, history, pushed=last)
+    return True
 
 
 def _outgoing(text: str, own: str) -> _Outgoing | None:
